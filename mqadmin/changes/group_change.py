@@ -1,4 +1,4 @@
-"""Create or change consumer groups on brokers: see ``mqadmin.changes.write`` for the steps.
+"""Create or change consumer groups on brokers; see ``mqadmin.changes.write`` for the steps.
 
 Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
 updateSubGroup does; a row says what each broker has afterwards, and what it had before.
@@ -13,7 +13,13 @@ from typing import Any, Final
 import click
 
 from mqadmin.changes.targets.group import GroupTarget
-from mqadmin.changes.write import carry_out, differing, plan_each, settings_over, shortened
+from mqadmin.changes.write import (
+    carry_out,
+    changed_settings,
+    choose_settings,
+    first_of_names,
+    plan_each,
+)
 from mqadmin.cli.decorators import Where, gathered
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
@@ -30,7 +36,7 @@ SETTINGS: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedGroup:
+class GroupUpdate:
     """The settings that a group should have.
 
     Attributes:
@@ -42,7 +48,7 @@ class WantedGroup:
     named: Mapping[str, Any]
     replace: bool = False
 
-    def over(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
+    def apply_to(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
         """Return the settings that a group with ``old`` ones should have."""
         start = self.base if old is None or self.replace else old
         said = {name: value for name, value in self.named.items() if value is not None}
@@ -53,25 +59,31 @@ named_settings = gathered(
     "named",
     dict,
     click.option(
-        "--consume", "consume_enable", type=BOOLEAN, help="its members may consume, or not"
+        "--consume", "consume_enable", type=BOOLEAN, help="whether its members may consume"
     ),
     click.option(
         "--from-min",
         "consume_from_min_enable",
         type=BOOLEAN,
-        help="a member that is new may read from the first message",
+        help="whether a new member may read from the first message",
     ),
     click.option(
-        "--broadcast", "consume_broadcast_enable", type=BOOLEAN, help="its members may broadcast"
+        "--broadcast",
+        "consume_broadcast_enable",
+        type=BOOLEAN,
+        help="whether its members may broadcast",
     ),
     click.option(
         "--retry-max",
         "retry_max_times",
         type=INTEGER,
-        help="deliveries before a message is a dead letter",
+        help="retries before a message becomes a dead letter",
     ),
     click.option(
-        "--retry-queues", "retry_queue_nums", type=INTEGER, help="queues of its retry topic"
+        "--retry-queues",
+        "retry_queue_nums",
+        type=INTEGER,
+        help="number of queues of its retry topic",
     ),
     click.option("--broker-id", type=INTEGER, help="id of the broker that members read from"),
     click.option(
@@ -84,7 +96,7 @@ named_settings = gathered(
         "--notify",
         "notify_consumer_ids_changed_enable",
         type=BOOLEAN,
-        help="members hear at once who comes and goes",
+        help="whether members are told at once who joins or leaves",
     ),
 )
 """The settings by the names of their fields; None for one that is not on the line."""
@@ -130,51 +142,54 @@ def as_java_makes(group: str) -> SubscriptionGroup:
 
 async def change_groups(
     call: Call,
-    wanted: Sequence[WantedGroup],
+    updates: Sequence[GroupUpdate],
     *,
     where: Where,
     update: bool,
     create: bool,
 ) -> Outcome:
-    """Bring groups to the wanted settings on each broker and return a row for each of both.
+    """Change groups on each broker and return a row for each group and broker.
 
     Args:
-        wanted: groups that differ; all of them are one change for `undo`.
+        updates: one for each group; all of them are one change for `undo`.
         update: change a group that is there with other settings; else that is refused.
         create: make a group that is not there; else it is not found.
 
     Raises:
-        BadCall: a name is none for a group.
-        Usage: a number is below zero, or none of 32 bits.
+        BadCall: a name is not allowed for a group.
+        Usage: a number is below zero, or does not fit 32 bits.
         NotFound: there is no such cluster or broker.
     """
-    for one in wanted:
+    for one in updates:
         check_group_name(one.base.group_name)
-        _check(one.over(None))
+        _check(one.apply_to(None))
+    by_group = {one.base.group_name: one for one in updates}
     admin = await call.admin()
-    places = await masters(admin, where)
-    wishes = [(one, place) for one in wanted for place in places]
+    nodes = await masters(admin, where)
     steps = await plan_each(
         [
             (
-                GroupTarget(admin, place, (one.base.group_name,)),
-                settings_over(one.over, SETTINGS, update=update, create=create),
+                GroupTarget(admin, node, (one.base.group_name,)),
+                choose_settings(one.apply_to, SETTINGS, update=update, create=create),
             )
-            for one, place in wishes
+            for one in updates
+            for node in nodes
         ]
     )
     verb = "update" if update else "create"
-    names = shortened([one.base.group_name for one in wanted])
+    names = first_of_names([*by_group])
     done = await carry_out(call, steps, title=f"group {verb} {names}")
     rows = [
         GroupChange.of(
             one,
-            group=wish.base.group_name,
-            cluster=place.cluster,
+            group=one.target.names[0],
+            cluster=one.target.node.cluster,
             **{name: getattr(one.value, name, None) for name in SETTINGS},
-            was=differing(one.step.old, wish.over(one.step.old), SETTINGS),
+            was=changed_settings(
+                one.step.old, by_group[one.target.names[0]].apply_to(one.step.old), SETTINGS
+            ),
         )
-        for (wish, place), one in zip(wishes, done, strict=True)
+        for one in done
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

@@ -1,4 +1,4 @@
-"""What ``topic import`` and ``group import`` share: their argument, and reading the file.
+"""Read the file of ``topic import`` and ``group import``, and declare their argument.
 
 Rule: every entry is read before anything is changed; the first that is none is told by its number.
 """
@@ -19,7 +19,9 @@ from storefmt.errors import StoreError
 T = TypeVar("T")
 
 
-list_argument = click.argument("file", type=FILE_PATH, help="a JSON array; - is standard input")
+list_argument = click.argument(
+    "file", type=FILE_PATH, help="file with a JSON array; - reads standard input"
+)
 
 
 def entries_of(

@@ -1,4 +1,4 @@
-"""A group's offset in one queue, moved: the row, and how it is stored and read back.
+"""Move a group's offset in one queue: store it, read it back, and make the row.
 
     reset, skip     where to is worked out from a place
     clone, import   where to is what another group, or a file, says
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.offset import OffsetTarget
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.errors import NotFound, Refused
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.session.call import Call
@@ -59,7 +59,7 @@ class OffsetChange(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class OffsetMove:
     """What is known and wanted of one queue; offsets in entries.
 
     ``asked`` is what was asked for, where the queue stays as it is instead.
@@ -75,7 +75,12 @@ class Move:
 
 
 def row_of(
-    group: str, move: Move, how: str, *, new: int | None = None, first: "MessageExt | None" = None
+    group: str,
+    move: OffsetMove,
+    how: str,
+    *,
+    new: int | None = None,
+    first: "MessageExt | None" = None,
 ) -> OffsetChange:
     """Return the row of a move that ended at ``new``, or where it was to go."""
     at = move.new if new is None else new
@@ -102,12 +107,14 @@ def row_of(
     )
 
 
-def keep(call: Call, admin: "Admin", group: str, moves: Sequence[Move], *, title: str) -> None:
+def keep_offsets(
+    call: Call, admin: "Admin", group: str, moves: Sequence[OffsetMove], *, title: str
+) -> None:
     """Keep the offsets that are about to be overwritten, for ``undo``."""
     saved = [
         OffsetTarget(
             admin,
-            Place("", move.queue.broker_name, MASTER, move.address),
+            ServerNode("", move.queue.broker_name, MASTER, move.address),
             (group, move.queue.topic, str(move.queue.queue_id)),
         ).saved(move.old)
         for move in moves
@@ -117,7 +124,7 @@ def keep(call: Call, admin: "Admin", group: str, moves: Sequence[Move], *, title
         call.keep(title, saved)
 
 
-async def store(admin: "Admin", group: str, move: Move) -> OffsetChange:
+async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetChange:
     """Store an offset and read it back.
 
     Raises:
@@ -136,7 +143,7 @@ async def store(admin: "Admin", group: str, move: Move) -> OffsetChange:
 
 
 async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) -> None:
-    """See to it that nobody of a group is online.
+    """Check that no member of a group is online.
 
     Raises:
         Refused: somebody is.
@@ -153,7 +160,7 @@ async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) ->
 
 async def moves_to(
     admin: "Admin", group: str, topic: str, wanted: Mapping[tuple[str, int], int]
-) -> tuple[list[Move], list[str]]:
+) -> tuple[list[OffsetMove], list[str]]:
     """Return the moves of a topic's queues to what is wanted, and what has no queue.
 
     Args:
@@ -198,10 +205,10 @@ async def known_offsets(
 
 async def _move(
     admin: "Admin", queue: MessageQueue, address: str, known: Mapping[int, int], offset: int
-) -> Move:
+) -> OffsetMove:
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     new = min(max(offset, low), high)
-    return Move(queue, address, known.get(queue.queue_id), new, low, high)
+    return OffsetMove(queue, address, known.get(queue.queue_id), new, low, high)
 
 
 async def offsets_of(

@@ -1,4 +1,4 @@
-"""One text on one or several servers changed: the row, and how a bad value is found.
+"""Change one text on servers: the row of a change, and the check of a new value.
 
 Rule: a value must look like the one that is there: true or false, a whole number, one of the
 words that are known. Servers of Java take anything and say nothing.
@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from mqadmin.changes.write import Declined, Done
+from mqadmin.changes.write import Choose, Declined, StepResult
 from mqadmin.errors import Usage, did_you_mean
 from mqadmin.output.rows import NOT_FOUND, Row
 
@@ -31,8 +31,24 @@ class SettingChange(Row):
     remark: str | None
 
 
-def checked(key: str, old: str, value: str) -> str:
-    """Return a value that looks like the old one.
+def choose_value(value: str, *, key: str, known: Collection[str]) -> Choose[str]:
+    """Return a function that chooses the new value where a server has the setting.
+
+    Args:
+        known: the settings that the servers have.
+    """
+
+    def choose(old: str | None) -> str:
+        if old is None:
+            raise Declined(NOT_FOUND, did_you_mean(key, known, "") or None)
+        _check_value(key, old, value)
+        return value
+
+    return choose
+
+
+def _check_value(key: str, old: str, value: str) -> None:
+    """Check that a value looks like the old one.
 
     Raises:
         Usage: it does not.
@@ -45,16 +61,10 @@ def checked(key: str, old: str, value: str) -> str:
     elif old.removeprefix("-").isdecimal() and not value.removeprefix("-").isdecimal():
         expected = f"a whole number, as {old}"
     if expected:
-        raise Usage(f"{key}: {value!r} is no value for it", hint=f"expected {expected}")
-    return value
+        raise Usage(f"{key}: {value!r} is not a value for it", hint=f"expected {expected}")
 
 
-def unknown_key(key: str, known: Collection[str]) -> Declined:
-    """Return that a server has no such setting, with the nearest one that it has."""
-    return Declined(NOT_FOUND, did_you_mean(key, known, "") or None)
-
-
-def row_of(done: Done[str], remark: str | None = None) -> SettingChange:
+def row_of(done: StepResult[str], remark: str | None = None) -> SettingChange:
     """Return the row of a step whose target is text."""
     return SettingChange.of(
         done,

@@ -1,4 +1,4 @@
-"""Create or change topics on brokers, honestly: see ``mqadmin.changes.write`` for the steps.
+"""Create or change topics on brokers; see ``mqadmin.changes.write`` for the steps.
 
 Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
 updateTopic does; a row says what each broker has afterwards, and what it had before.
@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.topic import TopicTarget
-from mqadmin.changes.topic_order import OrderWish, plan_order
-from mqadmin.changes.write import Done, carry_out, differing, plan_each, settings_over, shortened
+from mqadmin.changes.topic_order import OrderUpdate, plan_order
+from mqadmin.changes.write import (
+    StepResult,
+    carry_out,
+    changed_settings,
+    choose_settings,
+    first_of_names,
+    plan_each,
+)
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import Choice
 from mqadmin.cluster.brokers import masters
@@ -62,7 +69,7 @@ ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class TopicUpdate:
     """The settings that are named; None leaves one as it is."""
 
     topic: str
@@ -75,7 +82,7 @@ class Wanted:
     message_type: str | None = None
     replace: bool = False
 
-    def over(self, old: TopicConfig | None) -> TopicConfig:
+    def apply_to(self, old: TopicConfig | None) -> TopicConfig:
         """Return the settings that a topic with ``old`` ones should have."""
         base = old
         if base is None or self.replace:
@@ -114,81 +121,83 @@ class TopicChange(Row):
 
 async def change_topics(
     call: Call,
-    wanted: Sequence[Wanted],
+    updates: Sequence[TopicUpdate],
     *,
     where: Where,
     update: bool,
     create: bool,
     asks: bool = False,
 ) -> Outcome:
-    """Bring topics to the wanted settings on each broker and return a row for each of both.
+    """Change topics on each broker and return a row for each topic and broker.
 
     Args:
-        wanted: topics that differ; all of them are one change for `undo`.
+        updates: one for each topic; all of them are one change for `undo`.
         update: change a topic that is there with other settings; else that is refused.
         create: make a topic that is not there; else it is not found.
-        asks: taking a permission away is asked for first.
+        asks: ask before a permission is taken away.
 
     Raises:
-        BadCall: a name is none for a topic.
+        BadCall: a name is not allowed for a topic.
         Usage: a number of queues is out of range.
         NotFound: there is no such cluster or broker.
     """
-    for one in wanted:
+    for one in updates:
         check_topic_name(one.topic)
         for count in (one.read_queues, one.write_queues):
             if count is not None and not 1 <= count <= QUEUES_MAX:
                 raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
-    places = await masters(admin, where)
-
-    wishes = [(one, place) for one in wanted for place in places]
+    nodes = await masters(admin, where)
     steps = await plan_each(
         [
             (
-                TopicTarget(admin, place, (one.topic,)),
-                settings_over(one.over, SETTINGS, update=update, create=create),
+                TopicTarget(admin, node, (one.topic,)),
+                choose_settings(one.apply_to, SETTINGS, update=update, create=create),
             )
-            for one, place in wishes
+            for one in updates
+            for node in nodes
         ]
     )
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
-    names = shortened([one.topic for one in wanted])
+    names = first_of_names([one.topic for one in updates])
     question = f"take a permission of topic {names} away on {takes} broker(s)?"
     done = await carry_out(
         call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
-    rows = [_row(wish, one) for (wish, _), one in zip(wishes, done, strict=True)]
+    by_topic = {one.topic: one for one in updates}
+    rows = [_row(by_topic[one.target.names[0]], one) for one in done]
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
-    rows = await _ordered(call, {one.topic: one for one in wanted}, rows)
+    rows = await _set_order(call, by_topic, rows)
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-async def _ordered(
-    call: Call, wanted: Mapping[str, Wanted], rows: list[TopicChange]
+async def _set_order(
+    call: Call, updates: Mapping[str, TopicUpdate], rows: list[TopicChange]
 ) -> list[TopicChange]:
-    """Set at the name servers what rows say that went well, and tell it in them."""
+    """Change the order entries of topics whose rows went well, and return the rows with it."""
     queues: dict[str, dict[str, int]] = {}
     for row in rows:
-        wish = wanted[row.topic]
-        if wish.order is not None and _is_well(row):
-            count = row.write_queues or wish.write_queues or QUEUES_DEFAULT
+        asked = updates[row.topic]
+        if asked.order is not None and _is_well(row):
+            count = row.write_queues or asked.write_queues or QUEUES_DEFAULT
             queues.setdefault(row.topic, {})[row.broker] = count
-    wishes = [
-        OrderWish(topic, add=held) if wanted[topic].order else OrderWish(topic, remove=set(held))
+    orders = [
+        OrderUpdate(topic, add=held)
+        if updates[topic].order
+        else OrderUpdate(topic, remove=set(held))
         for topic, held in queues.items()
     ]
-    if not wishes:
+    if not orders:
         return rows
-    steps = await plan_order(call, wishes)
-    done = await carry_out(call, steps, title=f"topic order-conf {shortened([*queues])}")
-    entries: dict[str, list[Done[str]]] = {}
+    steps = await plan_order(call, orders)
+    done = await carry_out(call, steps, title=f"topic order-conf {first_of_names([*queues])}")
+    entries: dict[str, list[StepResult[str]]] = {}
     for one in done:
         entries.setdefault(one.step.target.names[-1], []).append(one)
     return [
-        _with_order(row, wanted[row.topic], entries[row.topic])
+        _with_order(row, updates[row.topic], entries[row.topic])
         if row.topic in entries and _is_well(row)
         else row
         for row in rows
@@ -199,7 +208,9 @@ def _is_well(row: TopicChange) -> bool:
     return row.result in (CHANGED, UNCHANGED, WOULD_CHANGE)
 
 
-def _with_order(row: TopicChange, wish: Wanted, entries: Sequence[Done[str]]) -> TopicChange:
+def _with_order(
+    row: TopicChange, asked: TopicUpdate, entries: Sequence[StepResult[str]]
+) -> TopicChange:
     """Return a row that tells how its topic's entries at the name servers went, too."""
     bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
     if bad is not None:
@@ -207,8 +218,8 @@ def _with_order(row: TopicChange, wish: Wanted, entries: Sequence[Done[str]]) ->
     changed = next((one for one in entries if one.result in (CHANGED, WOULD_CHANGE)), None)
     if changed is not None:
         was = row.was | {"order_conf": changed.step.old}
-        return replace(row, result=changed.result, order=wish.order, was=was)
-    return replace(row, order=wish.order)
+        return replace(row, result=changed.result, order=asked.order, was=was)
+    return replace(row, order=asked.order)
 
 
 async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
@@ -222,7 +233,7 @@ async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
             return
 
 
-def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
+def _row(wanted: TopicUpdate, done: StepResult[TopicConfig]) -> TopicChange:
     config = done.value
     # Where a change was refused, `was` says what it would have changed.
     return TopicChange.of(
@@ -234,7 +245,7 @@ def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
         message_type=config.message_type if config else None,
-        was=differing(done.step.old, wanted.over(done.step.old), SETTINGS),
+        was=changed_settings(done.step.old, wanted.apply_to(done.step.old), SETTINGS),
     )
 
 

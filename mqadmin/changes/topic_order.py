@@ -1,4 +1,4 @@
-"""Whether a topic is ordered: an entry of the name servers, as BROKER:QUEUES;BROKER:QUEUES.
+"""Change whether a topic is ordered: an entry BROKER:QUEUES;BROKER:QUEUES of the name servers.
 
     updateTopic -o true ── topic on each broker ── ORDER_TOPIC_CONFIG of each name server
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.setting import KvEntry
-from mqadmin.changes.write import Step, plan_each
+from mqadmin.changes.write import ChangeStep, plan_each
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.session.call import Call
 
@@ -25,8 +25,8 @@ NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
-class OrderWish:
-    """What the entry of one topic is to say; without any broker it goes.
+class OrderUpdate:
+    """A change of the entry of one topic; an entry without brokers is removed.
 
     Attributes:
         add: brokers that have queues of the topic for good, and how many.
@@ -39,9 +39,9 @@ class OrderWish:
     join: dict[str, int] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
 
-    def over(self, old: str | None) -> str | None:
+    def apply_to(self, old: str | None) -> str | None:
         """Return the entry after ``old``."""
-        entry = dict(parts(old))
+        entry = dict(parse_entry(old))
         had = {broker: count for broker, count in entry.items() if broker not in self.remove}
         joining = {broker: str(count) for broker, count in self.join.items() if broker not in had}
         new = had | joining | {broker: str(count) for broker, count in self.add.items()}
@@ -50,8 +50,8 @@ class OrderWish:
         return ";".join(f"{broker}:{count}" for broker, count in new.items()) or None
 
 
-def parts(entry: str | None) -> list[tuple[str, str]]:
-    """Return brokers and numbers of queues of an entry, as they stand there."""
+def parse_entry(entry: str | None) -> list[tuple[str, str]]:
+    """Return the brokers of an entry and their numbers of queues, in order."""
     pairs = (part.partition(":") for part in (entry or "").split(";"))
     return [(broker, count) for broker, colon, count in pairs if colon]
 
@@ -60,22 +60,27 @@ async def ordered_brokers(admin: "NamesrvCalls") -> dict[str, frozenset[str]]:
     """Return the brokers of every ordered topic, as the name server says that is asked."""
     entries = await admin.kv_list(NAMESPACE)
     return {
-        topic: frozenset(broker for broker, _ in parts(entry)) for topic, entry in entries.items()
+        topic: frozenset(broker for broker, _ in parse_entry(entry))
+        for topic, entry in entries.items()
     }
 
 
 async def order_entries(call: Call, topic: str) -> list[KvEntry]:
     """Return the entry of a topic at each name server."""
     admin = await call.admin()
-    return [KvEntry(admin, place, (NAMESPACE, topic)) for place in await namesrvs(call)]
+    return [KvEntry(admin, node, (NAMESPACE, topic)) for node in await namesrvs(call)]
 
 
-async def plan_order(call: Call, wishes: Sequence[OrderWish]) -> list[Step[str]]:
-    """Return the steps that bring the entries of topics to what is wished, at each name server.
+async def plan_order(call: Call, updates: Sequence[OrderUpdate]) -> list[ChangeStep[str]]:
+    """Return the steps that change the entries of topics at each name server.
 
     Raises:
         Unreachable: no name server answered.
     """
     return await plan_each(
-        [(entry, wish.over) for wish in wishes for entry in await order_entries(call, wish.topic)]
+        [
+            (entry, update.apply_to)
+            for update in updates
+            for entry in await order_entries(call, update.topic)
+        ]
     )

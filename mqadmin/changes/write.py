@@ -1,4 +1,4 @@
-"""A write that tells the truth: plan, ask, keep the old state, write, read back.
+"""Change servers and report what really happened: plan, ask, keep the old state, write, read back.
 
     targets --read--> steps (old, new) --confirm--> journal --> write all --> read all back
                         | nothing differs                                       |= new: changed
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, TypeVar, cast
 
-from mqadmin.changes.targets.base import Listed, Target
+from mqadmin.changes.targets.base import ChangeTarget, ListedTarget
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.errors import CommandError, Unreachable
 from mqadmin.output.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
@@ -31,7 +31,7 @@ Choose = Callable[[T | None], T | None]
 
 
 class Declined(Exception):
-    """A plan ends at one server before anything is sent, with this result."""
+    """Nothing is sent to one server of a plan, and its row has this result."""
 
     def __init__(self, result: str, remark: str | None = None) -> None:
         super().__init__(result)
@@ -48,7 +48,7 @@ class ServerFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
+class ChangeStep(Generic[T]):
     """What one target is and shall be; None is "not there".
 
     Attributes:
@@ -56,48 +56,48 @@ class Step(Generic[T]):
         is_blind: written in any case, because the server hides what it has.
     """
 
-    target: Target[T]
+    target: ChangeTarget[T]
     old: T | None
     new: T | None
     verdict: str = ""
     remark: str | None = None
-    is_blind: bool = False
+    is_forced: bool = False
 
     @property
     def is_write(self) -> bool:
         """Return whether something has to be written."""
-        differs = self.is_blind or not self.target.same(self.old, self.new)
+        differs = self.is_forced or not self.target.same(self.old, self.new)
         return differs and not self.verdict
 
 
-def untyped(steps: Sequence[Step[T]]) -> list[Step[object]]:
-    """Return the steps for a list with steps of other targets."""
-    return cast("list[Step[object]]", list(steps))
+def as_object_steps(steps: Sequence[ChangeStep[T]]) -> list[ChangeStep[object]]:
+    """Return the steps as those of a list that has several kinds of targets."""
+    return cast("list[ChangeStep[object]]", list(steps))
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
+class StepResult(Generic[T]):
     """How a step went; ``value`` is what the server has now."""
 
-    step: Step[T]
+    step: ChangeStep[T]
     result: str
     value: T | None
     remark: str | None = None
 
     @property
-    def target(self) -> Target[T]:
+    def target(self) -> ChangeTarget[T]:
         """Return what was written."""
         return self.step.target
 
     @property
     def broker(self) -> str:
         """Return the name of the broker, or ``namesrv``."""
-        return self.target.place.broker
+        return self.target.node.broker
 
     @property
     def address(self) -> str:
         """Return the address of the server."""
-        return self.target.place.address
+        return self.target.node.address
 
     @property
     def kind(self) -> str:
@@ -105,16 +105,20 @@ class Done(Generic[T]):
         return self.target.kind
 
 
-def if_there(old: T | None) -> None:
+def delete(old: object) -> None:
+    """Choose that a target shall be gone."""
+
+
+def delete_existing(old: object) -> None:
     """Choose that a target shall be gone; one that is not there is not found."""
     if old is None:
         raise Declined(NOT_FOUND)
 
 
-def settings_over(
-    over: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
+def choose_settings(
+    apply_to: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
 ) -> Choose[T]:
-    """Return the choice of settings that are worked out of those that are there.
+    """Return a function that chooses new settings from those that are there.
 
     Args:
         names: the settings that count.
@@ -123,66 +127,66 @@ def settings_over(
     """
 
     def choose(old: T | None) -> T:
-        new = over(old)
+        new = apply_to(old)
         if old is None and not create:
             raise Declined(NOT_FOUND)
-        if not update and differing(old, new, names):
+        if not update and changed_settings(old, new, names):
             raise Declined(REFUSED, "it is there with other settings")
         return new
 
     return choose
 
 
-def differing(old: object, new: object, names: Sequence[str]) -> dict[str, object]:
+def changed_settings(old: object, new: object, names: Sequence[str]) -> dict[str, object]:
     """Return the old values of the settings that differ; none where one side is not there."""
     if old is None or new is None:
         return {}
     return {name: getattr(old, name) for name in names if getattr(old, name) != getattr(new, name)}
 
 
-async def plan(targets: Sequence[Target[T]], choose: Choose[T]) -> list[Step[T]]:
+async def plan(targets: Sequence[ChangeTarget[T]], choose: Choose[T]) -> list[ChangeStep[T]]:
     """Read every target and work out what it shall be: see ``plan_each``."""
     return await plan_each([(target, choose) for target in targets])
 
 
-async def plan_each(wishes: Sequence[tuple[Target[T], Choose[T]]]) -> list[Step[T]]:
+async def plan_each(pairs: Sequence[tuple[ChangeTarget[T], Choose[T]]]) -> list[ChangeStep[T]]:
     """Read every target and work out what it shall be, by a function of its own.
 
     Args:
-        wishes: the function is given what is there; it returns what shall be, or raises
+        pairs: the function is given what is there; it returns what shall be, or raises
             ``Declined``.
 
     Raises:
         Unreachable: no server answered at all.
     """
-    found = await _read([target for target, _ in wishes])
-    steps = [
-        _step(target, old, choose) for (target, choose), old in zip(wishes, found, strict=True)
-    ]
+    found = await _read([target for target, _ in pairs])
+    steps = [_step(target, old, choose) for (target, choose), old in zip(pairs, found, strict=True)]
     if steps and all(step.verdict == UNREACHABLE for step in steps):
         raise Unreachable("; ".join(sorted({step.remark or "" for step in steps})))
     return steps
 
 
-def _step(target: Target[T], old: T | ServerFailure | None, choose: Choose[T]) -> Step[T]:
+def _step(
+    target: ChangeTarget[T], old: T | ServerFailure | None, choose: Choose[T]
+) -> ChangeStep[T]:
     if isinstance(old, ServerFailure):
-        return Step(target, None, None, old.result, old.remark)
+        return ChangeStep(target, None, None, old.result, old.remark)
     try:
-        return Step(target, old, choose(old))
+        return ChangeStep(target, old, choose(old))
     except Declined as no:
-        return Step(target, old, old, no.result, no.remark)
+        return ChangeStep(target, old, old, no.result, no.remark)
 
 
 async def carry_out(
     call: Call,
-    steps: Sequence[Step[T]],
+    steps: Sequence[ChangeStep[T]],
     *,
     title: str,
     question: str | None = None,
     also: Sequence[Saved] = (),
     undoes: int | None = None,
     in_order: bool = False,
-) -> list[Done[T]]:
+) -> list[StepResult[T]]:
     """Do what the steps say and return how each went.
 
     Args:
@@ -198,7 +202,7 @@ async def carry_out(
     writes = [step for step in steps if step.is_write]
     if call.dry_run:
         return [
-            Done(step, WOULD_CHANGE, step.new) if step.is_write else _settled(step)
+            StepResult(step, WOULD_CHANGE, step.new) if step.is_write else _settled(step)
             for step in steps
         ]
     if writes and question is not None:
@@ -212,26 +216,26 @@ async def carry_out(
     return [next(done) if step.is_write else _settled(step) for step in steps]
 
 
-async def _in_order(steps: Sequence[Step[T]]) -> list[Done[T]]:
+async def _in_order(steps: Sequence[ChangeStep[T]]) -> list[StepResult[T]]:
     """Do the steps one after the other; what comes after one that failed is not sent."""
-    made: list[Done[T]] = []
+    made: list[StepResult[T]] = []
     stopped = ""
     for step in steps:
         if step.is_write and stopped:
-            made.append(Done(step, UNCHANGED, step.old, stopped))
+            made.append(StepResult(step, UNCHANGED, step.old, stopped))
             continue
         (done,) = await _written([step]) if step.is_write else [_settled(step)]
         made.append(done)
         if done.result in (REFUSED, UNREACHABLE):
-            stopped = f"not sent: {step.target.place.broker} comes first, and was {done.result}"
+            stopped = f"not sent: {step.target.node.broker} comes first, and was {done.result}"
     return made
 
 
-def _settled(step: Step[T]) -> Done[T]:
-    return Done(step, step.verdict or UNCHANGED, step.old, step.remark)
+def _settled(step: ChangeStep[T]) -> StepResult[T]:
+    return StepResult(step, step.verdict or UNCHANGED, step.old, step.remark)
 
 
-async def _written(steps: Sequence[Step[T]]) -> list[Done[T]]:
+async def _written(steps: Sequence[ChangeStep[T]]) -> list[StepResult[T]]:
     """Write the value of each step and read back those that were taken."""
     failures = await _write(steps)
     taken = [step.target for step, no in zip(steps, failures, strict=True) if no is None]
@@ -243,7 +247,7 @@ async def _written(steps: Sequence[Step[T]]) -> list[Done[T]]:
     ]
 
 
-async def _write(steps: Sequence[Step[T]]) -> list[ServerFailure | None]:
+async def _write(steps: Sequence[ChangeStep[T]]) -> list[ServerFailure | None]:
     """Write the value of each step, one kind after the other, and return why that failed."""
     failures: list[ServerFailure | None] = []
     for kind, run in groupby(steps, key=lambda step: type(step.target)):
@@ -253,8 +257,8 @@ async def _write(steps: Sequence[Step[T]]) -> list[ServerFailure | None]:
     return failures
 
 
-async def _write_named(steps: Sequence[Step[T]]) -> list[ServerFailure | None]:
-    # One after the other: when the first server refuses, a person may still stop the rest.
+async def _write_named(steps: Sequence[ChangeStep[T]]) -> list[ServerFailure | None]:
+    # Servers are written one by one: if the first refuses, a person may still stop the rest.
     failures: list[ServerFailure | None] = []
     for step in steps:
         try:
@@ -266,52 +270,52 @@ async def _write_named(steps: Sequence[Step[T]]) -> list[ServerFailure | None]:
     return failures
 
 
-def _checked(step: Step[T], found: T | ServerFailure | None) -> Done[T]:
+def _checked(step: ChangeStep[T], found: T | ServerFailure | None) -> StepResult[T]:
     """Return how a write went, by what the server has now."""
     if isinstance(found, ServerFailure):
         return _failed(step, found)
     if step.target.same(found, step.new):
-        return Done(step, CHANGED, found)
-    return Done(step, REFUSED, found, "the server took it, but has something else")
+        return StepResult(step, CHANGED, found)
+    return StepResult(step, REFUSED, found, "the server took it, but has something else")
 
 
-def _failed(step: Step[T], failure: ServerFailure) -> Done[T]:
-    return Done(step, failure.result, step.old, failure.remark)
+def _failed(step: ChangeStep[T], failure: ServerFailure) -> StepResult[T]:
+    return StepResult(step, failure.result, step.old, failure.remark)
 
 
-async def _read(targets: Sequence[Target[T]]) -> list[T | ServerFailure | None]:
+async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | None]:
     """Return what each target is, or why that is unknown; a listing is read once for all of it."""
-    shelves: dict[Hashable, list[int]] = {}
+    by_listing: dict[Hashable, list[int]] = {}
     for index, target in enumerate(targets):
-        shelf = target.shelf if isinstance(target, Listed) else index
-        shelves.setdefault(shelf, []).append(index)
+        key = target.listing_key if isinstance(target, ListedTarget) else index
+        by_listing.setdefault(key, []).append(index)
     found: list[T | ServerFailure | None] = [None] * len(targets)
 
-    async def read_shelf(indexes: list[int]) -> None:
+    async def read_together(indexes: list[int]) -> None:
         one = targets[indexes[0]]
         try:
-            if isinstance(one, Listed) and len(indexes) > 1:
+            if isinstance(one, ListedTarget) and len(indexes) > 1:
                 listing = await one.listing()
                 for index in indexes:
-                    # Targets of one shelf are of one class.
-                    found[index] = cast("Listed[T, object]", targets[index]).find(listing)
+                    # Targets of one listing are of one class.
+                    found[index] = cast("ListedTarget[T, object]", targets[index]).find(listing)
             else:
                 found[indexes[0]] = await one.read()
         except (ClientError, CommandError) as error:
             result, text = result_of(error)
-            # Nothing was written that may have been done.
+            # A read leaves no doubt whether it was done, so the hint for writes is dropped.
             text = str(error) if isinstance(error, TimedOut) else text
             for index in indexes:
                 found[index] = ServerFailure(result, text)
 
-    await asyncio.gather(*(read_shelf(indexes) for indexes in shelves.values()))
+    await asyncio.gather(*(read_together(indexes) for indexes in by_listing.values()))
     return found
 
 
 async def attempt(
     call: Call, ask: Callable[[], Awaitable[str | None]], *, done: str = CHANGED
 ) -> tuple[str, str | None]:
-    """Send a request that is no plan, and return result and remark of it."""
+    """Send a request that has no plan, and return its result and remark."""
     if call.dry_run:
         return WOULD_CHANGE, None
     try:
@@ -320,7 +324,7 @@ async def attempt(
         return result_of(error)
 
 
-def shortened(names: Sequence[str]) -> str:
+def first_of_names(names: Sequence[str]) -> str:
     """Return the first of some names and how many follow, for a title or a question."""
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return "".join(names[:1]) + more

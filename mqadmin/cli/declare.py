@@ -5,6 +5,8 @@ and ``message query id`` is ``message/query_id.py``. Commands that need the same
 module, which ``mqadmin.cli.tree`` names. Name of a command and what it does stand there, too, so
 that its module is imported only when it is called or documented.
 
+    from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
+
     @dataclass(frozen=True, slots=True)
     class QueueRow(Row):
         topic: str
@@ -49,13 +51,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mqadmin.cli.command import Command, Needs, Run
+from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of, one
+from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from mqadmin.cli.command import Declared
 
-__all__ = ["Command", "Needs", "command"]
+__all__ = [
+    "Call",
+    "Command",
+    "EpochMs",
+    "Needs",
+    "Outcome",
+    "Row",
+    "command",
+    "exit_code_of",
+    "one",
+]
+"""What every command needs comes from here."""
 
 
 def command(name: str, **declared: "Unpack[Declared]") -> Callable[[Run], Command]:

@@ -1,4 +1,4 @@
-"""Who reads which queue of a topic now: the ground of ``rebalance show`` and ``plan``.
+"""Find out who reads which queue of a topic now, for ``rebalance show`` and ``plan``.
 
     every member says which queues it has      -> owners
     what its strategy gives every member       -> given
@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mqadmin.cluster.brokers import MASTER, Place
-from mqadmin.cluster.groups import find_group, running_infos
+from mqadmin.cluster.brokers import masters_of_route
+from mqadmin.cluster.groups import find_group, owners_of, running_infos
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Row
@@ -64,7 +64,7 @@ class PlannedOwner(QueueOwner):
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class GroupAssignment:
     """The queues of a topic, the members of a group, and who has what.
 
     Attributes:
@@ -86,9 +86,9 @@ class Assignment:
         return str(self.strategy) + (ASSUMED if self.assumed else "")
 
 
-async def current(
+async def find_assignment(
     admin: "Admin", group: str, topic: str, *, known: bool = True, answers: Answers | None = None
-) -> Assignment:
+) -> GroupAssignment:
     """Return who reads which queue now.
 
     Args:
@@ -101,32 +101,27 @@ async def current(
     """
     route = await admin.topic_route(topic)
     queues = routes.subscribe_queues(topic, route)
-    masters = routes.masters(route)
-    places = [Place("", name, MASTER, address) for name, address in masters.items()]
     listed = await ask_each(
-        places, lambda at: admin.consumer_ids(at.address, group), answers=answers
+        masters_of_route(route),
+        lambda at: admin.consumer_ids(at.address, group),
+        answers=answers,
     )
-    at = {member: place.address for place, ids in listed for member in ids}
+    at = {member: node.address for node, ids in listed for member in ids}
     members = sorted(at)
     if not members:
         if known:
             await find_group(admin, group)
-        return Assignment(queues, [], {}, Strategy.AVG, True)
+        return GroupAssignment(queues, [], {}, Strategy.AVG, True)
     told = await running_infos(admin, group, at)
     strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
     strategy = strategies.pop() if len(strategies) == 1 else None
-    owners = {
-        queue: member
-        for member, info in told.items()
-        for queue, state in info.mq_table.items()
-        if queue.topic == topic and not state.droped
-    }
+    owners = {queue: who for queue, who in owners_of(told).items() if queue.topic == topic}
     given: dict[MessageQueue, str] = {}
     if queues and strategy not in NEED_MORE:
         parts = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
         given = {queue: member for member, part in parts.items() for queue in part}
     owners |= {queue: member for queue, member in given.items() if member not in told}
-    return Assignment(
+    return GroupAssignment(
         queues,
         members,
         owners,

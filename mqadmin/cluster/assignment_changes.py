@@ -1,4 +1,4 @@
-"""What changes in an assignment from look to look, and which queues never rest.
+"""Compare an assignment with the one before, and find queues that change their reader too often.
 
     look at 0 s   app-1: 0 1   app-2: 2 3
     look at 2 s   app-1: 0 1   app-3: 2 3      left app-2, joined app-3, moved 2, moved 3
@@ -21,7 +21,7 @@ WINDOW_MS: Final = 60_000
 CHANGES_MIN: Final = 3
 
 
-class What(StrEnum):
+class AssignmentEvent(StrEnum):
     """What happened."""
 
     JOINED = "joined"
@@ -33,18 +33,18 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AssignmentChange:
     """One thing that happened; ``queue`` is None for a member that came or went."""
 
     at_ms: int
-    what: What
+    what: AssignmentEvent
     queue: MessageQueue | None
     client_id: str | None
     was: str | None
 
 
 @dataclass(slots=True)
-class Changes:
+class AssignmentTracker:
     """Compares each look with the one before."""
 
     _members: frozenset[str] | None = None
@@ -54,25 +54,31 @@ class Changes:
 
     def look(
         self, at_ms: int, members: Collection[str], *, owners: Mapping[MessageQueue, str]
-    ) -> list[Change]:
+    ) -> list[AssignmentChange]:
         """Return what changed since the last look; the first finds everything as it is."""
         first = self._members is None
         before = self._members or frozenset()
         changes = [
-            *(Change(at_ms, What.LEFT, None, None, who) for who in sorted(before - {*members})),
-            *(Change(at_ms, What.JOINED, None, who, None) for who in sorted({*members} - before)),
+            *(
+                AssignmentChange(at_ms, AssignmentEvent.LEFT, None, None, who)
+                for who in sorted(before - {*members})
+            ),
+            *(
+                AssignmentChange(at_ms, AssignmentEvent.JOINED, None, who, None)
+                for who in sorted({*members} - before)
+            ),
         ]
         for queue in sorted({*self._owners, *owners}):
             old, new = self._owners.get(queue), owners.get(queue)
             if old != new:
-                changes.append(Change(at_ms, _what(old, new), queue, new, old))
+                changes.append(AssignmentChange(at_ms, _what(old, new), queue, new, old))
                 if not first:
                     changes += self._count(at_ms, queue, new)
         self._members, self._owners = frozenset(members), dict(owners)
         self._forget(at_ms)
         return changes
 
-    def _count(self, at_ms: int, queue: MessageQueue, owner: str | None) -> list[Change]:
+    def _count(self, at_ms: int, queue: MessageQueue, owner: str | None) -> list[AssignmentChange]:
         times = self._times.setdefault(queue, deque())
         times.append(at_ms)
         while at_ms - times[0] > WINDOW_MS:
@@ -80,17 +86,17 @@ class Changes:
         if len(times) < CHANGES_MIN or queue in self._told:
             return []
         self._told.add(queue)
-        return [Change(at_ms, What.FLAPPING, queue, owner, None)]
+        return [AssignmentChange(at_ms, AssignmentEvent.FLAPPING, queue, owner, None)]
 
     def _forget(self, at_ms: int) -> None:
-        """Let go of queues that have rested for a whole window."""
+        """Forget the queues that have rested for a whole window."""
         rested = [queue for queue, times in self._times.items() if at_ms - times[-1] > WINDOW_MS]
         for queue in rested:
             del self._times[queue]
             self._told.discard(queue)
 
 
-def _what(old: str | None, new: str | None) -> What:
+def _what(old: str | None, new: str | None) -> AssignmentEvent:
     if old is None:
-        return What.TAKEN
-    return What.RELEASED if new is None else What.MOVED
+        return AssignmentEvent.TAKEN
+    return AssignmentEvent.RELEASED if new is None else AssignmentEvent.MOVED

@@ -1,4 +1,4 @@
-"""An assignment drawn for a terminal: members down, queues across.
+"""Draw an assignment for a terminal: a line for each member, a column for each queue.
 
     then (AVG): 3 members read 8 queues, 2 to 3 each; 5 move
               broker-a
@@ -97,7 +97,7 @@ def _line(cells: Iterable[str], widths: Sequence[int], digits: int) -> str:
     )
 
 
-def moved(queues: Sequence[MessageQueue], *, before: Owners, owners: Owners) -> int:
+def count_moved(queues: Sequence[MessageQueue], *, before: Owners, owners: Owners) -> int:
     """Return how many queues have another reader than before."""
     return sum(before.get(queue) != owners.get(queue) for queue in queues)
 
@@ -121,7 +121,7 @@ def evenness(
         idle = each.count(0)
         text += f", {idle} idle" if idle else ""
     if before is not None:
-        count = moved(queues, before=before, owners=owners)
+        count = count_moved(queues, before=before, owners=owners)
         text += f"; {count} {'moves' if count == 1 else 'move'}"
     return text
 

@@ -1,4 +1,4 @@
-"""Ask about many things, a few at a time, and hand the answers on in order.
+"""Ask about many things, a few at a time, and yield the answers in order.
 
     items  g1 g2 g3 g4 g5 ...        width 3
            [asked......] waiting     g1 is yielded, then g4 is asked about
@@ -44,5 +44,5 @@ async def bounded_gather(
     finally:
         for future in waiting:
             future.cancel()
-        # Cancelled ones are waited for, so that none outlives the command.
+        # Wait for the cancelled ones, so that none outlives the command.
         await asyncio.gather(*waiting, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Where a command works: brokers by name, address or cluster, and queues by name.
+"""Find the brokers and queues that a line names: by name, address or cluster.
 
     --cluster C   the masters of a cluster
     --broker B    one broker: its name, or HOST:PORT
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mqadmin.cli.decorators import Where
 from mqadmin.errors import NotFound, Usage, did_you_mean
-from remoting.bodies import MessageQueue
+from mqclient.client import routes
+from remoting.bodies import MessageQueue, TopicRouteData
 
 if TYPE_CHECKING:
     from mqadmin.session.call import Call
@@ -23,8 +24,11 @@ MASTER: Final = 0
 EVERYWHERE: Final = Where()
 
 
-class Place(NamedTuple):
-    """One broker process; ``broker_id`` 0 is the master."""
+class ServerNode(NamedTuple):
+    """One server: a broker process, or a name server as broker ``namesrv``.
+
+    ``broker_id`` 0 is the master.
+    """
 
     cluster: str
     broker: str
@@ -37,7 +41,7 @@ class Place(NamedTuple):
         return "master" if self.broker_id == MASTER else "slave"
 
 
-async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[Place]:
+async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[ServerNode]:
     """Return every broker that the name server knows, or this one of several, sorted.
 
     There are none where no name server is given: a broker is then found by its address alone.
@@ -50,14 +54,14 @@ async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> lis
         for name in names:
             data = info.broker_addr_table.get(name)
             for broker_id, address in data.broker_addrs.items() if data else ():
-                found.append(Place(cluster, name, broker_id, address))
+                found.append(ServerNode(cluster, name, broker_id, address))
     return sorted(found)
 
 
 async def masters(
     admin: "TopicCalls", where: Where = EVERYWHERE, *, every: bool = False
-) -> list[Place]:
-    """Return the masters that are meant.
+) -> list[ServerNode]:
+    """Return the masters that a line names.
 
     Args:
         every: all clusters where neither is given (for commands that only read).
@@ -69,20 +73,20 @@ async def masters(
     known = await all_brokers(admin)
     if where.broker is not None:
         return [_broker(known, where.broker)]
-    found = [place for place in _in_cluster(known, where.cluster) if place.broker_id == MASTER]
+    found = [node for node in _in_cluster(known, where.cluster) if node.broker_id == MASTER]
     if not found:
-        slaves = ", ".join(sorted({place.broker for place in known}))
+        slaves = ", ".join(sorted({node.broker for node in known}))
         raise NotFound(
             f"no master is registered, only slaves: {slaves}",
             hint="`mqadmin ha status` shows them, `mqadmin broker promote` makes one the master",
         )
-    clusters = sorted({place.cluster for place in found})
+    clusters = sorted({node.cluster for node in found})
     if len(clusters) > 1 and not every:
         raise Usage("there are several clusters", hint="add --cluster " + "|".join(clusters))
     return found
 
 
-async def processes(admin: "TopicCalls", where: Where) -> list[Place]:
+async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
     """Return masters and slaves of all brokers, or of the ones that are named, sorted.
 
     Raises:
@@ -95,50 +99,57 @@ async def processes(admin: "TopicCalls", where: Where) -> list[Place]:
     return _in_cluster(known, where.cluster)
 
 
-def _in_cluster(known: list[Place], cluster: str | None) -> list[Place]:
-    """Return the places of a cluster, or all; raises NotFound where there are none."""
-    clusters = sorted({place.cluster for place in known})
+def _in_cluster(known: list[ServerNode], cluster: str | None) -> list[ServerNode]:
+    """Return the servers of a cluster, or all; raises NotFound where there are none."""
+    clusters = sorted({node.cluster for node in known})
     if cluster is not None and cluster not in clusters:
         raise NotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
     if not known:
         raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
-    return [place for place in known if cluster in (None, place.cluster)]
+    return [node for node in known if cluster in (None, node.cluster)]
 
 
-def peers_of(place: Place, numbers: Mapping[str, str]) -> list[Place]:
+def masters_of_route(route: TopicRouteData) -> list[ServerNode]:
+    """Return the masters of a topic; their cluster is left empty."""
+    return [
+        ServerNode("", name, MASTER, address) for name, address in routes.masters(route).items()
+    ]
+
+
+def peers_of(node: ServerNode, numbers: Mapping[str, str]) -> list[ServerNode]:
     """Return the other masters of its name that a master of ours knows.
 
     Args:
         numbers: its runtime information.
     """
     return [
-        place._replace(broker_id=MASTER, address=address)
+        node._replace(broker_id=MASTER, address=address)
         for key, address in sorted(numbers.items())
         if key.startswith("haPeer_")
     ]
 
 
-async def with_slaves(admin: "TopicCalls", places: list[Place]) -> list[Place]:
-    """Return the places with the other processes of the same brokers."""
-    names = {(place.cluster, place.broker) for place in places}
+async def with_slaves(admin: "TopicCalls", nodes: list[ServerNode]) -> list[ServerNode]:
+    """Return the nodes with the other processes of the same brokers."""
+    names = {(node.cluster, node.broker) for node in nodes}
     every = [one for one in await all_brokers(admin) if (one.cluster, one.broker) in names]
-    return sorted({*places, *every})
+    return sorted({*nodes, *every})
 
 
-async def namesrvs(call: "Call") -> list[Place]:
-    """Return the name servers of this call, as places of a broker ``namesrv``."""
+async def namesrvs(call: "Call") -> list[ServerNode]:
+    """Return the name servers of this call, as nodes of a broker ``namesrv``."""
     addresses = (await call.client()).name_servers()
-    return [Place("", "namesrv", MASTER, address) for address in sorted(addresses)]
+    return [ServerNode("", "namesrv", MASTER, address) for address in sorted(addresses)]
 
 
-def _broker(known: list[Place], wanted: str) -> Place:
-    here = [place for place in known if wanted in (place.broker, place.address)]
+def _broker(known: list[ServerNode], wanted: str) -> ServerNode:
+    here = [node for node in known if wanted in (node.broker, node.address)]
     if here:
-        return min(here, key=lambda place: place.broker_id)
+        return min(here, key=lambda node: node.broker_id)
     if ":" in wanted:
-        # An address that is not advertised may still be one: a port forward, a container.
-        return Place("", wanted, MASTER, wanted)
-    names = sorted({place.broker for place in known})
+        # An address that is not advertised may still reach a broker, by a forwarded port.
+        return ServerNode("", wanted, MASTER, wanted)
+    names = sorted({node.broker for node in known})
     raise NotFound(f"no broker {wanted!r}", hint=_nearest(wanted, names))
 
 
@@ -155,7 +166,7 @@ def queue_number(text: str) -> int:
     """
     number = text.rpartition(":")[2]
     if not number.isdecimal():
-        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+        raise Usage(f"{text!r} is not a queue", hint="such as 3 or broker-a:3")
     return int(number)
 
 

@@ -1,4 +1,4 @@
-"""What several group commands share: which groups there are, and who is in them.
+"""Find a group on the brokers, and its members.
 
 Rule: a group is known where a broker has settings or offsets of it, or where a member is
 connected; a group that is none of the three is "not found".
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cli.decorators import Where
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Row
@@ -42,7 +42,7 @@ SYSTEM_GROUPS: Final = frozenset(
 class GroupAt:
     """A group as one broker knows it; offsets by topic and queue id, in entries."""
 
-    place: Place
+    node: ServerNode
     settings: SubscriptionGroup | None = None
     offsets: dict[str, dict[int, int]] = field(default_factory=dict)
     members: list[str] = field(default_factory=list)
@@ -80,8 +80,8 @@ async def find_group(
     Raises:
         NotFound: none of them does.
     """
-    places = await masters(admin, Where(broker=broker), every=True)
-    told = await ask_each(places, lambda at: _at(admin, at, group), answers=answers)
+    nodes = await masters(admin, Where(broker=broker), every=True)
+    told = await ask_each(nodes, lambda at: _at(admin, at, group), answers=answers)
     found = [one for _, one in told]
     is_whole = answers is None or not answers.exit_code()
     if is_whole and not any(one.is_known for one in found):
@@ -89,33 +89,37 @@ async def find_group(
     return found
 
 
-async def _at(admin: "Admin", place: Place, group: str) -> GroupAt:
+async def _at(admin: "Admin", node: ServerNode, group: str) -> GroupAt:
     table, offsets, members = await asyncio.gather(
-        admin.subscription_groups(place.address),
-        admin.all_consumer_offsets(place.address),
-        admin.consumer_ids(place.address, group),
+        admin.subscription_groups(node.address),
+        admin.all_consumer_offsets(node.address),
+        admin.consumer_ids(node.address, group),
     )
     own = {topic: queues for (topic, name), queues in offsets.items() if name == group}
-    return GroupAt(place, table.groups.get(group), own, members)
+    return GroupAt(node, table.groups.get(group), own, members)
 
 
-async def connection(admin: "Admin", place: Place, group: str) -> ConsumerConnection | None:
+async def connection(admin: "Admin", node: ServerNode, group: str) -> ConsumerConnection | None:
     """Return who is connected to one broker; None for nobody."""
     try:
-        return await admin.consumer_connection(place.address, group)
+        return await admin.consumer_connection(node.address, group)
     except BrokerRefused:
-        # Code 206 of a 4.9 broker; others say "system error" for the same.
+        # A 4.9 broker answers with code 206; others say "system error" for the same.
         return None
 
 
 async def owners(
-    admin: "Admin", place: Place, group: str, members: list[str]
+    admin: "Admin", node: ServerNode, group: str, members: list[str]
 ) -> dict[MessageQueue, str]:
     """Return which member reads which queue, as the members say themselves.
 
     A member that does not answer (an old one, or one in another language) owns nothing here.
     """
-    told = await running_infos(admin, group, dict.fromkeys(members, place.address))
+    return owners_of(await running_infos(admin, group, dict.fromkeys(members, node.address)))
+
+
+def owners_of(told: Mapping[str, ConsumerRunningInfo]) -> dict[MessageQueue, str]:
+    """Return which member reads which queue, by what each member says of itself."""
     return {
         queue: member
         for member, info in told.items()

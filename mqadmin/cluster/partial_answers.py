@@ -1,4 +1,4 @@
-"""Reads of many brokers, of which one may not answer.
+"""Read from many brokers, of which one may not answer.
 
     asked      broker-a  broker-b (hangs)  broker-c
     answers    rows      a warning         rows        exit code 5
@@ -15,7 +15,7 @@ from mqadmin.output.rows import PARTLY
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
-    from mqadmin.cluster.brokers import Place
+    from mqadmin.cluster.brokers import ServerNode
     from mqadmin.session.call import Call
 
 R = TypeVar("R")
@@ -32,34 +32,34 @@ class Answers:
         self._answered = False
 
     async def each(
-        self, places: "Sequence[Place]", ask: "Callable[[Place], Awaitable[R]]"
-    ) -> "list[tuple[Place, R]]":
-        """Ask every place at once and return those that answered, in order, with their answers.
+        self, nodes: "Sequence[ServerNode]", ask: "Callable[[ServerNode], Awaitable[R]]"
+    ) -> "list[tuple[ServerNode, R]]":
+        """Ask every server at once and return those that answered, in order, with their answers.
 
         Raises:
             ClientError: nobody has answered, now or before.
         """
-        # A command that asks one thing at a time has no event loop, and needs none of it.
+        # A command that asks one thing at a time has no event loop and need not import it.
         import asyncio
 
-        asked = [place for place in places if place.address not in self._silent]
+        asked = [node for node in nodes if node.address not in self._silent]
 
-        async def one(place: "Place") -> R | ClientError:
+        async def one(node: "ServerNode") -> R | ClientError:
             try:
-                return await ask(place)
+                return await ask(node)
             except ClientError as error:
                 if error.exit_code != SILENT:
                     raise
                 return error
 
-        answers = await asyncio.gather(*(one(place) for place in asked))
-        found: list[tuple[Place, R]] = []
+        answers = await asyncio.gather(*(one(node) for node in asked))
+        found: list[tuple[ServerNode, R]] = []
         failures: list[tuple[str, ClientError]] = []
-        for place, answer in zip(asked, answers, strict=True):
+        for node, answer in zip(asked, answers, strict=True):
             if isinstance(answer, ClientError):
-                failures.append((place.address, answer))
+                failures.append((node.address, answer))
             else:
-                found.append((place, answer))
+                found.append((node, answer))
         self._answered = self._answered or bool(found)
         if failures and not self._answered:
             raise failures[0][1]
@@ -80,16 +80,16 @@ class Answers:
 
 
 async def ask_each(
-    places: "Sequence[Place]",
-    ask: "Callable[[Place], Awaitable[R]]",
+    nodes: "Sequence[ServerNode]",
+    ask: "Callable[[ServerNode], Awaitable[R]]",
     *,
     answers: Answers | None,
-) -> "list[tuple[Place, R]]":
-    """Ask every place at once, as ``Answers.each`` does; without ``answers`` all must answer."""
-    # As above: not every command has an event loop.
+) -> "list[tuple[ServerNode, R]]":
+    """Ask every server at once, as ``Answers.each`` does; without ``answers`` all must answer."""
+    # As above, not every command has an event loop.
     import asyncio
 
     if answers is not None:
-        return await answers.each(places, ask)
-    told = await asyncio.gather(*(ask(place) for place in places))
-    return list(zip(places, told, strict=True))
+        return await answers.each(nodes, ask)
+    told = await asyncio.gather(*(ask(node) for node in nodes))
+    return list(zip(nodes, told, strict=True))

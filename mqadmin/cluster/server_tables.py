@@ -1,11 +1,18 @@
-"""Tables of keys and values that servers tell of themselves, as rows: all of them, or some keys."""
+"""What servers tell of themselves: tables of keys and values as rows, and what they count."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.errors import NotFound, did_you_mean
 from mqadmin.output.rows import Row
+from mqclient.errors import BrokerRefused, ClientError
+from remoting.bodies import BrokerStatsData
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +26,7 @@ class ServerValue(Row):
 
 
 def values_of(
-    tables: Sequence[tuple[Place, Mapping[str, str]]], keys: Sequence[str], *, missing: str
+    tables: Sequence[tuple[ServerNode, Mapping[str, str]]], keys: Sequence[str], *, missing: str
 ) -> list[ServerValue]:
     """Return a row for each key of each server, sorted by key, or for ``keys`` in their order.
 
@@ -35,8 +42,62 @@ def values_of(
             hint = did_you_mean(key, known, "leave the key out to see all")
             raise NotFound(f"{missing} {key!r}", hint=hint)
     return [
-        ServerValue(place.broker, place.address, key, table[key])
-        for place, table in tables
+        ServerValue(node.broker, node.address, key, table[key])
+        for node, table in tables
         for key in keys or sorted(table)
         if key in table
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerCounts:
+    """What a broker counts, by its own names, or why it does not answer."""
+
+    counts: Mapping[str, str]
+    error: str | None = None
+
+    def number(self, key: str) -> int | None:
+        """Return a whole number; None where the broker does not tell it."""
+        text = self.counts.get(key, "")
+        return int(text) if text.removeprefix("-").isdecimal() else None
+
+    def average(self, *keys: str) -> float | None:
+        """Return the first of the averages over 10 s, 1 min and 10 min."""
+        text = next((self.counts[key] for key in keys if self.counts.get(key)), "")
+        try:
+            return round(float(text.split()[0]), 4)
+        except (ValueError, IndexError):
+            return None
+
+    def between(self, first: str, last: str) -> int | None:
+        """Return what was counted between two of the broker's marks."""
+        low, high = self.number(first), self.number(last)
+        return None if low is None or high is None else high - low
+
+
+async def ask_counts(
+    admin: "Admin", nodes: list[ServerNode]
+) -> list[tuple[ServerNode, BrokerCounts]]:
+    """Ask every broker at once what it counts; one that does not answer has its error instead."""
+
+    async def ask(node: ServerNode) -> BrokerCounts:
+        try:
+            return BrokerCounts(await admin.broker_runtime(node.address))
+        except ClientError as error:
+            return BrokerCounts({}, str(error))
+
+    return list(zip(nodes, await asyncio.gather(*map(ask, nodes)), strict=True))
+
+
+async def statistic(admin: "Admin", address: str, name: str, *, key: str) -> BrokerStatsData:
+    """Return a statistic of a broker; an empty one where nothing was counted."""
+    try:
+        return await admin.broker_stats(address, name, key)
+    except BrokerRefused:
+        return BrokerStatsData()
+
+
+def count_of_day(counted: BrokerStatsData) -> int:
+    """Return what was counted in a day; a young broker has only an hour, or a minute."""
+    spans = (counted.stats_day, counted.stats_hour, counted.stats_minute)
+    return next((span.sum for span in spans if span is not None and span.sum), 0)

@@ -1,4 +1,4 @@
-"""The queues of a topic with their ends: what ``topic show`` and ``topic status`` print.
+"""Ask for the queues of a topic with their ends, for ``topic show`` and ``topic status``.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO and GET_ALL_TOPIC_CONFIG on each master.
 """
@@ -36,7 +36,7 @@ class TopicQueue(Row):
 
 
 async def topic_queues(call: "Call", topic: str) -> Outcome:
-    """Return one row a queue.
+    """Return one row for each queue.
 
     Raises:
         NoRoute, NotFound: there is no such topic.
@@ -79,7 +79,7 @@ async def _message_types(admin: "TopicCalls", topic: str, at: Mapping[str, str])
         at: the address of each broker, by name.
     """
     found: dict[str, str] = {}
-    # One after the other: a command that only asks has no event loop (``MQClient`` ``direct``).
+    # Asked one by one: a direct command has no event loop (``MQClient`` ``direct``).
     for name, address in at.items():
         try:
             config = (await admin.topic_configs(address)).topics.get(topic)

@@ -1,1 +1,1 @@
-"""One folder for each first word of a command; see ``mqadmin.cli.declare``."""
+"""The commands: one folder for each first word of a command; see ``mqadmin.cli.declare``."""

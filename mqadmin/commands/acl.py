@@ -1,4 +1,4 @@
-"""``acl …``: the accounts of brokers with access control.
+"""``acl …``: show and change the accounts of brokers with access control.
 
     list, show    GET_BROKER_CLUSTER_ACL_CONFIG
     set           UPDATE_AND_CREATE_ACL_CONFIG: an account, or the fields that are named
@@ -18,14 +18,12 @@ from typing import Final, Literal, get_args
 import click
 
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget, WhiteList, check_acl, read_acl
-from mqadmin.changes.write import Done, carry_out, if_there, plan
-from mqadmin.cli.declare import command
+from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
-from mqadmin.cluster.brokers import Place, masters, with_slaves
+from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from remoting.bodies import PlainAccessConfig
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion
@@ -70,19 +68,19 @@ FIELDS: Final = (
 )
 
 
-async def acl_places(call: Call, where: Where) -> list[Place]:
+async def acl_nodes(call: Call, where: Where) -> list[ServerNode]:
     """Return the brokers that are meant: each process has accounts of its own."""
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
-    return places if where.broker is not None else await with_slaves(admin, places)
+    nodes = await masters(admin, where, every=True)
+    return nodes if where.broker is not None else await with_slaves(admin, nodes)
 
 
-def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
+def account_row(node: ServerNode, account: PlainAccessConfig) -> AccountRow:
     """Return the row of an account."""
     return AccountRow.of(
         account,
-        broker=place.broker,
-        address=place.address,
+        broker=node.broker,
+        address=node.address,
         access_key=account.access_key or "",
         topic_perms=tuple(account.topic_perms or ()),
         group_perms=tuple(account.group_perms or ()),
@@ -90,7 +88,7 @@ def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
     )
 
 
-def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
+def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
     """Return the row of a change; secrets that a server puts into its text are hidden."""
     step, now = done.step, done.value
     remark = done.remark
@@ -104,9 +102,7 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
             for name in FIELDS
             if (getattr(step.old, name) or None) != (getattr(step.new, name) or None)
         }
-    shown = account_row(
-        step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
-    )
+    shown = account_row(step.target.node, now or PlainAccessConfig(access_key=step.target.names[0]))
     return AccountChange.of(
         shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
     )
@@ -115,57 +111,55 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
 @command(
     "acl list",
     examples=(("mqadmin acl list", "who may do what, broker by broker"),),
-    details="Secrets are never shown. Who needs no account: `acl white-addr`.",
+    details="Secrets are never shown. `acl white-addr` shows who needs no account.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
 @of_brokers
 async def list_accounts(call: Call, *, where: Where) -> Outcome:
-    """Return one row an account and broker.
+    """Return one row for each account and broker.
 
     Raises:
         Refused: a broker has no access control.
     """
     admin = await call.admin()
     rows: list[Row] = []
-    places = await acl_places(call, where)
-    for place in sorted(places, key=lambda at: (at.broker, at.address)):
-        found = await read_acl(admin, place.address)
+    nodes = await acl_nodes(call, where)
+    for node in sorted(nodes, key=lambda at: (at.broker, at.address)):
+        found = await read_acl(admin, node.address)
         accounts = found.plain_access_configs or []
         if call.settings.compat:
             addresses = tuple(found.global_white_addrs or ())
-            rows.append(WhiteAddresses(place.broker, place.address, addresses))
+            rows.append(WhiteAddresses(node.broker, node.address, addresses))
         else:
             accounts = sorted(accounts, key=lambda one: one.access_key or "")
-        rows += [account_row(place, one) for one in accounts]
+        rows += [account_row(node, one) for one in accounts]
     return Outcome(rows)
 
 
 @command(
     "acl show",
     examples=(("mqadmin acl show billing -o yaml", "what it may do, broker by broker"),),
-    details="Its secret is not shown.",
+    details="The secret of the account is not shown.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
 @account_argument
 @of_brokers
 async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         Refused: a broker has no access control.
         NotFound: no broker has the account.
     """
     admin = await call.admin()
-    rows = []
-    for place in await acl_places(call, where):
-        found = await read_acl(admin, place.address)
-        rows += [
-            account_row(place, one)
-            for one in found.plain_access_configs or ()
-            if one.access_key == account
-        ]
+    rows = [
+        account_row(node, one)
+        for node in await acl_nodes(call, where)
+        for one in (await read_acl(admin, node.address)).plain_access_configs or ()
+        if one.access_key == account
+    ]
     if not rows:
         raise NotFound(f"no broker has account {account}", hint="`acl list` shows them")
     return Outcome(rows)
@@ -187,8 +181,9 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
         ("mqadmin acl set billing --add --topic-perm bills=PUB", "one permission more"),
         ("mqadmin acl set billing --remove orders", "one permission less"),
     ),
-    details="A broker takes a change only with the account's secret. One that tells it when asked\n"
-    "(4.9.7) needs no --secret for an account that is there; one that hides it does.",
+    details="A broker takes a change only with the account's secret. A broker that tells the "
+    "secret when it is asked (4.9.7) needs no --secret for an account that is there; one "
+    "that hides it does.",
     rows=AccountChange,
     columns=(
         "broker",
@@ -204,23 +199,33 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
 )
 @account_argument
 @click.option("--secret", metavar="TEXT|-", help="its secret; '-' reads a line of standard input")
-@click.option("--admin", type=BOOLEAN, help="it may do everything, or not")
+@click.option("--admin", type=BOOLEAN, help="whether the account may do everything")
 @click.option(
     "--topic-perm", multiple=True, metavar="TOPIC=PUB|SUB|DENY", help="what it may do with topics"
 )
 @click.option(
     "--group-perm", multiple=True, metavar="GROUP=SUB|DENY", help="what it may do with groups"
 )
-@click.option("--default-topic-perm", type=Choice(get_args(Perm)), help="with every other topic")
-@click.option("--default-group-perm", type=Choice(get_args(Perm)), help="with every other group")
 @click.option(
-    "--white-addr", metavar="PATTERN", help="from where it needs no signature, as 10.0.0.*"
+    "--default-topic-perm",
+    type=Choice(get_args(Perm)),
+    help="what it may do with every other topic",
 )
-@click.option("--replace", "replace_", is_flag=True, help="reset what is not named")
+@click.option(
+    "--default-group-perm",
+    type=Choice(get_args(Perm)),
+    help="what it may do with every other group",
+)
+@click.option(
+    "--white-addr",
+    metavar="PATTERN",
+    help="addresses from which it needs no signature, such as 10.0.0.*",
+)
+@click.option("--replace", "replace_", is_flag=True, help="reset the settings that are not named")
 @click.option(
     "--add",
     is_flag=True,
-    help="permissions are added to those that are there, and do not replace them",
+    help="add the permissions to those that are there instead of replacing them",
 )
 @click.option(
     "--remove",
@@ -245,7 +250,7 @@ async def set_account(
     remove: tuple[str, ...],
     where: Where,
 ) -> Outcome:
-    """Return one row a broker, with the old values of what changed.
+    """Return one row for each broker, with the old values of what changed.
 
     Raises:
         Usage: a key is too short, or a permission is none.
@@ -256,7 +261,7 @@ async def set_account(
     _check_keys(account, secret)
     topics, groups = _perms(topic_perm), _perms(group_perm)
     client = await call.admin()
-    places = await acl_places(call, where)
+    nodes = await acl_nodes(call, where)
 
     def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
         base = PlainAccessConfig(access_key=account)
@@ -274,12 +279,10 @@ async def set_account(
             white_remote_address=white_addr or base.white_remote_address,
         )
 
-    steps = await plan(
-        [AccountTarget(client, place, (account,), secret) for place in places], choose
-    )
-    # Whether a hidden secret is the one that is given, nobody can tell: it is set.
+    steps = await plan([AccountTarget(client, node, (account,), secret) for node in nodes], choose)
+    # Nobody can tell whether a hidden secret is the one that is given, so it is set.
     steps = [
-        replace(step, is_blind=True)
+        replace(step, is_forced=True)
         if secret and step.old is not None and step.old.secret_key in (None, HIDDEN)
         else step
         for step in steps
@@ -303,7 +306,7 @@ def _merged(
         return new or old
     held = {one.partition("=")[0]: one for one in (old or ()) if add or not new}
     held |= {one.partition("=")[0]: one for one in new}
-    # An empty list is no permission that a broker reads.
+    # A broker does not read an empty list as permissions.
     return [one for name, one in held.items() if name not in remove] or None
 
 
@@ -311,20 +314,21 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
     """Return ``name=PERM`` texts, also those that Java's tool takes with commas between.
 
     Raises:
-        Usage: one of them is none.
+        Usage: one of them is not a permission.
     """
     perms = [one.strip() for text in texts for one in text.split(",") if one.strip()]
     for one in perms:
         name, equals, perm = one.partition("=")
         if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
-            raise Usage(f"{one!r} is no permission", hint="as orders=PUB, orders=PUB|SUB")
+            raise Usage(f"{one!r} is not a permission", hint="such as orders=PUB|SUB")
     return perms
 
 
 @command(
     "acl delete",
     examples=(("mqadmin acl delete billing -y", "from every broker"),),
-    details="`undo` brings it back where the broker told its secret (4.9.7 does, ours does not).",
+    details="`undo` brings the account back if the broker told its secret (4.9.7 does, ours does "
+    "not).",
     rows=AccountChange,
     columns=("broker", "access_key", "result", "remark"),
     writes=True,
@@ -332,10 +336,10 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 @account_argument
 @on_brokers
 async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
-    """Return one row a broker; exit code 3 where none has the account."""
+    """Return one row for each broker; exit code 3 where none has the account."""
     admin = await call.admin()
-    places = await acl_places(call, where)
-    steps = await plan([AccountTarget(admin, place, (account,)) for place in places], if_there)
+    nodes = await acl_nodes(call, where)
+    steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
     done = await carry_out(
         call,
@@ -368,16 +372,16 @@ class AclVersion(Row):
 )
 @of_brokers
 async def acl_version(call: Call, *, where: Where) -> Outcome:
-    """Return one row a broker and file.
+    """Return one row for each broker and file.
 
     Raises:
         Refused: a broker has no access control.
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, where):
-        await check_acl(admin, place.address)
-        told = await admin.acl_version(place.address)
+    for node in await acl_nodes(call, where):
+        await check_acl(admin, node.address)
+        told = await admin.acl_version(node.address)
         files = fastjson.loads(told.all_acl_file_version or "{}")
         if not isinstance(files, dict) or not files:
             files = {"": fastjson.loads(told.version)}
@@ -385,7 +389,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
             version = DataVersion.from_json(value)
             rows.append(
                 AclVersion(
-                    *(told.cluster_name, told.broker_name, place.address, str(file)),
+                    *(told.cluster_name, told.broker_name, node.address, str(file)),
                     version.counter,
                     version.timestamp_ms,
                 )
@@ -415,9 +419,12 @@ class WhiteChange(Row):
     writes=True,
 )
 @click.argument(
-    "patterns", nargs=-1, metavar="PATTERN", help="the new list, as 10.0.0.*; shown where none"
+    "patterns",
+    nargs=-1,
+    metavar="PATTERN",
+    help="the new list, such as 10.0.0.*; without one the list is shown",
 )
-@click.option("--file", help="account file on the broker; its first one where left out")
+@click.option("--file", help="account file on the broker; the first one if left out")
 @on_brokers
 async def white_addresses(
     call: Call,
@@ -426,16 +433,16 @@ async def white_addresses(
     file: str | None,
     where: Where,
 ) -> Outcome:
-    """Return one row a broker."""
+    """Return one row for each broker."""
     admin = await call.admin()
-    places = await acl_places(call, where)
+    nodes = await acl_nodes(call, where)
     wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
     names = () if file is None else (file,)
     done = await carry_out(
         call,
-        await plan([WhiteList(admin, place, names) for place in places], lambda old: wanted or old),
+        await plan([WhiteList(admin, node, names) for node in nodes], lambda old: wanted or old),
         title="acl white-addr",
-        question=f"have {', '.join(wanted)} need no account on {len(places)} broker(s)?",
+        question=f"have {', '.join(wanted)} need no account on {len(nodes)} broker(s)?",
     )
     rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -19,30 +19,37 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 from mqadmin.changes.targets.account import AccountTarget
-from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.setting import KvEntry
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.topic_order import OrderWish, plan_order
-from mqadmin.changes.write import Choose, Step, carry_out, plan, plan_each, untyped
-from mqadmin.cli.declare import command
+from mqadmin.changes.topic_order import OrderUpdate, plan_order
+from mqadmin.changes.write import (
+    ChangeStep,
+    Choose,
+    as_object_steps,
+    carry_out,
+    delete,
+    plan,
+    plan_each,
+)
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
-from mqadmin.cluster.brokers import Place, masters, namesrvs
+from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import NotFound
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
     SECRET,
     TOPICS,
+    Manifest,
     Section,
     Settings,
-    State,
     expand,
 )
 from mqadmin.manifest.sources import of_cluster, of_file
-from mqadmin.output.rows import UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import UNCHANGED
 from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:
@@ -78,17 +85,17 @@ class AppliedRow(Row):
         ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
         ("mqadmin apply cluster.yaml --prune", "delete the rest too, after a question"),
     ),
-    details="Topics and groups that brokers make themselves are never pruned. `undo` puts\n"
-    "settings back, but no messages.",
+    details="Topics and groups that brokers make themselves are never pruned. `undo` restores "
+    "settings, but no messages.",
     rows=AppliedRow,
     columns=("kind", "name", "server", "changes", "result", "remark"),
     writes=True,
 )
-@click.argument("file", type=FILE, help="YAML of `export`; '-' reads standard input")
-@click.option("--prune", is_flag=True, help="delete topics and groups that it does not name")
-@click.option("--cluster", type=CLUSTER, help="on this cluster, where there are several")
+@click.argument("file", type=FILE, help="YAML file that `export` wrote; - reads standard input")
+@click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
+@click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> Outcome:
-    """Return one row a target and server that the document is about.
+    """Return one row for each target and server that the document is about.
 
     Raises:
         Usage: the file is no document.
@@ -96,14 +103,14 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     """
     document = of_file(call, file)
     admin = await call.admin()
-    places = {place.broker: place for place in await masters(admin, Where(cluster=cluster))}
-    wanted = expand(document, places)
-    _check_brokers(wanted, places)
-    steps = await _wanted_steps(call, wanted, places)
+    nodes = {node.broker: node for node in await masters(admin, Where(cluster=cluster))}
+    wanted = expand(document, nodes)
+    _check_brokers(wanted, nodes)
+    steps = await _wanted_steps(call, wanted, nodes)
     question = None
     if prune:
-        having = await of_cluster(admin, list(places.values()))
-        rest = await _prune_steps(call, admin, having, wanted=wanted, places=places)
+        having = await of_cluster(admin, list(nodes.values()))
+        rest = await _prune_steps(call, admin, having, wanted=wanted, nodes=nodes)
         writes = [step for step in rest if step.is_write]
         if writes:
             names = sorted({step.target.names[0] for step in writes})
@@ -134,74 +141,76 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     return Outcome(rows, exit_code=exit_code)
 
 
-def _check_brokers(wanted: State, places: Mapping[str, Place]) -> None:
-    for section, entries in wanted.sections.items():
+def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
+    for section, entries in wanted.items():
         for name, held in entries.items():
             for broker in held:
-                if broker not in places:
-                    known = ", ".join(sorted(places))
+                if broker not in nodes:
+                    known = ", ".join(sorted(nodes))
                     raise NotFound(
                         f"{section}: {name}: no broker {broker}", hint=f"there are {known}"
                     )
 
 
 async def _wanted_steps(
-    call: Call, wanted: State, places: Mapping[str, Place]
-) -> list[Step[object]]:
+    call: Call, wanted: Manifest, nodes: Mapping[str, ServerNode]
+) -> list[ChangeStep[object]]:
     """Return a step for everything that the document names."""
-    topics, others = await _steps_of(await call.admin(), wanted, places)
-    order = await plan_order(call, _order_wishes(wanted, topics))
-    return [*untyped(topics), *untyped(order), *others]
+    topics, others = await _steps_of(await call.admin(), wanted, nodes)
+    order = await plan_order(call, _order_updates(wanted, topics))
+    return [*as_object_steps(topics), *as_object_steps(order), *others]
 
 
 async def _steps_of(
-    admin: "Admin", state: State, places: Mapping[str, Place], *, gone: bool = False
-) -> tuple[list[Step[TopicConfig]], list[Step[object]]]:
-    """Return the steps for the topics of a state, and those for its groups and accounts.
+    admin: "Admin", manifest: Manifest, nodes: Mapping[str, ServerNode], *, gone: bool = False
+) -> tuple[list[ChangeStep[TopicConfig]], list[ChangeStep[object]]]:
+    """Return the steps for the topics of a manifest, and those for its groups and accounts.
 
     Args:
-        gone: what the state names is deleted; else it is brought to its settings.
+        gone: what the manifest names is deleted; else it is brought to its settings.
     """
 
     async def steps(
-        section: Section[T], target: Callable[[Place, str, Settings], Target[T]]
-    ) -> list[Step[T]]:
-        wishes: list[tuple[Target[T], Choose[T]]] = []
-        for name, broker, settings in _each(state, section.name):
-            over = partial(section.over, name=name, settings=settings)
-            wishes.append((target(places[broker], name, settings), _gone if gone else over))
-        return await plan_each(wishes)
+        section: Section[T], target: Callable[[ServerNode, str, Settings], ChangeTarget[T]]
+    ) -> list[ChangeStep[T]]:
+        pairs: list[tuple[ChangeTarget[T], Choose[T]]] = []
+        for name, broker, settings in _each(manifest, section.name):
+            apply_to = partial(section.apply_to, name=name, settings=settings)
+            pairs.append((target(nodes[broker], name, settings), delete if gone else apply_to))
+        return await plan_each(pairs)
 
-    topics = await steps(TOPICS, lambda place, name, _: TopicTarget(admin, place, (name,)))
-    groups = await steps(GROUPS, lambda place, name, _: GroupTarget(admin, place, (name,)))
+    topics = await steps(TOPICS, lambda node, name, _: TopicTarget(admin, node, (name,)))
+    groups = await steps(GROUPS, lambda node, name, _: GroupTarget(admin, node, (name,)))
     accounts = await steps(
         ACCOUNTS,
-        lambda place, name, settings: AccountTarget(admin, place, (name,), _secret(settings)),
+        lambda node, name, settings: AccountTarget(admin, node, (name,), _secret(settings)),
     )
-    return topics, [*untyped(groups), *untyped(accounts)]
+    return topics, [*as_object_steps(groups), *as_object_steps(accounts)]
 
 
-def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[OrderWish]:
+def _order_updates(
+    wanted: Manifest, topics: Sequence[ChangeStep[TopicConfig]]
+) -> list[OrderUpdate]:
     """Return the entries at the name servers of topics whose order the document names.
 
     A broker that an entry has keeps its number there, which a person may have set, as long as
     the topic's own number stays.
     """
-    wishes: dict[str, OrderWish] = {}
+    updates: dict[str, OrderUpdate] = {}
     for step in topics:
-        name, broker = step.target.names[0], step.target.place.broker
-        is_ordered = wanted.of(TOPICS.name)[name][broker].get("order")
+        name, broker = step.target.names[0], step.target.node.broker
+        is_ordered = wanted[TOPICS.name][name][broker].get("order")
         if is_ordered is None or step.verdict or step.new is None:
             continue
-        wish = wishes.setdefault(name, OrderWish(name))
+        update = updates.setdefault(name, OrderUpdate(name))
         count = step.new.write_queue_nums
         if not is_ordered:
-            wish.remove.add(broker)
+            update.remove.add(broker)
         elif step.old is not None and step.old.write_queue_nums == count:
-            wish.join[broker] = count
+            update.join[broker] = count
         else:
-            wish.add[broker] = count
-    return [*wishes.values()]
+            update.add[broker] = count
+    return [*updates.values()]
 
 
 def _secret(settings: Settings) -> str | None:
@@ -209,44 +218,45 @@ def _secret(settings: Settings) -> str | None:
     return str(secret) if secret is not None else None
 
 
-def _each(state: State, section: str) -> Iterator[tuple[str, str, Settings]]:
-    for name, held in sorted(state.sections.get(section, {}).items()):
+def _each(manifest: Manifest, section: str) -> Iterator[tuple[str, str, Settings]]:
+    for name, held in sorted(manifest.get(section, {}).items()):
         for broker, settings in held.items():
             yield name, broker, settings
 
 
-def _beyond(having: State, wanted: State) -> State:
+def _beyond(having: Manifest, wanted: Manifest) -> Manifest:
     """Return what a cluster has and a document does not name.
 
     A section that the document leaves out is left alone.
     """
-    made = State()
-    for section, named in wanted.sections.items():
+    made: Manifest = {}
+    for section, named in wanted.items():
         for name, broker, settings in _each(having, section):
             if broker not in named.get(name, {}):
-                made.of(section).setdefault(name, {})[broker] = settings
+                made.setdefault(section, {}).setdefault(name, {})[broker] = settings
     return made
 
 
 async def _prune_steps(
-    call: Call, admin: "Admin", having: State, *, wanted: State, places: Mapping[str, Place]
-) -> list[Step[object]]:
+    call: Call,
+    admin: "Admin",
+    having: Manifest,
+    *,
+    wanted: Manifest,
+    nodes: Mapping[str, ServerNode],
+) -> list[ChangeStep[object]]:
     """Return the deletions: from the brokers first, which would register a topic again."""
-    topics, others = await _steps_of(admin, _beyond(having, wanted), places, gone=True)
-    names = {step.target.names[0] for step in topics} - set(wanted.sections.get(TOPICS.name, {}))
+    topics, others = await _steps_of(admin, _beyond(having, wanted), nodes, gone=True)
+    names = {step.target.names[0] for step in topics} - set(wanted.get(TOPICS.name, {}))
     routes = await plan(
         [
-            RouteTarget(admin, place, (name,))
+            RouteTarget(admin, node, (name,))
             for name in sorted(names)
-            for place in await namesrvs(call)
+            for node in await namesrvs(call)
         ],
-        _gone,
+        delete,
     )
-    return [*untyped(topics), *untyped(routes), *others]
-
-
-def _gone(_: object) -> None:
-    return None
+    return [*as_object_steps(topics), *as_object_steps(routes), *others]
 
 
 def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""``completion``: the script that makes Tab work in the user's own shell, and the names it offers.
+"""``completion``: print the script that completes commands in a shell, and the names it offers.
 
 The script asks no server; of the names see ``mqadmin.completion.live``.
 """
@@ -8,12 +8,10 @@ from typing import Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import Choice, Kind
 from mqadmin.completion.live import live_names
 from mqadmin.completion.tab import script
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 
 @command(
@@ -26,7 +24,9 @@ from mqadmin.session.call import Call
     details="Topics, groups, brokers, clusters and contexts complete by their live names.",
     needs=Needs.NONE,
 )
-@click.argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that will read it")
+@click.argument(
+    "shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that reads the script"
+)
 def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
     """Print the script: it is the result itself, not a row of one."""
     call.console.out.write(script(shell))
@@ -43,16 +43,17 @@ class NameRow(Row):
 @command(
     "completion names",
     examples=(("mqadmin completion names topic -o name", "what Tab offers for a topic"),),
-    details="Names up to 30 s old; older ones are fetched for the next time. Never an error.",
+    details="Names may be up to 30 s old; older ones are fetched for the next time. The command "
+    "never fails.",
     rows=NameRow,
     needs=Needs.NONE,
 )
 @click.argument(
     "kind",
     type=Choice(["topic", "group", "broker", "cluster", "context", "client"]),
-    help="names of what",
+    help="what kind of names",
 )
-@click.option("--refresh", is_flag=True, help="ask the servers whatever the age of the file")
+@click.option("--refresh", is_flag=True, help="ask the servers even if the file is new")
 def names_for_completion(
     call: Call,
     *,

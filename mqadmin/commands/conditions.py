@@ -1,4 +1,4 @@
-"""``assert …`` and ``wait …``: what has to hold, now and soon, or at some time.
+"""``assert …`` and ``wait …``: check that a condition holds, or wait until it does.
 
 assert    exit code 1 where it does not hold, at once or when ``--within`` is over
 wait      until it holds, or the time is over
@@ -13,7 +13,7 @@ from collections.abc import Callable
 import click
 
 from mqadmin.cli.command import Run
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Command, Outcome, command
 from mqadmin.cli.decorators import gathered, topic_argument
 from mqadmin.cli.types import BROKER, INTEGER
 from mqadmin.errors import Usage
@@ -31,16 +31,16 @@ from mqadmin.health.conditions import (
     topic_condition,
     wait_within,
 )
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
-About = Callable[[Run], Run]
-"""The parameters that say what is looked at; the command gets them as ``condition``."""
+Parameters = Callable[[Run], Run]
+"""Declare what is looked at; the command gets it as ``condition``."""
+Example = tuple[str, str]
 
 
-def _assert(about: About) -> Run:
-    """Return what gives the verdict at once, or as late as ``--within`` allows."""
+def _assert(name: str, about: Parameters, *examples: Example, details: str = "") -> Command:
+    """Declare what gives the verdict at once, or as late as ``--within`` allows."""
 
+    @command(name, examples=examples, details=details, rows=Verdict)
     @about
     @assert_within
     async def give_verdict(call: Call, *, condition: Condition, within: int) -> Outcome:
@@ -49,9 +49,10 @@ def _assert(about: About) -> Run:
     return give_verdict
 
 
-def _wait(about: About) -> Run:
-    """Return what gives the verdict once it is good, or the time is over."""
+def _wait(name: str, about: Parameters, *examples: Example) -> Command:
+    """Declare what gives the verdict once it is good, or the time is over."""
 
+    @command(name, examples=examples, details=LIMIT, rows=Verdict)
     @about
     @wait_within
     async def give_verdict(call: Call, *, condition: Condition, within: int | None) -> Outcome:
@@ -74,89 +75,64 @@ def _message_count(
     return messages_between(topic, least=least, most=count if count is not None else max_)
 
 
-assert_group = command(
+assert_group = _assert(
     "assert group",
-    examples=(("mqadmin assert group billing --members 2 --within 1m", "both came up"),),
-    rows=Verdict,
-)(_assert(group_condition))
-
-assert_lag = command(
+    group_condition,
+    ("mqadmin assert group billing --members 2 --within 1m", "both came up"),
+)
+assert_lag = _assert(
     "assert lag",
-    examples=(
-        ("mqadmin assert lag billing --within 30s", "all is read within half a minute"),
-        ("mqadmin assert lag billing orders --max 100", "at most 100 are left in orders"),
-    ),
-    rows=Verdict,
-)(_assert(lag_condition))
-
-assert_message_count = command(
+    lag_condition,
+    ("mqadmin assert lag billing --within 30s", "all is read within half a minute"),
+    ("mqadmin assert lag billing orders --max 100", "at most 100 are left in orders"),
+)
+assert_message_count = _assert(
     "assert message-count",
-    examples=(
-        ("mqadmin assert message-count orders 100 --within 5s", "exactly a hundred came"),
-        ("mqadmin assert message-count %DLQ%billing --max 0", "no dead letter"),
+    gathered(
+        "condition",
+        _message_count,
+        topic_argument(),
+        click.argument("count", type=INTEGER, required=False, help="exact number of messages"),
+        click.option("--min", "min_", type=INTEGER, help="least number of messages"),
+        click.option("--max", "max_", type=INTEGER, help="largest number of messages"),
     ),
+    ("mqadmin assert message-count orders 100 --within 5s", "exactly a hundred came"),
+    ("mqadmin assert message-count %DLQ%billing --max 0", "no dead letter"),
     details="What counts is what can still be read: last offset less first offset of each queue.",
-    rows=Verdict,
-)(
-    _assert(
-        gathered(
-            "condition",
-            _message_count,
-            topic_argument(),
-            click.argument("count", type=INTEGER, required=False, help="exactly so many"),
-            click.option("--min", "min_", type=INTEGER, help="so many or more"),
-            click.option("--max", "max_", type=INTEGER, help="so many or fewer"),
-        )
-    )
 )
-
-assert_topic = command(
+assert_topic = _assert(
     "assert topic",
-    examples=(
-        ("mqadmin assert topic orders --queues 8", "it has eight queues"),
-        ("mqadmin assert topic old --absent", "it was deleted"),
-    ),
-    rows=Verdict,
-)(_assert(topic_condition))
-
-wait_broker = command(
-    "wait broker",
-    examples=(("mqadmin wait broker broker-a --within 2m", "after a restart"),),
-    details=LIMIT,
-    rows=Verdict,
-)(
-    _wait(
-        gathered(
-            "condition",
-            brokers_answer,
-            click.argument(
-                "broker",
-                type=BROKER,
-                required=False,
-                help="its name or HOST:PORT; any where left out",
-            ),
-            click.option("--count", type=INTEGER, default=1, help="brokers that must answer"),
-        )
-    )
+    topic_condition,
+    ("mqadmin assert topic orders --queues 8", "it has eight queues"),
+    ("mqadmin assert topic old --absent", "it was deleted"),
 )
-
-wait_group = command(
+wait_broker = _wait(
+    "wait broker",
+    gathered(
+        "condition",
+        brokers_answer,
+        click.argument(
+            "broker",
+            type=BROKER,
+            required=False,
+            help="name or HOST:PORT of the broker; any broker if left out",
+        ),
+        click.option("--count", type=INTEGER, default=1, help="number of brokers that must answer"),
+    ),
+    ("mqadmin wait broker broker-a --within 2m", "after a restart"),
+)
+wait_group = _wait(
     "wait group",
-    examples=(("mqadmin wait group billing --members 3", "until three are online"),),
-    details=LIMIT,
-    rows=Verdict,
-)(_wait(group_condition))
-
-wait_lag = command(
+    group_condition,
+    ("mqadmin wait group billing --members 3", "until three are online"),
+)
+wait_lag = _wait(
     "wait lag",
-    examples=(("mqadmin wait lag billing --within 5m", "until nothing is left"),),
-    details=LIMIT,
-    rows=Verdict,
-)(_wait(lag_condition))
-
-wait_topic = command(
+    lag_condition,
+    ("mqadmin wait lag billing --within 5m", "until nothing is left"),
+)
+wait_topic = _wait(
     "wait topic",
-    examples=(("mqadmin wait topic orders --within 30s", "until it has a route"),),
-    details=LIMIT,
-    rows=Verdict,
-)(_wait(topic_condition))
+    topic_condition,
+    ("mqadmin wait topic orders --within 30s", "until it has a route"),
+)

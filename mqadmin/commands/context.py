@@ -1,4 +1,4 @@
-"""``context …``: the names of clusters that a user keeps in a file. No request is sent.
+"""``context …``: keep the names of clusters in a file of the user. No request is sent.
 
 A context that is forgotten leaves its cluster as it is; a secret is shown as stars.
 """
@@ -9,11 +9,10 @@ from typing import get_args
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, Word
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row, one
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
 from mqadmin.session.contexts import Context, ContextFile, Contexts
 from mqadmin.session.settings import Format
 from mqadmin.session.tls_files import TlsFiles
@@ -66,7 +65,7 @@ class ContextRow(Row):
     needs=Needs.NONE,
 )
 def list_contexts(call: Call) -> Outcome:
-    """Return one row a context, sorted by name."""
+    """Return one row for each context, sorted by name."""
     known = ContextFile.of(call.console.env).load()
     return Outcome(
         ContextRow.of(one, context=name, current=name == known.current, tls=one.tls is not None)
@@ -100,13 +99,15 @@ class ContextDetail(Row):
     rows=ContextDetail,
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, required=False, help="the current one where left out")
+@click.argument(
+    "name", type=CONTEXT, required=False, help="name of the context; the current one if left out"
+)
 @click.option("--show-secrets", is_flag=True, help="print the secret key instead of stars")
 def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome:
     """Return the context.
 
     Raises:
-        NotFound: there is none of this name, or no current one.
+        NotFound: there is no context of this name, or no current one.
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
@@ -127,7 +128,7 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
 
 
 def _hidden(secret: str | None) -> str | None:
-    """Return a secret as it may be seen: where it is kept is no secret."""
+    """Return a secret as it may be shown: the place where it is kept is not secret."""
     if secret is None or secret.startswith(("env:", "file:")):
         return secret
     return MASK
@@ -141,15 +142,15 @@ def parse_pair(text: str) -> tuple[str, str]:
     """
     advertised, equals, real = text.partition("=")
     if not equals or ":" not in advertised or ":" not in real:
-        raise ValueError(f"{text!r} is no pair, as in 172.17.0.2:10911=127.0.0.1:10911")
+        raise ValueError(f"{text!r} is not a pair, such as 172.17.0.2:10911=127.0.0.1:10911")
     return advertised, real
 
 
 @command(
     "context add",
-    details="What is not given stays as it is. --access-key and --secret-key are kept too; a "
-    "secret may be\nnamed instead: env:NAME, file:PATH, or command:LINE for what a key ring or "
-    "password manager\nprints. The file is the user's alone (mode 600).",
+    details="What is not given stays as it is. --access-key and --secret-key are kept too. A "
+    "secret may also be named: env:NAME, file:PATH, or command:LINE for what a key ring "
+    "or password manager prints. Only the user can read the file (mode 600).",
     examples=(
         ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
         ("mqadmin context add prod mq1:9876;mq2:9876 --protected", "no write there by mistake"),
@@ -171,12 +172,12 @@ def parse_pair(text: str) -> tuple[str, str]:
     columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="the name")
+@click.argument("name", type=CONTEXT, help="name of the context")
 @click.argument(
     "address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[;HOST:PORT]"
 )
 @click.option("--protected", is_flag=True, help="refuse writes unless the context is named")
-@click.option("--unprotected", is_flag=True, help="take that back")
+@click.option("--unprotected", is_flag=True, help="allow writes again without naming the context")
 @click.option(
     "--map",
     "addresses",
@@ -185,18 +186,21 @@ def parse_pair(text: str) -> tuple[str, str]:
     metavar="ADVERTISED=REAL",
     help="connect to another address than a broker advertises",
 )
-@click.option("--tls", is_flag=True, help="connect over TLS, and take any certificate")
+@click.option("--tls", is_flag=True, help="connect over TLS and accept any certificate")
 @click.option(
-    "--tls-ca", type=FILE, metavar="FILE", help="... check it against this PEM file, or `system`"
+    "--tls-ca",
+    type=FILE,
+    metavar="FILE",
+    help="connect over TLS and check certificates against this PEM file, or `system`",
 )
-@click.option("--tls-cert", type=FILE, metavar="FILE", help="our own certificate")
-@click.option("--tls-key", type=FILE, metavar="FILE", help="... its key")
+@click.option("--tls-cert", type=FILE, metavar="FILE", help="certificate of this client")
+@click.option("--tls-key", type=FILE, metavar="FILE", help="key of the client's certificate")
 @click.option("--no-tls", is_flag=True, help="connect without TLS again")
 @click.option(
-    "--default-output", type=Choice(get_args(Format)), help="the format where -o is not given"
+    "--default-output", type=Choice(get_args(Format)), help="output format when -o is not given"
 )
-@click.option("--default-timeout", type=SECONDS, help="... and --timeout")
-@click.option("--use", is_flag=True, help="make it the current one")
+@click.option("--default-timeout", type=SECONDS, help="timeout when --timeout is not given")
+@click.option("--use", is_flag=True, help="make it the current context")
 def add_context(
     call: Call,
     *,
@@ -268,7 +272,7 @@ def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles
     columns=("context", "was", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="the name")
+@click.argument("name", type=CONTEXT, help="name of the context")
 def use_context(call: Call, *, name: str) -> Outcome:
     """Write the choice down and return it.
 
@@ -290,7 +294,7 @@ def use_context(call: Call, *, name: str) -> Outcome:
     columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="the name")
+@click.argument("name", type=CONTEXT, help="name of the context")
 def remove_context(call: Call, *, name: str) -> Outcome:
     """Write the file without the context and return what it was.
 

@@ -1,4 +1,4 @@
-"""``delay list``: delayed messages that wait, level by level, and timer messages by their topic.
+"""``delay list``: list the delayed messages that wait, by level, and timer messages by topic.
 
     level N = queue N-1 of SCHEDULE_TOPIC_XXXX
     pending    behind the broker's place in the queue: not delivered yet
@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused, NotFound
 from remoting.codes import ResponseCode
 from storefmt.names import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
@@ -63,7 +61,7 @@ class DelayRow(Row):
 @click.option("--broker", type=BROKER, help="only on this broker")
 @click.option("--waiting", is_flag=True, help="only levels where something waits")
 async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outcome:
-    """Return one row a level and broker.
+    """Return one row for each level and broker.
 
     Raises:
         NotFound: there is no such broker.
@@ -73,40 +71,40 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outco
         rows = _offline(call)
     else:
         admin = await call.admin()
-        places = await masters(admin, Where(broker=broker), every=True)
+        nodes = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
-        found = await answers.each(places, lambda place: _of_broker(admin, place, now_ms))
+        found = await answers.each(nodes, lambda node: _of_broker(admin, node, now_ms))
         rows = [row for _, part in found for row in part]
     wanted = [row for row in rows if row.pending or not waiting]
     return Outcome(wanted, exit_code=answers.exit_code)
 
 
-async def _of_broker(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:
-    return await _levels(admin, place, now_ms) + await _timers(admin, place)
+async def _of_broker(admin: "Admin", node: ServerNode, now_ms: int) -> list[DelayRow]:
+    return await _levels(admin, node, now_ms) + await _timers(admin, node)
 
 
-async def _timers(admin: "Admin", place: Place) -> list[DelayRow]:
+async def _timers(admin: "Admin", node: ServerNode) -> list[DelayRow]:
     try:
-        counts = await admin.timer_metrics(place.address)
+        counts = await admin.timer_metrics(node.address)
     except BrokerRefused as error:
         if error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             return []
         raise
     return [
-        DelayRow(broker=place.broker, topic=topic, pending=count)
+        DelayRow(broker=node.broker, topic=topic, pending=count)
         for topic, count in sorted(counts.items())
     ]
 
 
-async def _levels(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:
+async def _levels(admin: "Admin", node: ServerNode, now_ms: int) -> list[DelayRow]:
     settings, offsets = await asyncio.gather(
-        admin.broker_config(place.address), admin.delay_offsets(place.address)
+        admin.broker_config(node.address), admin.delay_offsets(node.address)
     )
     delays = parse_delay_levels(settings.get("messageDelayLevel", DELAY_LEVELS))
     return list(
         await asyncio.gather(
             *(
-                _level(admin, place, level, delay_ms, offsets.get(level, 0), now_ms)
+                _level(admin, node, level, delay_ms, offsets.get(level, 0), now_ms)
                 for level, delay_ms in enumerate(delays, start=1)
             )
         )
@@ -114,32 +112,32 @@ async def _levels(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:
 
 
 async def _level(
-    admin: "Admin", place: Place, level: int, delay_ms: int, at: int, now_ms: int
+    admin: "Admin", node: ServerNode, level: int, delay_ms: int, at: int, now_ms: int
 ) -> DelayRow:
-    ends = await _entry(admin, place, level, at)
+    ends = await _entry(admin, node, level, at)
     if ends is None:
         # The broker has no such queue, or nothing behind its place in it.
-        return _row(place.broker, level, delay_ms, at, at, 0, 0)
+        return _row(node.broker, level, delay_ms, at, at, 0, 0)
     first_ms, low, high = ends
     at = max(at, low)
     begin, end = at, high
     while begin < end:
         middle = (begin + end) // 2
-        found = await _entry(admin, place, level, middle)
+        found = await _entry(admin, node, level, middle)
         if found is not None and found[0] <= now_ms:
             begin = middle + 1
         else:
             end = middle
-    return _row(place.broker, level, delay_ms, at, high, begin - at, first_ms)
+    return _row(node.broker, level, delay_ms, at, high, begin - at, first_ms)
 
 
 async def _entry(
-    admin: "Admin", place: Place, level: int, queue_offset: int
+    admin: "Admin", node: ServerNode, level: int, queue_offset: int
 ) -> tuple[int, int, int] | None:
     """Return (time it is due, min, max of the queue) of an entry; None where there is none."""
     try:
         found = await admin.query_consume_queue(
-            place.address, SCHEDULE_TOPIC, level - 1, queue_offset=queue_offset, count=1
+            node.address, SCHEDULE_TOPIC, level - 1, queue_offset=queue_offset, count=1
         )
     except (NotFound, BrokerRefused):
         return None
@@ -149,12 +147,11 @@ async def _entry(
 
 
 def _offline(call: Call) -> list[DelayRow]:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
-    from mqadmin.store.offline import opened
+    from mqadmin.store.offline import open_store
 
     now_ms = call.now_ms()
     rows = []
-    with opened(call) as store:
+    with open_store(call) as store:
         offsets = store.delay_offsets()
         here = {
             number: store.queue(SCHEDULE_TOPIC, number)

@@ -1,8 +1,6 @@
-"""``demo``: a guided tour on servers, producers and consumers of its own."""
+"""``demo``: show a guided tour on servers, producers and consumers of its own."""
 
-from mqadmin.cli.declare import Needs, command
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 
 
 @command(
@@ -11,14 +9,15 @@ from mqadmin.session.call import Call
         ("mqadmin demo", "step by step; Enter goes on"),
         ("mqadmin demo </dev/null", "from beginning to end, without a pause"),
     ),
-    details="Starts a name server, a broker, a producer and three members of a group, one of them "
-    "slow and one that dies, and shows them with `top`, `group lag`, `lock list` and `rebalance "
-    "watch`. Then it damages a store and mends it. All of it is gone afterwards.",
+    details="The tour starts a name server, a broker, a producer and three members of a group, "
+    "one of them slow and one that dies, and shows them with `top`, `group lag`, `lock "
+    "list` and `rebalance watch`. Then it damages a store and mends it. Everything is "
+    "removed afterwards.",
     needs=Needs.NONE,
 )
 def demo(call: Call) -> Outcome:
     """Run the steps."""
-    # The shell and the client are imported by nobody else who only lists commands.
+    # Lists of commands need neither the shell nor the client.
     from mqadmin.demo.tour import run
 
     run(call)

@@ -1,16 +1,14 @@
-"""``diff``: what two clusters, or a file and a cluster, do not have alike.
+"""``diff``: compare two clusters, or a file and a cluster.
 
 Requests: see ``mqadmin.manifest.sources``; nothing is changed.
 """
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.manifest.declared import Difference, differences
-from mqadmin.manifest.sources import aligned, source
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
+from mqadmin.manifest.sources import align, source
 
 DIFFERENT = 1
 
@@ -22,16 +20,17 @@ DIFFERENT = 1
         ("mqadmin diff staging production", "two contexts"),
         ("mqadmin diff 10.0.0.1:9876 10.0.1.1:9876", "two addresses"),
     ),
-    details="Exit code 0 where they are alike, 1 where they differ. Broker `*` is every master.",
+    details="The exit code is 0 where both are alike, and 1 where they differ. Broker `*` means "
+    "every master.",
     rows=Difference,
 )
 @click.argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")
 @click.argument(
-    "right", type=FILE, required=False, help="another one; this call's cluster where left out"
+    "right", type=FILE, required=False, help="the other side; this call's cluster if left out"
 )
-@click.option("--cluster", type=CLUSTER, help="this cluster, where there are several")
+@click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 async def diff(call: Call, *, left: str, right: str | None, cluster: str | None) -> Outcome:
-    """Return one row a difference.
+    """Return one row for each difference.
 
     Raises:
         NotFound: a side is neither file nor cluster.
@@ -39,6 +38,6 @@ async def diff(call: Call, *, left: str, right: str | None, cluster: str | None)
     """
     one = await source(call, left, cluster=cluster)
     other = await source(call, right, cluster=cluster)
-    rows = list(differences(*aligned(one, other)))
+    rows = list(differences(*align(one, other)))
     notes = () if rows else (f"{one.name} and {other.name} are alike",)
     return Outcome(rows, exit_code=DIFFERENT if rows else 0, notes=notes)

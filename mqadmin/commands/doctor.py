@@ -1,4 +1,4 @@
-"""``doctor``: everything that can be found wrong from outside, in one go.
+"""``doctor``: run every check of a cluster that is possible from outside.
 
 Requests: see ``mqadmin.health.checkup_facts``; the checks are in ``mqadmin.health.checkup``.
 """
@@ -7,12 +7,10 @@ from typing import Literal, get_args
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import INTEGER, NUMBER, Choice
 from mqadmin.health.checkup import SEVERITIES, Check, Finding, Limits, Severity
 from mqadmin.health.examination import examine
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 FailOn = Literal["error", "warning", "info", "never"]
 
@@ -20,30 +18,32 @@ FailOn = Literal["error", "warning", "info", "never"]
 @command(
     "doctor",
     examples=(
-        ("mqadmin doctor", "one row a finding, the worst first"),
+        ("mqadmin doctor", "one row for each finding, the worst first"),
         ("mqadmin doctor --fail-on warning -o json", "as a health probe: exit code 0 or 1"),
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
-    details="""\
-Checks: addresses that do not answer, masters that are missing, disks, clocks, slaves, routes
-against the brokers' own settings, subscriptions that differ within a group, queues that nobody
-in an online group reads, messages that wait for one, name servers that differ. Exit code 1 where
-a finding is as bad as --fail-on, else 0.""",
+    details="The checks look at addresses that do not answer, missing masters, disks, clocks, "
+    "slaves, routes against the brokers' own settings, subscriptions that differ within a "
+    "group, queues that nobody in an online group reads, messages that wait for an online "
+    "group, and name servers that differ. The exit code is 1 where a finding is as bad as "
+    "--fail-on, else 0.",
     rows=Finding,
-    # Java's looks once a minute, for ever.
 )
 @click.option(
     "--check",
     "-c",
     type=Choice([one.value for one in Check], Check),
     multiple=True,
-    help="only this one",
+    help="run only this check",
 )
 @click.option(
-    "--fail-on", type=Choice(get_args(FailOn)), default="error", help="exit 1 from this severity on"
+    "--fail-on",
+    type=Choice(get_args(FailOn)),
+    default="error",
+    help="exit with 1 for a finding of this severity or worse",
 )
 @click.option(
-    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes a slave may be behind"
+    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes that a slave may be behind"
 )
 @click.option(
     "--backlog", type=INTEGER, default=10_000, help="messages that may wait for an online group"
@@ -58,7 +58,7 @@ async def doctor(
     backlog: int,
     skew: float,
 ) -> Outcome:
-    """Return one row a finding, the worst first.
+    """Return one row for each finding, the worst first.
 
     Raises:
         NotFound: no broker is registered.

@@ -1,4 +1,4 @@
-"""``embedded``: a name server and a broker in one process, until Ctrl-C."""
+"""``embedded``: run a name server and a broker in one process, until Ctrl-C."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,11 +6,9 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import DIR, PORT
 from mqadmin.errors import CommandError
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqadmin.shell.server import EmbeddedServer
 
 
@@ -37,7 +35,7 @@ GRPC_PORT: Final = 8081
     rows=EmbeddedRow,
     needs=Needs.NONE,
 )
-@click.option("--store", type=DIR, metavar="DIR", help="keep the data here")
+@click.option("--store", type=DIR, metavar="DIR", help="directory that keeps the data")
 @click.option("--port", type=PORT, default=9876, help="port of the name server; 0 takes a free one")
 @click.option(
     "--broker-port", type=PORT, default=BROKER_PORT, help="port of the broker; 0 takes a free one"

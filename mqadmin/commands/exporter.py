@@ -1,4 +1,4 @@
-"""``exporter``: serves a cluster's metrics to Prometheus, and its health to probes, until Ctrl-C.
+"""``exporter``: serve metrics to Prometheus and the health to probes, until Ctrl-C.
 
     GET /metrics  -->  mqadmin.health.scrape   -->  text
     GET /health   -->  mqadmin.health.checkup  -->  200 or 503, and what is wrong as JSON
@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import PORT
 from mqadmin.errors import CommandError, Interrupted, Usage, describe
 from mqadmin.health.checkup import BROKER_CHECKS, Limits, Severity
 from mqadmin.health.examination import examine
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -55,19 +53,19 @@ class MetricRow(Row):
         ("mqadmin exporter --host 0.0.0.0 -p 9100", "for everybody"),
         ("mqadmin exporter --once -o json", "the same numbers as rows"),
     ),
-    details="""\
-Names and labels are those of rocketmq-exporter, so its dashboards and alerts work;
-examples/grafana-dashboard.json of our sources is a dashboard for Grafana. /health is for
-probes: 200, or 503 where a broker does not answer, a master is missing, a disk is full or a slave
-has another log than its master; the body has the findings of `doctor` on brokers. Needs
-prometheus-client: pip install 'mqadmin[exporter]'.""",
+    details="Names and labels are those of rocketmq-exporter, so its dashboards and alerts work; "
+    "examples/grafana-dashboard.json of our sources is a dashboard for Grafana. /health "
+    "is for probes: it answers 200, or 503 where a broker does not answer, a master is "
+    "missing, a disk is full or a slave has another log than its master. The body has the "
+    "findings of `doctor` on brokers. The command needs prometheus-client: pip install "
+    "'mqadmin[exporter]'.",
     rows=MetricRow,
 )
 @click.option(
-    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="to listen on; 0 takes a free one"
+    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="port to listen on; 0 takes a free one"
 )
 @click.option("--host", default="127.0.0.1", help="address to listen on")
-@click.option("--once", is_flag=True, help="print one scrape, and end")
+@click.option("--once", is_flag=True, help="print one scrape and end")
 def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
     """Serve until Ctrl-C.
 
@@ -78,7 +76,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
         return Outcome(list(_rows(call.workplace.link.run(partial(_scrape, call)))))
     if call.is_watched:
         raise Usage("exporter goes on by itself", hint="leave --watch out")
-    # A first scrape tells at once where no server answers.
+    # The first scrape shows at once that no server answers.
     call.workplace.link.run(partial(_scrape, call))
     stop = _serve(call, host, port)
     try:
@@ -93,7 +91,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
 def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
     """Start the HTTP server and return what stops it."""
     try:
-        # An extra that only this command needs.
+        # Only this command needs the extra.
         from prometheus_client import CollectorRegistry, make_wsgi_app
         from prometheus_client.exposition import ThreadingWSGIServer
     except ImportError:

@@ -1,17 +1,15 @@
-"""``ha status``: masters and slaves, how far each log is and what the slaves are at.
+"""``ha status``: show masters and slaves, where each log ends, and the state of each slave.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 """
 
-import asyncio
 from dataclasses import dataclass
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, gathered, of_broker, of_cluster
-from mqadmin.cluster.brokers import MASTER, Place, peers_of, processes
-from mqadmin.output.rows import UNREACHABLE, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
-from mqclient.errors import ClientError
+from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
+from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
+from mqadmin.output.rows import UNREACHABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,71 +41,46 @@ class HaRow(Row):
         ("mqadmin ha status", "every master with its slaves"),
         ("watch 1 mqadmin ha status -b broker-a", "one of them, again and again"),
     ),
-    details="A Java broker says where its log ends and nothing of its connections. The exit code "
+    details="A Java broker says where its log ends, and nothing of its connections. The exit code "
     "is 4 where a broker did not answer.",
     rows=HaRow,
 )
 @gathered("where", Where, of_broker, of_cluster(help="of a cluster"))
 async def ha_status(call: Call, *, where: Where) -> Outcome:
-    """Return one row a broker process, each master before its slaves.
+    """Return one row for each broker process, each master before its slaves.
 
     Raises:
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await processes(admin, where)
-    found = await asyncio.gather(
-        *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
-    )
-    listed = {place.address for place in places}
-    unlisted = sorted(
-        {
-            peer
-            for place, numbers in zip(places, found, strict=True)
-            if not isinstance(numbers, BaseException)
-            for peer in peers_of(place, numbers)
-            if peer.address not in listed
-        }
-    )
+    told = await ask_counts(admin, await processes(admin, where))
     ends = {
-        (place.cluster, place.broker): int(numbers["commitLogMaxOffset"])
-        for place, numbers in zip(places, found, strict=True)
-        if place.broker_id == MASTER and not isinstance(numbers, BaseException)
+        (node.cluster, node.broker): counted.number("commitLogMaxOffset")
+        for node, counted in told
+        if node.broker_id == MASTER
     }
-    rows = []
-    for place, numbers in zip(places, found, strict=True):
-        if isinstance(numbers, BaseException):
-            if not isinstance(numbers, ClientError):
-                raise numbers
-            rows.append(_silent(place, str(numbers)))
-        else:
-            rows.append(_row(place, numbers, ends.get((place.cluster, place.broker))))
+    rows = [_row(node, counted, ends.get((node.cluster, node.broker))) for node, counted in told]
     # Masters that were replaced are in no route; the new master says where they are.
-    for place in unlisted:
-        try:
-            rows.append(_row(place, await admin.broker_runtime(place.address), None))
-        except ClientError as error:
-            rows.append(_silent(place, str(error)))
+    listed = {node.address for node, _ in told}
+    replaced = {peer for node, counted in told for peer in peers_of(node, counted.counts)}
+    unlisted = sorted(peer for peer in replaced if peer.address not in listed)
+    rows += [_row(node, counted, None) for node, counted in await ask_counts(admin, unlisted)]
     results = [UNREACHABLE if row.log_end is None else "" for row in rows]
-    return Outcome(rows, exit_code=exit_code_of(results) if any(results) else 0)
+    return Outcome(rows, exit_code=exit_code_of(results))
 
 
-def _silent(place: Place, why: str) -> HaRow:
-    return HaRow.of(place, log_end=None, lag=None, state="", slaves=None, epoch=None, remark=why)
-
-
-def _row(place: Place, numbers: dict[str, str], master_end: int | None) -> HaRow:
-    end = int(numbers["commitLogMaxOffset"])
-    is_master = place.broker_id == MASTER
-    slaves = numbers.get("haConnectedSlaves") if is_master else None
+def _row(node: ServerNode, counted: BrokerCounts, master_end: int | None) -> HaRow:
+    numbers = counted.counts
+    end = counted.number("commitLogMaxOffset")
+    is_master = node.broker_id == MASTER
     problems = (numbers.get(key) for key in ("haFence", "haDivergence", "haProblem"))
     return HaRow.of(
-        place,
-        role=numbers.get("haRole", place.role),
+        node,
+        role=numbers.get("haRole", node.role),
         log_end=end,
-        lag=None if is_master or master_end is None else master_end - end,
+        lag=None if is_master or end is None or master_end is None else master_end - end,
         state=numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
-        slaves=None if slaves is None else int(slaves),
-        epoch=int(numbers["haEpoch"]) if "haEpoch" in numbers else None,
-        remark=next(filter(None, problems), ""),
+        slaves=counted.number("haConnectedSlaves") if is_master else None,
+        epoch=counted.number("haEpoch"),
+        remark=counted.error or next(filter(None, problems), ""),
     )

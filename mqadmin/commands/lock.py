@@ -1,4 +1,4 @@
-"""``lock list``: which client holds which queue of an orderly group, for how long, who waits.
+"""``lock list``: list which client holds which queue of an orderly group, and who waits.
 
 Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker has none, so its
 consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows say what they believe.
@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.cluster.assignment import Assignment, current
+from mqadmin.cluster.assignment import GroupAssignment, find_assignment
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import find_group
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
-from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -53,9 +50,8 @@ class LockRow(Row):
         ("mqadmin lock list --group billing", "the queues that billing holds"),
         ("mqadmin lock list --watch 1", "counting down"),
     ),
-    details="""\
-Only consumers that listen in order lock queues; a lock ends 60 s after its renewal. Who waits is
-told for groups that hold a lock and for groups that are named.""",
+    details="Only consumers that listen in order lock queues; a lock ends 60 s after its renewal. "
+    "Waiting members are shown for groups that hold a lock and for groups that are named.",
     rows=LockRow,
     columns=(
         "group",
@@ -74,7 +70,7 @@ told for groups that hold a lock and for groups that are named.""",
 async def list_locks(
     call: Call, *, group: tuple[str, ...], topic: str | None, no_waiting: bool
 ) -> Outcome:
-    """Return one row a queue that is held or waited for, sorted by group and queue.
+    """Return one row for each queue that is held or waited for, sorted by group and queue.
 
     Raises:
         NotFound: no broker knows a group that is named.
@@ -83,15 +79,15 @@ async def list_locks(
     rows: list[LockRow] = []
     notes: list[str] = []
     exact = True
-    for place in await masters(admin, every=True):
-        view = await admin.locks(place.address, group)
+    for node in await masters(admin, every=True):
+        view = await admin.locks(node.address, group)
         if not view.exact and not group:
-            groups = await _groups(admin, place.address)
-            view = await admin.locks(place.address, groups)
+            groups = await _groups(admin, node.address)
+            view = await admin.locks(node.address, groups)
         exact = exact and view.exact
         if not view.exact:
             notes.append(
-                f"{place.broker} has no lock table to read: the rows say what its consumers believe"
+                f"{node.broker} has no lock table to read: the rows say what its consumers believe"
             )
         notes += [f"no answer from {text}" for text in view.unanswered]
         now_ms = call.now_ms()
@@ -112,7 +108,7 @@ async def list_locks(
         named = {(one, topic) for one in group} if topic is not None else set()
         rows = await _with_waiting(admin, rows, named, exact=exact)
     if not call.is_watched:
-        # A view that goes on may be there before the group is.
+        # A watched list may start before the group exists.
         for one in set(group) - {row.group for row in rows}:
             await find_group(admin, one)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
@@ -126,7 +122,7 @@ async def _with_waiting(
     made = rows
     for group, topic in sorted(named | {(row.group, row.topic) for row in rows}):
         try:
-            now = await current(admin, group, topic, known=False)
+            now = await find_assignment(admin, group, topic, known=False)
         except NoRoute:
             # A lock may outlive its topic; then nobody waits for it.
             continue
@@ -135,23 +131,19 @@ async def _with_waiting(
 
 
 def with_assignment(
-    rows: list[LockRow], group: str, *, now: Assignment, exact: bool
+    rows: list[LockRow], group: str, *, now: GroupAssignment, exact: bool
 ) -> list[LockRow]:
     """Return the rows with what one assignment of a group says."""
-    held = {MessageQueue(r.topic, r.broker, r.queue_id): r for r in rows if r.group == group}
-    made = {(r.group, r.topic, r.broker, r.queue_id): r for r in rows}
-    if not held and not now.orderly:
+    made = {(row.group, row.topic, row.broker, row.queue_id): row for row in rows}
+    if not now.orderly and all(row.group != group for row in rows):
         return rows
     for queue in now.queues:
-        row = held.get(queue)
-        holder = row.client_id if row is not None else None
-        wants = {who for who in (now.owners.get(queue), now.given.get(queue)) if who is not None}
-        waiting = tuple(sorted(wants - {holder}))
-        place = (group, queue.topic, queue.broker_name, queue.queue_id)
-        if row is not None:
-            made[place] = replace(row, waiting=waiting)
-        elif waiting:
-            made[place] = LockRow(*place, None, 0, 0, None, waiting, exact)
+        spot = (group, queue.topic, queue.broker_name, queue.queue_id)
+        row = made.get(spot) or LockRow(*spot, None, 0, 0, None, (), exact)
+        readers = {now.owners.get(queue), now.given.get(queue)} - {row.client_id}
+        waiting = tuple(sorted(who for who in readers if who is not None))
+        if spot in made or waiting:
+            made[spot] = replace(row, waiting=waiting)
     return list(made.values())
 
 

@@ -1,4 +1,4 @@
-"""``namesrv config`` and ``namesrv kv``: texts of every name server, shown and changed.
+"""``namesrv config``, ``namesrv kv``: show and change settings and the KV table of name servers.
 
     config get    GET_NAMESRV_CONFIG
     config set    GET_NAMESRV_CONFIG, UPDATE_NAMESRV_CONFIG, and GET_NAMESRV_CONFIG again
@@ -14,15 +14,13 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, checked, row_of, unknown_key
+from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
-from mqadmin.changes.write import Done, carry_out, if_there, plan
-from mqadmin.cli.declare import command
+from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 
 
 @command(
@@ -36,7 +34,7 @@ from mqadmin.session.call import Call
 )
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
-    """Return one row a setting, sorted by name.
+    """Return one row for each setting, sorted by name.
 
     Raises:
         NotFound: no name server has a setting of this name.
@@ -64,18 +62,18 @@ class KvRow(Row):
     ),
     rows=KvRow,
 )
-@click.argument("namespace", help="the namespace, as ORDER_TOPIC_CONFIG")
+@click.argument("namespace", help="the namespace, such as ORDER_TOPIC_CONFIG")
 @click.argument("key", required=False, help="only this key")
 async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
-    """Return one row a value and name server.
+    """Return one row for each value and name server.
 
     Raises:
         NotFound: no name server has it.
     """
     admin = await call.admin()
     rows = []
-    for place in await namesrvs(call):
-        address = place.address
+    for node in await namesrvs(call):
+        address = node.address
         if key is None:
             found = await admin.kv_list(namespace, address=address)
         else:
@@ -95,30 +93,28 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("key", help="the setting")
-@click.argument("value", help="its new value")
+@click.argument("key", help="name of the setting")
+@click.argument("value", help="the new value")
 async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
-    """Return one row a name server.
+    """Return one row for each name server.
 
     Raises:
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    places = await namesrvs(call)
+    nodes = await namesrvs(call)
     known: set[str] = set()
-    for place in places:
-        known.update(await admin.namesrv_config(place.address))
-
-    def choose(old: str | None) -> str:
-        if old is None:
-            raise unknown_key(key, known)
-        return checked(key, old, value)
+    for node in nodes:
+        known.update(await admin.namesrv_config(node.address))
 
     done = await carry_out(
         call,
-        await plan([NamesrvSettingTarget(admin, place, (key,)) for place in places], choose),
+        await plan(
+            [NamesrvSettingTarget(admin, node, (key,)) for node in nodes],
+            choose_value(value, key=key, known=known),
+        ),
         title=f"namesrv config set {key}",
-        question=f"set {key} to {value!r} on {len(places)} name server(s)?",
+        question=f"set {key} to {value!r} on {len(nodes)} name server(s)?",
     )
     return _outcome(done)
 
@@ -135,9 +131,9 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
 @click.argument("key", help="the key")
 @click.argument("value", help="its value")
 async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome:
-    """Return one row a name server."""
+    """Return one row for each name server."""
     admin = await call.admin()
-    entries = [KvEntry(admin, place, (namespace, key)) for place in await namesrvs(call)]
+    entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
     done = await carry_out(
         call, await plan(entries, lambda _: value), title=f"namesrv kv set {namespace} {key}"
     )
@@ -154,18 +150,18 @@ async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome
 @click.argument("namespace", help="the namespace")
 @click.argument("key", help="the key")
 async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
-    """Return one row a name server; exit code 3 where none has the key."""
+    """Return one row for each name server; exit code 3 where none has the key."""
     admin = await call.admin()
-    entries = [KvEntry(admin, place, (namespace, key)) for place in await namesrvs(call)]
+    entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
     done = await carry_out(
         call,
-        await plan(entries, if_there),
+        await plan(entries, delete_existing),
         title=f"namesrv kv delete {namespace} {key}",
         question=f"delete key {key} of namespace {namespace}?",
     )
     return _outcome(done)
 
 
-def _outcome(done: Sequence[Done[str]]) -> Outcome:
+def _outcome(done: Sequence[StepResult[str]]) -> Outcome:
     rows = [row_of(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

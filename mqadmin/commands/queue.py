@@ -1,4 +1,4 @@
-"""``queue show``: the entries of a consume queue, as a broker reads them.
+"""``queue show``: show the entries of a consume queue as a broker reads them.
 
 Request: QUERY_CONSUME_QUEUE at the master of the queue.
 """
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import Where, topic_argument
 from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.client import routes
 from remoting.bodies import MessageQueue
 
@@ -54,9 +52,13 @@ class QueueEntry(Row):
 @topic_argument()
 @click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
-@click.option("--count", "-c", "limit", type=Integer(min=1), default=10, help="so many at most")
-@click.option("--group", type=GROUP, help="say whether this group's filter takes them")
-@click.option("--broker", type=BROKER, help="the broker, for a bare id")
+@click.option(
+    "--count", "-c", "limit", type=Integer(min=1), default=10, help="largest number of entries"
+)
+@click.option(
+    "--group", type=GROUP, help="show whether the filter of this group takes each message"
+)
+@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
 async def show_queue(
     call: Call,
     *,
@@ -67,7 +69,7 @@ async def show_queue(
     group: str | None,
     broker: str | None,
 ) -> Outcome:
-    """Return one row an entry.
+    """Return one row for each entry.
 
     Raises:
         NoRoute: there is no such topic.
@@ -105,7 +107,7 @@ async def _find(
     addresses = routes.masters(route)
     if broker is not None and ":" in broker:
         # Java's -b takes an address; queues go by the broker's name.
-        (place,) = await masters(admin, Where(broker=broker))
-        broker = place.broker
+        (node,) = await masters(admin, Where(broker=broker))
+        broker = node.broker
     at = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
     return at, addresses[at.broker_name]

@@ -1,10 +1,10 @@
-"""``rebalance …``: which member of a group reads which queue: now, if members changed, in time.
+"""``rebalance …``: show, plan and watch which member of a group reads which queue.
 
     plan     members now + --add - --remove     queues now, or --queues N on each broker
                            \\                  /
                             mqclient.consumer.rebalance.allocate (Java's own strategies)
 
-    watch    every --interval s:  as show  -->  assignment_changes  -->  one row a change
+    watch    every --interval s:  as show  -->  assignment_changes  -->  one row for each change
 
 Requests: GET_ROUTEINFO_BY_TOPIC; on each master GET_CONSUMER_LIST_BY_GROUP and
 GET_CONSUMER_RUNNING_INFO of each member. ``show`` also asks for GET_ALL_MESSAGE_REQUEST_MODE, which
@@ -13,24 +13,28 @@ only brokers of RocketMQ 5 and ours answer. Nothing is changed.
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, read_topic_argument
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
 from mqadmin.cluster import assignment_picture
-from mqadmin.cluster.assignment import Assignment, PlannedOwner, QueueOwner, current, topics_of
-from mqadmin.cluster.assignment_changes import Change, Changes, What
+from mqadmin.cluster.assignment import (
+    GroupAssignment,
+    PlannedOwner,
+    QueueOwner,
+    find_assignment,
+    topics_of,
+)
+from mqadmin.cluster.assignment_changes import AssignmentChange, AssignmentEvent, AssignmentTracker
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.consumer.rebalance.allocate import plan
 from mqclient.consumer.settings import Strategy
 from mqclient.errors import BrokerRefused, TimedOut, Unreachable
@@ -47,14 +51,15 @@ if TYPE_CHECKING:
         ("mqadmin rebalance show billing orders", "the queues of every member"),
         ("mqadmin rebalance show billing", "in every topic that billing reads"),
     ),
-    details="``strategy`` ends in (assumed) where the members do not say which one they use.\n"
-    "Members that pop share queues, and no row is theirs: a line below says where a group pops.",
+    details="``strategy`` ends in (assumed) where the members do not say which one they use. "
+    "Members that pop share the queues and have no rows; a line below the table says "
+    "where a group pops.",
     rows=QueueOwner,
 )
 @group_argument()
 @read_topic_argument
 async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcome:
-    """Return one row a queue; ``client_id`` is None where nobody reads it.
+    """Return one row for each queue; ``client_id`` is None where nobody reads it.
 
     Raises:
         NoRoute: there is no such topic.
@@ -66,7 +71,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
     online = False
     topics = await topics_of(admin, group, topic)
     for name in topics:
-        now = await current(admin, group, name)
+        now = await find_assignment(admin, group, name)
         online = online or bool(now.members)
         rows += [
             QueueOwner(
@@ -85,7 +90,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
     return Outcome(rows, notes=tuple(notes), picture=tuple(lines))
 
 
-def _picture_now(now: Assignment) -> list[str]:
+def _picture_now(now: GroupAssignment) -> list[str]:
     return assignment_picture.picture(
         f"now ({now.strategy_text})",
         now.queues,
@@ -98,15 +103,15 @@ def _picture_now(now: Assignment) -> list[str]:
 async def _where_it_pops(admin: "Admin", group: str, topics: set[str]) -> list[str]:
     """Return a line for each topic and broker where a group was set to pop."""
 
-    async def ask(place: Place) -> list[str]:
+    async def ask(node: ServerNode) -> list[str]:
         try:
-            modes = await admin.message_request_modes(place.address)
+            modes = await admin.message_request_modes(node.address)
         except BrokerRefused as error:
             if error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
                 return []
             raise
         return [
-            f"group {group} pops topic {topic} on {place.broker}, where each queue is shared by "
+            f"group {group} pops topic {topic} on {node.broker}, where each queue is shared by "
             + (f"{mode.pop_share_queue_num} more members" if mode.pop_share_queue_num else "all")
             for (name, topic), mode in sorted(modes.items())
             if (name, mode.mode) == (group, MessageRequestMode.POP) and topic in topics
@@ -131,16 +136,16 @@ Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHI
 )
 @group_argument()
 @read_topic_argument
-@click.option("--strategy", "-s", type=Choice(get_args(Name)), help="another strategy")
+@click.option("--strategy", "-s", type=Choice(get_args(Name)), help="use another strategy")
 @click.option(
     "--add", multiple=True, metavar="CLIENT", help="a client id that joins; A,B for several"
 )
 @click.option(
     "--remove", type=CLIENT, multiple=True, metavar="CLIENT", help="a client id that leaves"
 )
-@click.option("--queues", type=Integer(min=1), help="so many queues on each broker")
-@click.option("--no-picture", is_flag=True, help="the rows alone")
-@click.option("--room", multiple=True, help="rooms to read from, for MACHINE_ROOM")
+@click.option("--queues", type=Integer(min=1), help="number of queues on each broker")
+@click.option("--no-picture", is_flag=True, help="print only the rows")
+@click.option("--room", multiple=True, help="machine rooms to read from, for MACHINE_ROOM")
 async def plan_rebalance(
     call: Call,
     *,
@@ -153,7 +158,7 @@ async def plan_rebalance(
     no_picture: bool,
     room: tuple[str, ...],
 ) -> Outcome:
-    """Return one row a queue, with who reads it now in ``was``.
+    """Return one row for each queue, with who reads it now in ``was``.
 
     Raises:
         NoRoute: there is no such topic.
@@ -164,7 +169,7 @@ async def plan_rebalance(
     rows: list[PlannedOwner] = []
     lines: list[str] = []
     for name in await topics_of(admin, group, topic):
-        now = await current(admin, group, name, known=False)
+        now = await find_assignment(admin, group, name, known=False)
         members = _members(now, add, remove)
         resized = now.queues if queues is None else _resized(now.queues, queues)
         chosen = now.strategy if strategy is None else Strategy[strategy]
@@ -191,7 +196,7 @@ async def plan_rebalance(
 
 
 def _picture(
-    now: Assignment,
+    now: GroupAssignment,
     queues: list[MessageQueue],
     members: list[str],
     owner: dict[MessageQueue, str],
@@ -210,7 +215,7 @@ def _picture(
     )
 
 
-def _members(now: Assignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
+def _members(now: GroupAssignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
     joining = [name for text in add for name in text.split(",") if name]
     leaving = {name for text in remove for name in text.split(",") if name}
     strangers = leaving - set(now.members)
@@ -242,24 +247,13 @@ class ChangeRow(Row):
     """One change; ``broker`` and ``queue_id`` are None for a member that came or went."""
 
     at_ms: EpochMs
-    what: What
+    what: AssignmentEvent
     group: str
     topic: str
     broker: str | None
     queue_id: int | None
     client_id: str | None
     was: str | None
-
-
-@dataclass(slots=True)
-class Ending:
-    """What was seen until the end."""
-
-    flapping: set[str] = field(default_factory=set)
-
-    def exit_code(self) -> int:
-        """Return 1 where a queue flapped."""
-        return FLAPS if self.flapping else 0
 
 
 @command(
@@ -269,15 +263,14 @@ class Ending:
         ("mqadmin rebalance watch billing", "in every topic that billing reads"),
         ("mqadmin rebalance watch billing orders --for 2m -o jsonl", "exit code 1 where it flaps"),
     ),
-    details="""\
-The first rows say how it is. A queue is flapping where its reader changed three times within a
-minute: members that come and go, or that do not agree on who is there.""",
+    details="The first rows show the present state. A queue is flapping where its reader changed "
+    "three times within a minute: members come and go, or do not agree on who is there.",
     rows=ChangeRow,
     columns=COLUMNS,
 )
 @group_argument()
 @read_topic_argument
-@click.option("--interval", type=SECONDS, default=2.0, help="between two looks")
+@click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")
 @click.option("--for", "for_", type=DURATION, help="end after this long")
 async def watch_rebalance(
     call: Call, *, group: str, topic: str | None, interval: float, for_: int | None
@@ -291,50 +284,50 @@ async def watch_rebalance(
     admin = await call.admin()
     topics = await topics_of(admin, group, topic)
     for name in topics:
-        await current(admin, group, name)
-    ending = Ending()
-    changes = _changes(call, ending, group, topics, interval_s=interval, for_ms=for_)
+        await find_assignment(admin, group, name)
+    flapping: set[MessageQueue | None] = set()
+    changes = _changes(call, flapping, group, topics, interval_s=interval, for_ms=for_)
     columns = COLUMNS if topic else ("at_time", "what", "topic", *COLUMNS[2:])
-    return Outcome(changes, follow=True, columns=columns, exit_code=ending.exit_code)
+    return Outcome(
+        changes, follow=True, columns=columns, exit_code=lambda: FLAPS if flapping else 0
+    )
 
 
 async def _changes(
     call: Call,
-    ending: Ending,
+    flapping: set[MessageQueue | None],
     group: str,
     topics: list[str],
     *,
     interval_s: float,
     for_ms: int | None,
 ) -> AsyncIterator[Row]:
+    """Yield the changes of all topics, and add the queues that flap to ``flapping``."""
     admin = await call.admin()
-    looks = {topic: Changes() for topic in topics}
+    looks = {topic: AssignmentTracker() for topic in topics}
     started_ms = call.now_ms()
     while True:
         for topic, changes in looks.items():
             try:
-                now = await current(admin, group, topic, known=False)
+                now = await find_assignment(admin, group, topic, known=False)
             except (TimedOut, Unreachable) as error:
                 call.warn(f"{error}; trying again")
                 continue
             for change in changes.look(call.now_ms(), now.members, owners=now.owners):
-                if change.what is What.FLAPPING:
-                    ending.flapping.add(str(change.queue))
+                if change.what is AssignmentEvent.FLAPPING:
+                    flapping.add(change.queue)
                 yield _row(change, group, topic)
         if for_ms is not None and call.now_ms() - started_ms + interval_s * 1000 > for_ms:
             return
         await asyncio.sleep(interval_s)
 
 
-def _row(change: Change, group: str, topic: str) -> ChangeRow:
+def _row(change: AssignmentChange, group: str, topic: str) -> ChangeRow:
     queue = change.queue
-    return ChangeRow(
-        at_ms=change.at_ms,
-        what=change.what,
+    return ChangeRow.of(
+        change,
         group=group,
         topic=topic,
         broker=queue.broker_name if queue else None,
         queue_id=queue.queue_id if queue else None,
-        client_id=change.client_id,
-        was=change.was,
     )

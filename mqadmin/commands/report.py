@@ -1,4 +1,4 @@
-"""``report``: a cluster as one page to look at or to send on.
+"""``report``: write a page about a cluster.
 
 Requests: see ``mqadmin.top.sample`` and ``mqadmin.health.checkup_facts``.
 """
@@ -9,13 +9,11 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command, one
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.health.checkup import Check, Limits, Severity
 from mqadmin.health.examination import examine
 from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
-from mqadmin.output.rows import Outcome, one
-from mqadmin.session.call import Call
 from mqadmin.top.page import cluster_page
 from mqadmin.top.sample import look, rows_between
 
@@ -25,9 +23,10 @@ BETWEEN_S: Final = 2.0
 
 @command(
     "report",
-    details="One HTML file that needs nothing else: every finding of `doctor`, the brokers, how "
-    "many messages wait for each group, and how fast each topic is written, measured over two "
-    "seconds. The exit code is that of `doctor`: 1 where something is an error.",
+    details="The page is one HTML file that needs nothing else. It has every finding of `doctor`, "
+    "the brokers, how many messages wait for each group, and how fast each topic is "
+    "written, measured over two seconds. The exit code is that of `doctor`: 1 where "
+    "something is an error.",
     examples=(("mqadmin report --html cluster.html", "and open it in a browser"),),
     rows=PageRow,
 )

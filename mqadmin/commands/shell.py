@@ -1,4 +1,4 @@
-"""``shell``: commands with completion, or many of them from a script.
+"""``shell``: run commands with completion, or many of them from a script.
 
 a terminal, no text    interactive
 -c TEXT | FILE | pipe  a script: one command a line, stops at the first that fails
@@ -12,11 +12,9 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.types import DIR, FILE_PATH
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from mqadmin.session.console import Console
 from mqadmin.shell.engine import Shell, run_script
 from mqadmin.shell.server import EmbeddedServer
@@ -34,10 +32,12 @@ from mqadmin.shell.server import EmbeddedServer
     "comment.",
     needs=Needs.NONE,
 )
-@click.argument("file", type=FILE_PATH, required=False, help="a script; - is standard input")
+@click.argument("file", type=FILE_PATH, required=False, help="a script; - reads standard input")
 @click.option("--command", "-c", "text", metavar="TEXT", help="run this text")
 @click.option("--embedded", is_flag=True, help="start a name server and a broker for this shell")
-@click.option("--store", type=DIR, metavar="DIR", help="where --embedded keeps its data")
+@click.option(
+    "--store", type=DIR, metavar="DIR", help="directory in which --embedded keeps its data"
+)
 @click.option("--keep-going", is_flag=True, help="go on after a line that fails")
 def shell(
     call: Call,

@@ -1,4 +1,4 @@
-"""``top``: brokers, topics and groups, busy ones first, on the whole screen.
+"""``top``: show brokers, topics and groups on the whole screen, the busy ones first.
 
 Requests: see ``mqadmin.top.sample``.
 """
@@ -8,11 +8,9 @@ from functools import partial
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import SECONDS
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from mqadmin.top.sample import Snapshot, TopRow, look, rows_between
 from mqadmin.top.view import View, chosen
 
@@ -23,12 +21,12 @@ from mqadmin.top.view import View, chosen
         ("mqadmin top", "q quits, s sorts, / filters, tab shows one kind alone"),
         ("mqadmin top --once --interval 1 -o json", "the rates of one second, for a script"),
     ),
-    details="""\
-A broker's rates are its own over ten seconds; those of topics and groups are between two looks.
-A slave's lag is in bytes of commit log. Topics that no group reads: the first hundred.""",
+    details="A broker's rates are its own over ten seconds; those of topics and groups are "
+    "measured between two looks. A slave's lag is in bytes of commit log. Of the topics "
+    "that no group reads, the first hundred are shown.",
     rows=TopRow,
 )
-@click.option("--interval", type=SECONDS, default=2.0, help="between two looks")
+@click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")
 @click.option("--once", is_flag=True, help="look twice, print the rows, and end")
 def top(call: Call, *, interval: float, once: bool) -> Outcome:
     """Return the rows with ``--once``, else nothing once the person has quit.

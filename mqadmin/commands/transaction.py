@@ -1,4 +1,4 @@
-"""``transaction list``: half messages that wait for a commit or rollback.
+"""``transaction list``: list the half messages that wait for a commit or a rollback.
 
 Request on each master: GET_OPEN_TRANSACTIONS of our own broker; a Java broker has no such
 list, and a note says how many there are at most, by GET_TOPIC_STATS_INFO and
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.brokers import masters
-from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 from storefmt.names import HALF_TOPIC
@@ -60,25 +59,25 @@ class TransactionRow(Row):
 )
 @click.option("--topic", type=TOPIC, help="only for this topic")
 async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
-    """Return one row an open half message, oldest first on each broker."""
+    """Return one row for each open half message, oldest first on each broker."""
     admin = await call.admin()
     rows: list[TransactionRow] = []
     notes: list[str] = []
     unable = 0
-    for place in await masters(admin, every=True):
-        view = await admin.open_transactions(place.address)
+    for node in await masters(admin, every=True):
+        view = await admin.open_transactions(node.address)
         if view is None:
             unable += 1
-            most = await undecided_at_most(admin, place.address)
+            most = await undecided_at_most(admin, node.address)
             notes.append(
-                f"{place.broker} has no request that lists open transactions; by its half topic "
+                f"{node.broker} has no request that lists open transactions; by its half topic "
                 f"{most} half message(s) at most are undecided or were decided since its last check"
             )
             continue
         if not view.is_complete:
-            notes.append(f"{place.broker} has more open transactions than it lists at once")
+            notes.append(f"{node.broker} has more open transactions than it lists at once")
         rows += [
-            TransactionRow.of(half, broker=place.broker)
+            TransactionRow.of(half, broker=node.broker)
             for half in view.transactions
             if topic in (None, half.topic)
         ]

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.account import AccountTarget, WhiteList
-from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.changes.targets.consume_mode import ConsumeModeTarget
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, NamesrvSettingTarget
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.targets.writeperm import WritePerm
-from mqadmin.changes.write import Done, Step, carry_out, plan, shortened
-from mqadmin.cli.declare import command
+from mqadmin.changes.write import ChangeStep, StepResult, carry_out, first_of_names, plan
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import INTEGER
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.errors import CommandError, Usage
-from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from mqadmin.session.contexts import ContextFile
 from mqadmin.session.journal import Entry, Journal, Saved
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 
-KINDS: Final[dict[str, type[Target[object]]]] = {
+KINDS: Final[dict[str, type[ChangeTarget[object]]]] = {
     kind.kind: kind  # type: ignore[misc]
     for kind in (
         TopicTarget,
@@ -73,9 +71,9 @@ class UndoRow(Row):
         ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
         ("mqadmin undo -y", "put the newest one back"),
     ),
-    details="Settings, offsets and accounts come back; messages of a deleted topic do not.\n"
-    "The journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), for its user alone. An\n"
-    "undo is an entry too, so that it can be undone by its number.",
+    details="Settings, offsets and accounts come back; messages of a deleted topic do not. The "
+    "journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), and only its user "
+    "can read it. An undo is an entry too, so that it can be undone by its number.",
     rows=UndoRow,
     columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
     writes=True,
@@ -85,11 +83,11 @@ class UndoRow(Row):
     metavar="ID",
     type=INTEGER,
     required=False,
-    help="entry of the journal; the newest where left out",
+    help="entry of the journal; the newest if left out",
 )
 @click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
 async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
-    """Return one row a target that was put back.
+    """Return one row for each target that was put back.
 
     Raises:
         NotFound: there is no such entry, or none that is left to be put back.
@@ -101,7 +99,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     entry = journal.latest() if entry_id is None else journal.get(entry_id)
     there = _aimed(call, entry)
     admin = await there.admin()
-    steps: list[Step[object]] = []
+    steps: list[ChangeStep[object]] = []
     for saved in entry.saved:
         target = _target_of(admin, saved)
         before = None if saved.before is None else target.decode(saved.before)
@@ -128,12 +126,12 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     exit_code = exit_code_of(row.result for row in rows)
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
-    made = made_again(done)
-    notes = (f"the messages of {shortened(made)} do not come back",) if made else ()
+    made = recreated_topics(done)
+    notes = (f"the messages of {first_of_names(made)} do not come back",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
-def made_again(done: Iterable[Done[object]]) -> list[str]:
+def recreated_topics(done: Iterable[StepResult[object]]) -> list[str]:
     """Return the topics that were not there, each once, on however many brokers it is made."""
     return sorted(
         {
@@ -182,7 +180,7 @@ def _listed(entry: Entry) -> UndoRow:
     )
 
 
-def _target_of(admin: "Admin", saved: Saved) -> Target[object]:
+def _target_of(admin: "Admin", saved: Saved) -> ChangeTarget[object]:
     """Return the target that was kept.
 
     Raises:
@@ -194,5 +192,5 @@ def _target_of(admin: "Admin", saved: Saved) -> Target[object]:
             f"the journal has a {saved.kind!r}, which this version does not know",
             hint="known are " + ", ".join(sorted(KINDS)),
         )
-    place = Place(saved.cluster, saved.broker, saved.broker_id, saved.address)
-    return kind(admin, place, saved.names)
+    node = ServerNode(saved.cluster, saved.broker, saved.broker_id, saved.address)
+    return kind(admin, node, saved.names)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.output.rows import Row
 from mqadmin.output.topic_kinds import perm_text
 from remoting.bodies import MessageQueue, TopicRouteData
@@ -88,7 +88,7 @@ class Finding(Row):
 class BrokerFacts:
     """What a broker said of itself, between two readings of our clock; or why it said nothing."""
 
-    place: Place
+    place: ServerNode
     runtime: Mapping[str, str]
     asked_ms: int
     answered_ms: int

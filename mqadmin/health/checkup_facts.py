@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers, peers_of
+from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, peers_of
 from mqadmin.cluster.groups import is_system, running_infos
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.checkup_namesrv import NamesrvView, Queues, queues_of
@@ -54,7 +54,7 @@ class GroupFacts:
 async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts]:
     """Return what every broker says of itself, those that were replaced among them."""
 
-    async def ask(place: Place) -> BrokerFacts:
+    async def ask(place: ServerNode) -> BrokerFacts:
         asked_ms = now_ms()
         try:
             runtime = await admin.broker_runtime(place.address)
@@ -68,7 +68,7 @@ async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts
     return found + await each(sorted(peer for peer in peers if peer.address not in listed), ask)
 
 
-def masters_of(facts: Iterable[BrokerFacts]) -> list[Place]:
+def masters_of(facts: Iterable[BrokerFacts]) -> list[ServerNode]:
     """Return the masters that answer, without those that were replaced."""
     return [
         one.place
@@ -77,7 +77,7 @@ def masters_of(facts: Iterable[BrokerFacts]) -> list[Place]:
     ]
 
 
-async def topics(admin: "Admin", masters: list[Place]) -> list[TopicFacts]:
+async def topics(admin: "Admin", masters: list[ServerNode]) -> list[TopicFacts]:
     """Return every topic that a person made, as broker and name server see it."""
     listed = await admin.topic_list()
     tables = await each(masters, lambda place: admin.topic_configs(place.address))
@@ -98,7 +98,7 @@ async def topics(admin: "Admin", masters: list[Place]) -> list[TopicFacts]:
     return await each(names, ask)
 
 
-async def waiting(admin: "Admin", masters: list[Place], group: str) -> dict[str, int]:
+async def waiting(admin: "Admin", masters: list[ServerNode], group: str) -> dict[str, int]:
     """Return how many messages of each topic wait for a group."""
     found: dict[str, int] = {}
     for stats in await each(masters, lambda place: admin.consume_stats(place.address, group)):
@@ -131,7 +131,7 @@ async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView
     return await each(sorted(addresses), ask)
 
 
-async def groups(admin: "Admin", masters: list[Place]) -> list[GroupFacts]:
+async def groups(admin: "Admin", masters: list[ServerNode]) -> list[GroupFacts]:
     """Return every group with a member online that says what it wants."""
     tables = await each(masters, lambda place: admin.subscription_groups(place.address))
     names = sorted({name for table in tables for name in table.groups if not is_system(name)})

@@ -10,7 +10,7 @@ Their clocks cannot be compared: no request of 4.9 makes a name server tell its 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import Check, Finding, Severity
 from mqadmin.output.topic_kinds import perm_text
 from remoting.bodies import TopicRouteData
@@ -28,7 +28,7 @@ class NamesrvView:
     """
 
     address: str
-    brokers: frozenset[Place] = frozenset()
+    brokers: frozenset[ServerNode] = frozenset()
     routes: Mapping[str, Mapping[str, Queues]] = field(default_factory=dict)
     error: str | None = None
 
@@ -54,7 +54,7 @@ def of_namesrvs(views: Sequence[NamesrvView]) -> Iterator[Finding]:
         yield from _routes(answering[0], other)
 
 
-def _registered(place: Place, views: Sequence[NamesrvView]) -> Iterator[Finding]:
+def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[Finding]:
     missing = [view.address for view in views if place not in view.brokers]
     if missing:
         there = ", ".join(view.address for view in views if place in view.brokers)

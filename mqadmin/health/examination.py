@@ -8,7 +8,7 @@ Rule: only what the chosen checks need is asked.
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from mqadmin.cluster.assignment import current
+from mqadmin.cluster.assignment import find_assignment
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.health import checkup, checkup_facts
@@ -55,7 +55,7 @@ async def examine(call: Call, limits: Limits, checks: Collection[Check]) -> Exam
             # A member that broadcasts reads every queue; nothing is shared out.
             for topic_name in () if group.broadcasting else group.topics:
                 try:
-                    now = await current(
+                    now = await find_assignment(
                         admin, group.group, topic_name, known=False, answers=answers
                     )
                 except NoRoute:

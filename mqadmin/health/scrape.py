@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import PARALLEL_MAX
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.cluster.groups import is_system
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
@@ -68,7 +68,7 @@ class Scrape:
                     broker=place.broker,
                 )
 
-    async def _broker(self, place: Place) -> None:
+    async def _broker(self, place: ServerNode) -> None:
         labels = {"cluster": place.cluster, "brokerIP": place.address, "broker": place.broker}
         for name, statistic in (
             ("rocketmq_broker_tps", "BROKER_PUT_NUMS"),
@@ -85,7 +85,7 @@ class Scrape:
             )
 
     async def _statistic(
-        self, place: Place, name: str, key: str, *, total: bool = False
+        self, place: ServerNode, name: str, key: str, *, total: bool = False
     ) -> float | None:
         """Return rate or sum of the last minute; None where nothing was counted."""
         async with self._gate:
@@ -98,11 +98,11 @@ class Scrape:
             return None
         return minute.sum if total else minute.tps
 
-    async def _topics(self, place: Place) -> None:
+    async def _topics(self, place: ServerNode) -> None:
         names = sorted((await self._admin.topic_configs(place.address)).topics)
         await asyncio.gather(*(self._topic(place, name) for name in names))
 
-    async def _topic(self, place: Place, topic: str) -> None:
+    async def _topic(self, place: ServerNode, topic: str) -> None:
         async with self._gate:
             try:
                 stats = await self._admin.topic_stats_at(place.address, topic)
@@ -128,7 +128,7 @@ class Scrape:
             value = await self._statistic(place, statistic, topic)
             self.out.add(name, value, **where, topic=topic)
 
-    async def _groups(self, place: Place) -> None:
+    async def _groups(self, place: ServerNode) -> None:
         told = await self._admin.broker_consume_stats(place.address)
         by_group = [
             (group, stats)
@@ -138,7 +138,7 @@ class Scrape:
         ]
         await asyncio.gather(*(self._group(place, group, stats) for group, stats in by_group))
 
-    async def _group(self, place: Place, group: str, stats: list[ConsumeStats]) -> None:
+    async def _group(self, place: ServerNode, group: str, stats: list[ConsumeStats]) -> None:
         members = await self._members(place, group)
         found = members.connection_set
         self.out.raise_to(
@@ -155,7 +155,7 @@ class Scrape:
                 await self._add_statistics(place, group, topic)
         await self._add_clients(place, group, members)
 
-    async def _members(self, place: Place, group: str) -> ConsumerConnection:
+    async def _members(self, place: ServerNode, group: str) -> ConsumerConnection:
         async with self._gate:
             try:
                 return await self._admin.consumer_connection(place.address, group)
@@ -165,7 +165,7 @@ class Scrape:
 
     def _add_progress(
         self,
-        place: Place,
+        place: ServerNode,
         group: str,
         topic: str,
         stats: ConsumeStats,
@@ -196,7 +196,7 @@ class Scrape:
         self.out.add("rocketmq_group_consume_tps", stats.consume_tps, **where)
         self.out.add("rocketmq_group_get_latency_by_storetime", delay_ms, **where)
 
-    async def _add_statistics(self, place: Place, group: str, topic: str) -> None:
+    async def _add_statistics(self, place: ServerNode, group: str, topic: str) -> None:
         where = {"cluster": place.cluster, "broker": place.broker, "topic": topic, "group": group}
         key = f"{topic}@{group}"
         for name, statistic in GROUP_STATISTICS.items():
@@ -204,7 +204,9 @@ class Scrape:
         back = await self._statistic(place, "SNDBCK_PUT_NUMS", key, total=True)
         self.out.add("rocketmq_send_back_nums", back, **where)
 
-    async def _add_clients(self, place: Place, group: str, members: ConsumerConnection) -> None:
+    async def _add_clients(
+        self, place: ServerNode, group: str, members: ConsumerConnection
+    ) -> None:
         for member in members.connection_set:
             if member.client_id is None:
                 continue

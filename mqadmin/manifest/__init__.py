@@ -1,6 +1,5 @@
-"""Topics, groups and accounts as a document: what ``export``, ``diff`` and ``apply`` share.
+"""Topics, groups and accounts as a document, for ``export``, ``diff`` and ``apply``.
 
-``declared.py`` is the document and how two of them differ; ``sources.py`` reads one from a file,
-from a cluster or from another context; ``export_documents.py`` writes the three documents of the
-Java tool.
+``declared.py`` has the document and compares two of them; ``sources.py`` reads one from a file,
+from a cluster or from another context.
 """

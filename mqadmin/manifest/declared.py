@@ -82,11 +82,11 @@ class Section(Generic[T]):
             shown[name] = sorted(found) if isinstance(found, list) else found
         return shown
 
-    def over(self, old: T | None, name: str, settings: Settings) -> T:
+    def apply_to(self, old: T | None, name: str, settings: Settings) -> T:
         """Return the entry with the named settings changed; a fresh one where there is none."""
         base = self.fresh(name) if old is None else old
         changed = {
-            # What is as if not said is not said: an empty list is no permission for a broker.
+            # A default is left out: a broker does not take an empty list for permissions.
             self.fields.get(key, key): None
             if key in self.defaults and value == self.defaults[key]
             else (parse_perm(str(value)) if key == "perm" else value)
@@ -145,53 +145,43 @@ SECTIONS: Final[
     tuple[Section[TopicConfig] | Section[SubscriptionGroup] | Section[PlainAccessConfig], ...]
 ] = (TOPICS, GROUPS, ACCOUNTS)
 
-Entries = dict[str, dict[str, Settings]]
-"""Settings by name and broker; the broker may be ``EVERY``."""
+Manifest = dict[str, dict[str, dict[str, Settings]]]
+"""What a cluster or a file has: settings by section, name and broker, which may be ``EVERY``."""
 
 
-@dataclass(slots=True)
-class State:
-    """What a cluster or a file has, by section."""
-
-    sections: dict[str, Entries] = field(default_factory=dict)
-
-    def of(self, section: str) -> Entries:
-        """Return one section, made on first use."""
-        return self.sections.setdefault(section, {})
-
-
-def collapse(state: State, brokers: Iterable[str]) -> State:
-    """Return the state with ``EVERY`` where all brokers have the same."""
+def collapse(manifest: Manifest, brokers: Iterable[str]) -> Manifest:
+    """Return the manifest with ``EVERY`` where all brokers have the same."""
     every = set(brokers)
-    made = State()
-    for section, entries in state.sections.items():
+    made: Manifest = {}
+    for section, entries in manifest.items():
+        out = made.setdefault(section, {})
         for name, held in sorted(entries.items()):
             values = list(held.values())
             alike = set(held) == every and all(value == values[0] for value in values)
-            made.of(section)[name] = {EVERY: values[0]} if alike else dict(sorted(held.items()))
+            out[name] = {EVERY: values[0]} if alike else dict(sorted(held.items()))
     return made
 
 
-def expand(state: State, brokers: Iterable[str]) -> State:
-    """Return the state with one entry a broker instead of ``EVERY``.
+def expand(manifest: Manifest, brokers: Iterable[str]) -> Manifest:
+    """Return the manifest with one entry for each broker instead of ``EVERY``.
 
     A broker that is named as well has its own settings over those of ``EVERY``.
     """
     every = sorted(set(brokers))
-    made = State()
-    for section, entries in state.sections.items():
+    made: Manifest = {}
+    for section, entries in manifest.items():
+        out = made.setdefault(section, {})
         for name, held in entries.items():
             base = held.get(EVERY)
-            out: dict[str, Settings] = {} if base is None else dict.fromkeys(every, base)
+            out[name] = {} if base is None else dict.fromkeys(every, base)
             for broker, settings in held.items():
                 if broker != EVERY:
-                    out[broker] = {**(base or {}), **settings}
-            made.of(section)[name] = out
+                    out[name][broker] = {**(base or {}), **settings}
     return made
 
 
-def read_document(document: object, *, source: str) -> State:
-    """Return the state that a parsed YAML document says.
+def read_document(document: object, *, source: str) -> Manifest:
+    """Return the manifest that a parsed YAML document says.
 
     Raises:
         Usage: it is no such document.
@@ -199,14 +189,14 @@ def read_document(document: object, *, source: str) -> State:
     if not isinstance(document, Mapping):
         raise Usage(f"{source}: expected sections, found {type(document).__name__}")
     known = {section.name: section for section in SECTIONS}
-    state = State()
+    manifest: Manifest = {}
     for title, entries in document.items():
         section = known.get(title)
         if section is None:
             raise Usage(f"{source}: no section {title!r}", hint="one of " + ", ".join(known))
         if not isinstance(entries or {}, Mapping):
             raise Usage(f"{source}: {title}: expected names, found {reprlib.repr(entries)}")
-        out = state.of(title)
+        out = manifest.setdefault(title, {})
         for name, held in (entries or {}).items():
             where = f"{source}: {title}: {name}"
             if not isinstance(held, Mapping):
@@ -218,7 +208,7 @@ def read_document(document: object, *, source: str) -> State:
                 str(broker): section.check(f"{where}: {broker}", settings)
                 for broker, settings in held.items()
             }
-    return state
+    return manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,13 +223,13 @@ class Difference(Row):
     right: Setting | None
 
 
-def differences(left: State, right: State) -> Iterator[Difference]:
+def differences(left: Manifest, right: Manifest) -> Iterator[Difference]:
     """Yield what differs: whole entries first by name, then setting by setting.
 
     A setting that only one side names is no difference: the other side leaves it open.
     """
-    for section in sorted({*left.sections, *right.sections}):
-        one, other = left.of(section), right.of(section)
+    for section in sorted({*left, *right}):
+        one, other = left.get(section, {}), right.get(section, {})
         for name in sorted({*one, *other}):
             here, there = _aligned(one.get(name, {}), other.get(name, {}))
             for broker in sorted({*here, *there}):

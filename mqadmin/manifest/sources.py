@@ -1,4 +1,4 @@
-"""Where a state comes from: a YAML file, this call's cluster, or another one.
+"""Read a manifest from a YAML file, from this call's cluster, or from another one.
 
     cluster.yaml  -              a file, or standard input
     10.0.0.1:9876  a-context     another cluster, by address or by the name of its context
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 from mqadmin.changes.targets.account import read_acl
 from mqadmin.changes.topic_order import ordered_brokers
 from mqadmin.cli.decorators import Where
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import is_system
 from mqadmin.errors import NotFound, Refused, Usage
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
     TOPICS,
-    State,
+    Manifest,
     collapse,
     expand,
     read_document,
@@ -41,57 +41,57 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 DEPTH_MAX: Final = 50
-"""Deepest nesting of a document; a state has four levels."""
+"""Deepest nesting of a document; a manifest has four levels."""
 NODES_MAX: Final = 1_000_000
 """Values of a document, those that aliases repeat counted each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A state and its name for people; ``brokers`` are None for a file."""
+    """A manifest and its name for people; ``brokers`` are None for a file."""
 
     name: str
-    state: State
+    manifest: Manifest
     brokers: tuple[str, ...] | None
 
 
-async def of_cluster(admin: "Admin", places: list[Place]) -> State:
+async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
     """Return every topic and group that a person made, broker by broker."""
-    own = {place.broker for place in places} | {place.cluster for place in places}
+    own = {node.broker for node in nodes} | {node.cluster for node in nodes}
     ordered = await ordered_brokers(admin)
-    state = State()
-    topics, groups = state.of(TOPICS.name), state.of(GROUPS.name)
-    for place in places:
+    manifest: Manifest = {TOPICS.name: {}, GROUPS.name: {}}
+    topics, groups = manifest[TOPICS.name], manifest[GROUPS.name]
+    for node in nodes:
         topic_table, group_table = await asyncio.gather(
-            admin.topic_configs(place.address), admin.subscription_groups(place.address)
+            admin.topic_configs(node.address), admin.subscription_groups(node.address)
         )
         for name, topic in topic_table.topics.items():
             if kind_of(name, brokers_and_clusters=own) == "normal":
-                is_ordered = place.broker in ordered.get(name, ())
+                is_ordered = node.broker in ordered.get(name, ())
                 settings = TOPICS.describe(replace(topic, order=is_ordered))
-                topics.setdefault(name, {})[place.broker] = settings
+                topics.setdefault(name, {})[node.broker] = settings
         for name, group in group_table.groups.items():
             if not is_system(name):
-                groups.setdefault(name, {})[place.broker] = GROUPS.describe(group)
+                groups.setdefault(name, {})[node.broker] = GROUPS.describe(group)
         try:
-            accounts = (await read_acl(admin, place.address)).plain_access_configs or []
+            accounts = (await read_acl(admin, node.address)).plain_access_configs or []
         except Refused:
-            # No access control there, so no section.
+            # A broker without access control has no accounts.
             continue
         for one in accounts:
-            held = state.of(ACCOUNTS.name).setdefault(one.access_key or "", {})
-            held[place.broker] = ACCOUNTS.describe(one)
-    return state
+            held = manifest.setdefault(ACCOUNTS.name, {}).setdefault(one.access_key or "", {})
+            held[node.broker] = ACCOUNTS.describe(one)
+    return manifest
 
 
-def of_file(call: Call, path: str) -> State:
-    """Return the state that a YAML file says.
+def of_file(call: Call, path: str) -> Manifest:
+    """Return the manifest that a YAML file says.
 
     Raises:
         Usage: it is no such document.
         OSError: it cannot be read.
     """
-    # Only a document needs the library, which is no quick one to load.
+    # Only a document needs the library, which is slow to load.
     import yaml
 
     text = call.console.text_of(Path(path))
@@ -99,7 +99,7 @@ def of_file(call: Call, path: str) -> State:
     try:
         document = _load(text)
     except (yaml.YAMLError, RecursionError) as error:
-        raise Usage(f"{source} is no YAML that is read: {error}") from None
+        raise Usage(f"{source}: the YAML cannot be read: {error}") from None
     return read_document(document if document is not None else {}, source=source)
 
 
@@ -140,10 +140,10 @@ def _load(text: str) -> object:
 
 
 async def source(call: Call, text: str | None, *, cluster: str | None = None) -> Source:
-    """Return the state of a file or cluster.
+    """Return the manifest of a file or cluster.
 
     Raises:
-        NotFound: it is none of the two.
+        NotFound: it is neither a file nor a cluster.
         Usage: a file is no document.
     """
     if text is not None and (text == STDIN or Path(text).exists()):
@@ -152,21 +152,21 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
         raise NotFound(f"no file {text}", hint="`export --help` says how to write one")
     there = _elsewhere(call, text) if text is not None else call
     admin = await there.admin()
-    places = await masters(admin, Where(cluster=cluster))
-    brokers = tuple(place.broker for place in places)
+    nodes = await masters(admin, Where(cluster=cluster))
+    brokers = tuple(node.broker for node in nodes)
     name = text if text is not None else there.target().namesrv
-    return Source(name, collapse(await of_cluster(admin, places), brokers), brokers)
+    return Source(name, collapse(await of_cluster(admin, nodes), brokers), brokers)
 
 
-def aligned(one: Source, other: Source) -> tuple[State, State]:
-    """Return both states, a file's spelled out for the brokers of the cluster beside it."""
+def align(one: Source, other: Source) -> tuple[Manifest, Manifest]:
+    """Return both manifests, a file's spelled out for the brokers of the cluster beside it."""
     return _beside(one, other), _beside(other, one)
 
 
-def _beside(one: Source, other: Source) -> State:
+def _beside(one: Source, other: Source) -> Manifest:
     if one.brokers is None and other.brokers is not None:
-        return collapse(expand(one.state, other.brokers), other.brokers)
-    return one.state
+        return collapse(expand(one.manifest, other.brokers), other.brokers)
+    return one.manifest
 
 
 def _elsewhere(call: Call, text: str) -> Call:
@@ -176,7 +176,7 @@ def _elsewhere(call: Call, text: str) -> Call:
         return replace(call, settings=replace(call.settings, context=text, namesrv=None))
     if ":" not in text:
         raise NotFound(
-            f"{text!r} is no file, no context and no address",
-            hint="as in cluster.yaml, HOST:PORT, or a name of `context list`",
+            f"{text!r} is not a file, a context or an address",
+            hint="such as cluster.yaml, HOST:PORT, or a name of `context list`",
         )
     return replace(call, settings=replace(call.settings, namesrv=text))

@@ -223,7 +223,7 @@ class Call:
 
         Args:
             title: the command and what it names; no secrets.
-            saved: what ``Target.saved`` returned, see ``mqadmin.changes.targets``.
+            saved: what ``ChangeTarget.saved`` returned, see ``mqadmin.changes.targets``.
 
         Raises:
             CommandError: it cannot be kept: write nothing.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from mqadmin.cli.types import Kind
 from mqadmin.cluster.bounded_gather import bounded_gather
-from mqadmin.cluster.brokers import Place, all_brokers
+from mqadmin.cluster.brokers import ServerNode, all_brokers
 from mqadmin.errors import CommandError
 from mqadmin.output.topic_kinds import kind_of
 from mqadmin.session.call import Call
@@ -108,7 +108,7 @@ async def fetch(call: Call) -> Names:
     return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
 
 
-async def _members(admin: "Admin", at: tuple[Place, str]) -> list[str]:
+async def _members(admin: "Admin", at: tuple[ServerNode, str]) -> list[str]:
     try:
         return await admin.consumer_ids(at[0].address, at[1])
     except ClientError:

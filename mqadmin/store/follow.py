@@ -1,4 +1,4 @@
-"""Follows the commit log of a store directory while a broker writes it.
+"""Follow the commit log of a store directory while a broker writes it.
 
 Rule: nothing is locked and a message is shown once all of it is written; what retention deletes
 before it was read is told on standard error.

@@ -1,4 +1,4 @@
-"""Rows that a command over a store directory and the pipeline's job of the same name both print."""
+"""Rows that a ``store`` command and the pipeline's job of the same name both print."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 from mqadmin.output.rows import EpochMs, Row, Share
 
 EVENTS_DETAILS: Final = (
-    "Pauses, clocks that were set back, log files that are gone, how far it was flushed, and "
-    "whether a broker died with it open; each with the message that proves it."
+    "Events are pauses, clocks that were set back, log files that are gone, how far the store was "
+    "flushed, and whether a broker died with it open; each has the message that proves it."
 )
 
 

@@ -1,4 +1,4 @@
-"""Running a pipeline job as a process: the command line never imports Spark.
+"""Run a job of the pipeline as a process, so that the command line never imports Spark.
 
     python -m pipeline JOB DIR… --> standard output: rows as JSON lines
                                 --> standard error: the page, progress, a plan, and at the
@@ -63,7 +63,7 @@ _ENGINE: Final = together(
         "--engine",
         type=Choice(["spark", "local"]),
         default="spark",
-        help="spark, or local: the same rows made in one process, without Java",
+        help="spark, or local for the same rows from one process without Java",
     ),
     click.option(
         "--master", default="local[*]", help="Spark's master, as local[2] or spark://HOST:PORT"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.cluster.groups import is_system
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
@@ -93,7 +93,7 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> Snapshot:
     return made
 
 
-async def _count_members(admin: "Admin", made: Snapshot, masters: list[Place]) -> None:
+async def _count_members(admin: "Admin", made: Snapshot, masters: list[ServerNode]) -> None:
     async def count(group: str) -> None:
         listed = [await admin.consumer_ids(place.address, group) for place in masters]
         made.groups[group].members = len({who for part in listed for who in part})
@@ -101,7 +101,7 @@ async def _count_members(admin: "Admin", made: Snapshot, masters: list[Place]) -
     await each(made.groups, count)
 
 
-async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[Place]) -> None:
+async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[ServerNode]) -> None:
     seen = {queue.topic for queue in made.ends}
     own = {place.broker for place in masters} | {place.cluster for place in masters}
     for place in masters:

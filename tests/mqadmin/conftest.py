@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,12 @@ class Result:
     out: str
     err: str
 
+    @property
+    def rows(self) -> list["Row"]:
+        """Return the rows of ``-o json``."""
+        made = json.loads(self.out)
+        return made if isinstance(made, list) else [made]
+
 
 Run = Callable[..., Result]
 """Runs the words of a line."""
@@ -33,8 +39,7 @@ Row = dict[str, Any]
 def rows(done: Result, *, exit_code: int = 0) -> list[Row]:
     """Return the rows of a call with ``-o json``, which must have ended so."""
     assert done.exit_code == exit_code, (done.err, done.out)
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
+    return done.rows
 
 
 def console_of(
@@ -53,6 +58,22 @@ def console_of(
     return console, out, err
 
 
+def run_words(
+    words: Sequence[str],
+    env: dict[str, str],
+    workplace: Workplace,
+    *,
+    stdin: str = "",
+    can_ask: bool = False,
+    out_is_tty: bool = False,
+) -> Result:
+    """Run one line as the program would."""
+    console, out, err = console_of(env, stdin=stdin, can_ask=can_ask)
+    exit_code = run_line(words, console._replace(out_is_tty=out_is_tty), workplace)
+    console.out.flush()
+    return Result(exit_code, out.getvalue().decode("utf-8", "replace"), err.getvalue())
+
+
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """Return an environment with no name server and an empty home."""
@@ -64,13 +85,10 @@ def run(env: dict[str, str]) -> Iterator[Run]:
     """Return a function that runs one line as the program would."""
     workplace = Workplace()
 
-    def run_words(*words: str, stdin: str = "", can_ask: bool = False) -> Result:
-        console, out, err = console_of(env, stdin=stdin, can_ask=can_ask)
-        exit_code = run_line(words, console, workplace)
-        console.out.flush()
-        return Result(exit_code, out.getvalue().decode("utf-8", "replace"), err.getvalue())
+    def run_here(*words: str, stdin: str = "", can_ask: bool = False) -> Result:
+        return run_words(words, env, workplace, stdin=stdin, can_ask=can_ask)
 
-    yield run_words
+    yield run_here
     workplace.link.close()
 
 

@@ -1,6 +1,6 @@
 """What can be changed on a server: each target can be read, written, kept and put back.
 
-    Target               read()             write(value | None)        kept in the journal as
+    ChangeTarget         read()             write(value | None)        kept in the journal as
     TopicTarget          TopicConfig        create, replace, delete    Java's json
     GroupTarget          SubscriptionGroup  create, replace, delete    Java's json
     OffsetTarget         queue offset       store                      number
@@ -10,7 +10,3 @@
 Rule: one class a kind, named by ``kind``, and nothing else knows how its target is read and
 written: the commands plan with it (``mqadmin.changes.write``), and `undo` puts back with it.
 """
-
-from mqadmin.changes.targets.base import Target
-
-__all__ = ["Target"]

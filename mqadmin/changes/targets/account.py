@@ -1,4 +1,4 @@
-"""Accounts of a broker with access control, and who needs none.
+"""Accounts and the white list of a broker with access control, as targets of a change.
 
 Rule: a broker takes a change of an account only with its secret. A Java broker tells the
 secret when it is asked, ours hides it; then the one that is given on the line is sent, and
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from mqadmin.changes.targets.base import Listed, Target
+from mqadmin.changes.targets.base import ChangeTarget, ListedTarget
 from mqadmin.errors import Refused
 from mqadmin.session.journal import Saved
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
@@ -41,8 +41,8 @@ async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigRes
 
 
 @dataclass(frozen=True, slots=True)
-class AccountTarget(Listed[PlainAccessConfig, Mapping[str | None, PlainAccessConfig]]):
-    """Named by the access key.
+class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAccessConfig]]):
+    """An account of one broker; ``names`` has its access key.
 
     Attributes:
         secret: the account's secret as the line gave it, where the broker hides it.
@@ -54,12 +54,12 @@ class AccountTarget(Listed[PlainAccessConfig, Mapping[str | None, PlainAccessCon
 
     async def listing(self) -> Mapping[str | None, PlainAccessConfig]:
         """Return the accounts of the broker by access key."""
-        found = (await read_acl(self.admin, self.place.address)).plain_access_configs
+        found = (await read_acl(self.admin, self.node.address)).plain_access_configs
         return {one.access_key: one for one in found or ()}
 
     async def write(self, value: PlainAccessConfig | None) -> None:
         """Create, change or delete it."""
-        address = self.place.address
+        address = self.node.address
         if value is None:
             await self.admin.delete_account(address, self.names[0])
             return
@@ -94,20 +94,20 @@ class AccountTarget(Listed[PlainAccessConfig, Mapping[str | None, PlainAccessCon
 
 
 @dataclass(frozen=True, slots=True)
-class WhiteList(Target[tuple[str, ...]]):
-    """Who needs no signature at all; named by the file on the broker, or by nothing."""
+class WhiteList(ChangeTarget[tuple[str, ...]]):
+    """The addresses that need no signature; ``names`` has the account file, or nothing."""
 
     kind: ClassVar[str] = "white list"
 
     async def read(self) -> tuple[str, ...] | None:
         """Return the patterns; a list that was emptied over the wire has an empty one."""
-        found = (await read_acl(self.admin, self.place.address)).global_white_addrs
+        found = (await read_acl(self.admin, self.node.address)).global_white_addrs
         return tuple(one for one in found or () if one)
 
     async def write(self, value: tuple[str, ...] | None) -> None:
         """Replace the patterns."""
         file = self.names[0] if self.names else None
-        await self.admin.update_white_addresses(self.place.address, value or (), file=file)
+        await self.admin.update_white_addresses(self.node.address, value or (), file=file)
 
     def encode(self, value: tuple[str, ...]) -> Json:
         """Return a list."""
@@ -123,7 +123,7 @@ class WhiteList(Target[tuple[str, ...]]):
 
     def saved(self, value: tuple[str, ...] | None) -> Saved:
         """Keep an empty list as a list: it is there."""
-        return Target.saved(self, value or ())
+        return ChangeTarget.saved(self, value or ())
 
 
 def plain(account: PlainAccessConfig) -> tuple[object, ...]:

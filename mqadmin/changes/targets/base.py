@@ -1,9 +1,9 @@
-"""The base of everything that a command may change.
+"""The base classes of everything that a command may change.
 
-    Target    read, write                  a topic, an offset, a setting of one server
-    Listed    listing --> find, find, …    its server tells it together with others of its kind
+    ChangeTarget    read, write                  a topic, an offset, a setting of one server
+    ListedTarget    listing --> find, find, …    its server lists it with others of its kind
 
-Rule: targets of equal shelves are read by one request, however many they are.
+Rule: targets with the same ``listing_key`` are read by one request, however many they are.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.session.journal import Saved
 from storefmt.config.fastjson import Json
 
@@ -25,7 +25,7 @@ MANY: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Target(ABC, Generic[T]):
+class ChangeTarget(ABC, Generic[T]):
     """What one write changes on one server.
 
     Attributes:
@@ -39,7 +39,7 @@ class Target(ABC, Generic[T]):
     """How many of different names are written at once; the servers of one name never are."""
 
     admin: "Admin"
-    place: Place
+    node: ServerNode
     names: tuple[str, ...]
 
     @abstractmethod
@@ -70,23 +70,23 @@ class Target(ABC, Generic[T]):
         """Return a value as the journal keeps it."""
         return Saved(
             kind=self.kind,
-            cluster=self.place.cluster,
-            broker=self.place.broker,
-            broker_id=self.place.broker_id,
-            address=self.place.address,
+            cluster=self.node.cluster,
+            broker=self.node.broker,
+            broker_id=self.node.broker_id,
+            address=self.node.address,
             names=self.names,
             before=None if value is None else self.encode(value),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(Target[T], Generic[T, L]):
+class ListedTarget(ChangeTarget[T], Generic[T, L]):
     """A target that is read from a listing of the server."""
 
     @property
-    def shelf(self) -> Hashable:
+    def listing_key(self) -> Hashable:
         """Return what names the listing."""
-        return type(self), self.place.address
+        return type(self), self.node.address
 
     @abstractmethod
     async def listing(self) -> L:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from mqadmin.changes.targets.base import MANY, Listed
+from mqadmin.changes.targets.base import MANY, ListedTarget
 from mqadmin.errors import CommandError, Refused
 from remoting import bodies
 from storefmt.config.fastjson import Json
@@ -24,15 +24,15 @@ DEFAULT = ConsumeMode("PULL", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumeModeTarget(Listed[ConsumeMode, Mapping[tuple[str, str], ConsumeMode]]):
-    """Named by group and topic."""
+class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], ConsumeMode]]):
+    """The mode of a group and topic on one broker; ``names`` has both."""
 
     kind: ClassVar[str] = "consume mode"
     width: ClassVar[int] = MANY
 
     async def listing(self) -> Mapping[tuple[str, str], ConsumeMode]:
         """Return the modes that were set at the broker."""
-        found = await self.admin.message_request_modes(self.place.address)
+        found = await self.admin.message_request_modes(self.node.address)
         return {
             names: ConsumeMode(body.mode.name if body.mode else "PULL", body.pop_share_queue_num)
             for names, body in found.items()
@@ -55,7 +55,7 @@ class ConsumeModeTarget(Listed[ConsumeMode, Mapping[tuple[str, str], ConsumeMode
             mode=bodies.MessageRequestMode[mode],
             pop_share_queue_num=share_queues,
         )
-        await self.admin.set_message_request_mode(self.place.address, wanted)
+        await self.admin.set_message_request_mode(self.node.address, wanted)
 
     def encode(self, value: ConsumeMode) -> Json:
         """Return the mode as the journal keeps it."""

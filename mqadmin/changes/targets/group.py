@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mqadmin.changes.targets.base import MANY, Listed
+from mqadmin.changes.targets.base import MANY, ListedTarget
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import SubscriptionGroup
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTarget(Listed[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
-    """Named by the group.
+class GroupTarget(ListedTarget[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
+    """The settings of a group on one broker; ``names`` has the group.
 
     Attributes:
         remove_offset: a deletion takes the group's offsets too.
@@ -24,16 +24,16 @@ class GroupTarget(Listed[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
 
     async def listing(self) -> Mapping[str, SubscriptionGroup]:
         """Return the groups of the broker."""
-        return (await self.admin.subscription_groups(self.place.address)).groups
+        return (await self.admin.subscription_groups(self.node.address)).groups
 
     async def write(self, value: SubscriptionGroup | None) -> None:
         """Create, replace or delete it."""
         if value is None:
             await self.admin.delete_group(
-                self.place.address, self.names[0], remove_offset=self.remove_offset
+                self.node.address, self.names[0], remove_offset=self.remove_offset
             )
         else:
-            await self.admin.create_group(self.place.address, value)
+            await self.admin.create_group(self.node.address, value)
 
     def encode(self, value: SubscriptionGroup) -> Json:
         """Return Java's json."""

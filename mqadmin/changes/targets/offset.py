@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mqadmin.changes.targets.base import Listed
+from mqadmin.changes.targets.base import ListedTarget
 from mqadmin.errors import Refused
 from remoting.bodies import MessageQueue
 
@@ -17,8 +17,8 @@ Offsets = Mapping[tuple[str, str], Mapping[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetTarget(Listed[int, Offsets]):
-    """Named by group, topic and queue id."""
+class OffsetTarget(ListedTarget[int, Offsets]):
+    """An offset at one broker; ``names`` has group, topic and queue id."""
 
     kind: ClassVar[str] = "offset"
 
@@ -26,11 +26,11 @@ class OffsetTarget(Listed[int, Offsets]):
     def queue(self) -> MessageQueue:
         """Return the queue."""
         _, topic, queue_id = self.names
-        return MessageQueue(topic=topic, broker_name=self.place.broker, queue_id=int(queue_id))
+        return MessageQueue(topic=topic, broker_name=self.node.broker, queue_id=int(queue_id))
 
     async def listing(self) -> Offsets:
         """Return the offsets of the broker; asked for one queue, it says 0 where nothing is."""
-        return await self.admin.all_consumer_offsets(self.place.address)
+        return await self.admin.all_consumer_offsets(self.node.address)
 
     def find(self, listing: Offsets) -> int | None:
         """Return what is stored."""
@@ -42,6 +42,6 @@ class OffsetTarget(Listed[int, Offsets]):
         group = self.names[0]
         if value is None:
             raise Refused("a broker cannot forget one offset")
-        if await self.admin.consumer_ids(self.place.address, group):
+        if await self.admin.consumer_ids(self.node.address, group):
             raise Refused("members are online and would overwrite it", hint="stop them")
-        await self.admin.update_consumer_offset(self.place.address, group, self.queue, value)
+        await self.admin.update_consumer_offset(self.node.address, group, self.queue, value)

@@ -7,59 +7,59 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mqadmin.changes.targets.base import MANY, Listed, Target
+from mqadmin.changes.targets.base import MANY, ChangeTarget, ListedTarget
 from mqadmin.errors import Refused
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerSettingTarget(Target[str]):
-    """Named by the key."""
+class BrokerSettingTarget(ChangeTarget[str]):
+    """A setting of a broker; ``names`` has its key."""
 
     kind: ClassVar[str] = "broker setting"
 
     async def read(self) -> str | None:
         """Return its text."""
-        return (await self.admin.broker_config(self.place.address)).get(self.names[0])
+        return (await self.admin.broker_config(self.node.address)).get(self.names[0])
 
     async def write(self, value: str | None) -> None:
         """Set it."""
         if value is None:
             raise Refused("a broker cannot forget a setting")
-        await self.admin.update_broker_config(self.place.address, {self.names[0]: value})
+        await self.admin.update_broker_config(self.node.address, {self.names[0]: value})
 
 
 @dataclass(frozen=True, slots=True)
-class NamesrvSettingTarget(Target[str]):
-    """Named by the key."""
+class NamesrvSettingTarget(ChangeTarget[str]):
+    """A setting of a name server; ``names`` has its key."""
 
     kind: ClassVar[str] = "namesrv setting"
 
     async def read(self) -> str | None:
         """Return its text."""
-        return (await self.admin.namesrv_config(self.place.address)).get(self.names[0])
+        return (await self.admin.namesrv_config(self.node.address)).get(self.names[0])
 
     async def write(self, value: str | None) -> None:
         """Set it."""
         if value is None:
             raise Refused("a name server cannot forget a setting")
-        await self.admin.update_namesrv_config(self.place.address, {self.names[0]: value})
+        await self.admin.update_namesrv_config(self.node.address, {self.names[0]: value})
 
 
 @dataclass(frozen=True, slots=True)
-class KvEntry(Listed[str, Mapping[str, str]]):
-    """Named by namespace and key."""
+class KvEntry(ListedTarget[str, Mapping[str, str]]):
+    """An entry of the KV table; ``names`` has namespace and key."""
 
     kind: ClassVar[str] = "kv"
     width: ClassVar[int] = MANY
 
     @property
-    def shelf(self) -> Hashable:
+    def listing_key(self) -> Hashable:
         """Return what names the namespace."""
-        return type(self), self.place.address, self.names[0]
+        return type(self), self.node.address, self.names[0]
 
     async def listing(self) -> Mapping[str, str]:
         """Return the entries of the namespace."""
-        return await self.admin.kv_list(self.names[0], address=self.place.address)
+        return await self.admin.kv_list(self.names[0], address=self.node.address)
 
     def find(self, listing: Mapping[str, str]) -> str | None:
         """Return its text."""
@@ -68,12 +68,12 @@ class KvEntry(Listed[str, Mapping[str, str]]):
     async def read(self) -> str | None:
         """Return its text, without the rest of the namespace."""
         namespace, key = self.names
-        return await self.admin.kv_get(namespace, key, address=self.place.address)
+        return await self.admin.kv_get(namespace, key, address=self.node.address)
 
     async def write(self, value: str | None) -> None:
         """Set or delete it."""
         namespace, key = self.names
         if value is None:
-            await self.admin.kv_delete(namespace, key, address=self.place.address)
+            await self.admin.kv_delete(namespace, key, address=self.node.address)
         else:
-            await self.admin.kv_put(namespace, key, value, address=self.place.address)
+            await self.admin.kv_put(namespace, key, value, address=self.node.address)

@@ -1,4 +1,4 @@
-"""A topic on one broker, and that a name server knows it.
+"""A topic on one broker, and its route at a name server, as targets of a change.
 
 Its messages go with it and do not come back. Brokers register it at the name servers, where it
 stays until it is deleted there, too.
@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from mqadmin.changes.targets.base import MANY, Listed
+from mqadmin.changes.targets.base import MANY, ListedTarget
 from mqadmin.errors import Refused
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import TopicConfig
@@ -19,31 +19,31 @@ from storefmt.config.topic_attributes import MESSAGE_TYPE
 
 
 @dataclass(frozen=True, slots=True)
-class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
-    """Named by the topic."""
+class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
+    """The settings of a topic on one broker; ``names`` has the topic."""
 
     kind: ClassVar[str] = "topic"
     width: ClassVar[int] = MANY
 
     async def listing(self) -> Mapping[str, TopicConfig]:
         """Return the topics of the broker."""
-        return (await self.admin.topic_configs(self.place.address)).topics
+        return (await self.admin.topic_configs(self.node.address)).topics
 
     async def write(self, value: TopicConfig | None) -> None:
         """Create, replace or delete it."""
         if value is None:
-            await self.admin.delete_topic_in_broker(self.place.address, self.names[0])
+            await self.admin.delete_topic_in_broker(self.node.address, self.names[0])
         else:
             await self.admin.create_topic(
-                self.place.address, value, attributes=await self._attributes(value)
+                self.node.address, value, attributes=await self._attributes(value)
             )
 
     async def _attributes(self, value: TopicConfig) -> str | None:
         """Return what the request says of the topic's message type; None where nothing changes."""
         if MESSAGE_TYPE in value.attributes:
             return f"+{MESSAGE_TYPE}={value.message_type}"
-        # A topic that had no type, and gets its old settings back, may have one now.
-        now = await self.admin.topic_message_type(self.place.address, self.names[0])
+        # A topic that gets its old settings back may have a type now that it did not have then.
+        now = await self.admin.topic_message_type(self.node.address, self.names[0])
         if now is None or now == value.message_type:
             return None
         return f"+{MESSAGE_TYPE}={value.message_type}"
@@ -66,21 +66,24 @@ class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
 
 
 @dataclass(frozen=True, slots=True)
-class RouteTarget(Listed[bool, Collection[str]]):
-    """Named by the topic, and a cluster where only its queues are meant."""
+class RouteTarget(ListedTarget[bool, Collection[str]]):
+    """The route of a topic at one name server.
+
+    ``names`` has the topic, and a cluster where only the queues of that cluster are meant.
+    """
 
     kind: ClassVar[str] = "route"
     is_kept: ClassVar[bool] = False
 
     @property
-    def shelf(self) -> Hashable:
-        """Return what names the listing; with a cluster it is no matter of a listing alone."""
+    def listing_key(self) -> Hashable:
+        """Return what names the listing; a target with a cluster has one of its own."""
         _, *clusters = self.names
-        return type(self), self.place.address, self.names if clusters else ()
+        return type(self), self.node.address, self.names if clusters else ()
 
     async def listing(self) -> Collection[str]:
         """Return the topics that the name server knows."""
-        return set(await self.admin.topic_list(address=self.place.address))
+        return set(await self.admin.topic_list(address=self.node.address))
 
     def find(self, listing: Collection[str]) -> bool | None:
         """Return True where the name server lists the topic."""
@@ -92,7 +95,7 @@ class RouteTarget(Listed[bool, Collection[str]]):
         listed = self.find(await self.listing())
         if not listed or not clusters:
             return listed
-        route = await self.admin.topic_route_at(self.place.address, topic)
+        route = await self.admin.topic_route_at(self.node.address, topic)
         return any(data.cluster in clusters for data in route.broker_datas) or None
 
     async def write(self, value: bool | None) -> None:
@@ -101,5 +104,5 @@ class RouteTarget(Listed[bool, Collection[str]]):
             raise Refused("brokers register a topic, nobody else")
         topic, *clusters = self.names
         await self.admin.delete_topic_in_namesrv(
-            self.place.address, topic, cluster=clusters[0] if clusters else None
+            self.node.address, topic, cluster=clusters[0] if clusters else None
         )

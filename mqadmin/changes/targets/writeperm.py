@@ -12,7 +12,7 @@ Source: namesrv/routeinfo/RouteInfoManager.java#operateWritePermOfBrokerByLock.
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.output.topic_kinds import WRITE
 from mqclient.errors import NotFound
 
@@ -21,8 +21,8 @@ FALLBACK: Final = "SELF_TEST_TOPIC"
 
 
 @dataclass(frozen=True, slots=True)
-class WritePerm(Target[bool]):
-    """Named by the broker; True where it can be written to.
+class WritePerm(ChangeTarget[bool]):
+    """Whether a broker can be written to; ``names`` has the broker.
 
     Attributes:
         changed: how many topics each name server has changed, by its address.
@@ -37,7 +37,7 @@ class WritePerm(Target[bool]):
         broker = self.names[0]
         for topic in (broker, FALLBACK):
             try:
-                route = await self.admin.topic_route_at(self.place.address, topic)
+                route = await self.admin.topic_route_at(self.node.address, topic)
             except NotFound:
                 continue
             perms = [data.perm for data in route.queue_datas if data.broker_name == broker]
@@ -48,4 +48,4 @@ class WritePerm(Target[bool]):
     async def write(self, value: bool | None) -> None:
         """Give or take the permission."""
         change = self.admin.add_write_perm if value else self.admin.wipe_write_perm
-        self.changed[self.place.address] = await change(self.place.address, self.names[0])
+        self.changed[self.node.address] = await change(self.node.address, self.names[0])

@@ -1,4 +1,4 @@
-"""``broker clean …``: brokers delete what is past its age or belongs to nothing: one row a broker.
+"""``broker clean …``: have brokers delete what is too old or no longer used.
 
     expired-log       DELETE_EXPIRED_COMMITLOG: log files past their age now, not at the usual hour
     expired-queues    CLEAN_EXPIRED_CONSUMEQUEUE: consume queues whose messages are all gone
@@ -14,19 +14,16 @@ from functools import partial
 from typing import Final
 
 from mqadmin.changes.write import attempt
-from mqadmin.cli.command import Run
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Command, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, to_clean
 from mqadmin.cluster.brokers import masters
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 
 DONE: Final = "done"
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned(Row):
+class CleanResult(Row):
     """One broker that was asked."""
 
     broker: str
@@ -35,45 +32,40 @@ class Cleaned(Row):
     remark: str | None
 
 
-def _clean(what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Run:
-    """Return what asks each broker, and returns a row for each.
+def _clean(verb: str, what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Command:
+    """Declare a command that asks each broker, and returns a row for each.
 
     Args:
         what: what it deletes, for the question.
         ask: sends the request to an address.
     """
 
+    @command(
+        f"broker clean {verb}",
+        examples=((f"mqadmin broker clean {verb} -b broker-a -y", "on one broker"),),
+        rows=CleanResult,
+        writes=True,
+    )
     @to_clean
     async def clean(call: Call, *, where: Where) -> Outcome:
         admin = await call.admin()
-        places = await masters(admin, where, every=True)
-        await call.confirm(f"delete {what} on {len(places)} broker(s)?")
+        nodes = await masters(admin, where, every=True)
+        await call.confirm(f"delete {what} on {len(nodes)} broker(s)?")
         rows = []
-        for place in places:
-            result, remark = await attempt(call, partial(ask, admin, place.address), done=DONE)
-            rows.append(Cleaned(place.broker, place.address, result, remark))
+        for node in nodes:
+            result, remark = await attempt(call, partial(ask, admin, node.address), done=DONE)
+            rows.append(CleanResult(node.broker, node.address, result, remark))
         return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
     return clean
 
 
-clean_expired_log = command(
-    "broker clean expired-log",
-    examples=(("mqadmin broker clean expired-log -b broker-a -y", "on one broker"),),
-    rows=Cleaned,
-    writes=True,
-)(_clean("commit log files past their age", Admin.delete_expired_log))
-
-clean_expired_queues = command(
-    "broker clean expired-queues",
-    examples=(("mqadmin broker clean expired-queues -b broker-a -y", "on one broker"),),
-    rows=Cleaned,
-    writes=True,
-)(_clean("queues without messages", Admin.clean_expired_queues))
-
-clean_unused_topics = command(
-    "broker clean unused-topics",
-    examples=(("mqadmin broker clean unused-topics -b broker-a -y", "on one broker"),),
-    rows=Cleaned,
-    writes=True,
-)(_clean("queues of topics without settings", Admin.clean_unused_topics))
+clean_expired_log = _clean(
+    "expired-log", "commit log files past their age", Admin.delete_expired_log
+)
+clean_expired_queues = _clean(
+    "expired-queues", "queues without messages", Admin.clean_expired_queues
+)
+clean_unused_topics = _clean(
+    "unused-topics", "queues of topics without settings", Admin.clean_unused_topics
+)

@@ -1,4 +1,4 @@
-"""``broker config get``, ``status``: what a broker runs with and counts; ``broker config set``.
+"""``broker config``, ``broker status``: show settings and counts of brokers, change a setting.
 
     config get    GET_BROKER_CONFIG on each broker
     status        GET_BROKER_RUNTIME_INFO on each broker
@@ -13,16 +13,15 @@ from typing import Final
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, checked, row_of, unknown_key
+from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command, exit_code_of
 from mqadmin.cli.decorators import Where, gathered, of_cluster, of_masters, on_broker
 from mqadmin.cluster.brokers import masters, with_slaves
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.server_tables import ServerValue, values_of
-from mqadmin.output.rows import CHANGED, Outcome, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED
 
 
 @command(
@@ -37,15 +36,15 @@ from mqadmin.session.call import Call
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 @of_masters
 async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
-    """Return one row a setting, sorted by name.
+    """Return one row for each setting, sorted by name.
 
     Raises:
         NotFound: no broker has a setting of this name.
     """
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(places, lambda at: admin.broker_config(at.address))
+    tables = await answers.each(nodes, lambda at: admin.broker_config(at.address))
     rows = values_of(tables, keys, missing="no broker has a setting")
     return Outcome(rows, exit_code=answers.exit_code)
 
@@ -59,18 +58,18 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     rows=ServerValue,
     columns=("broker", "key", "value"),
 )
-@click.argument("keys", nargs=-1, metavar="KEY", help="only these")
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
 @of_masters
 async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
-    """Return one row a number, sorted by name.
+    """Return one row for each number, sorted by name.
 
     Raises:
         NotFound: no broker counts such a thing.
     """
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
-    told = await asyncio.gather(*(admin.broker_runtime(place.address) for place in places))
-    tables = list(zip(places, told, strict=True))
+    nodes = await masters(admin, where, every=True)
+    told = await asyncio.gather(*(admin.broker_runtime(node.address) for node in nodes))
+    tables = list(zip(nodes, told, strict=True))
     return Outcome(values_of(tables, keys, missing="no broker counts"))
 
 
@@ -94,44 +93,43 @@ REWRITES: Final = (
         ("mqadmin broker config set brokerPermission 4 -b broker-a -y", "make one read-only"),
         ("mqadmin broker config set slaveReadEnable true --dry-run", "what would change"),
     ),
-    details="A key that the broker does not have is not found, and a value that looks unlike the\n"
-    "one that is there is refused: a Java broker would take both and say nothing.",
+    details="A key that the broker does not have is reported as not found, and a value that does "
+    "not look like the one that is there is refused. A Java broker would take both and "
+    "say nothing.",
     rows=SettingChange,
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("key", help="the setting")
-@click.argument("value", help="its new value")
+@click.argument("key", help="name of the setting")
+@click.argument("value", help="the new value")
 @gathered("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         NotFound: there is no such cluster or broker.
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    places = await masters(admin, where)
+    nodes = await masters(admin, where)
     if where.broker is None:
-        places = await with_slaves(admin, places)
+        nodes = await with_slaves(admin, nodes)
     tables = await asyncio.gather(
-        *(admin.broker_config(place.address) for place in places), return_exceptions=True
+        *(admin.broker_config(node.address) for node in nodes), return_exceptions=True
     )
     known = {name for table in tables if not isinstance(table, BaseException) for name in table}
 
-    def choose(old: str | None) -> str:
-        if old is None:
-            raise unknown_key(key, known)
-        return checked(key, old, value)
-
-    steps = await plan([BrokerSettingTarget(admin, place, (key,)) for place in places], choose)
+    steps = await plan(
+        [BrokerSettingTarget(admin, node, (key,)) for node in nodes],
+        choose_value(value, key=key, known=known),
+    )
     if "rocketmqHome" in known and any(step.is_write for step in steps) and not call.dry_run:
         call.warn(f"note: {REWRITES}")
     done = await carry_out(
         call,
         steps,
         title=f"broker config set {key}",
-        question=f"set {key} to {value!r} on {len(places)} broker(s)?",
+        question=f"set {key} to {value!r} on {len(nodes)} broker(s)?",
     )
     restart = RESTART if key in AT_START or key.endswith(AT_START_ENDS) else None
     rows = [row_of(one, restart if one.result == CHANGED else None) for one in done]

@@ -1,4 +1,4 @@
-"""``broker connections``: the producers and consumers that are connected to a broker.
+"""``broker connections``: list the producers and consumers that are connected to a broker.
 
 Requests on each broker: GET_ALL_PRODUCER_INFO, or GET_PRODUCER_CONNECTION_LIST for one group;
 GET_ALL_SUBSCRIPTIONGROUP_CONFIG, and GET_CONSUMER_CONNECTION_LIST for each group.
@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import GROUP, TOPIC, Choice
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import MASTER, Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters, masters_of_route
 from mqadmin.cluster.groups import connection
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
-from mqclient.client import routes
 from mqclient.errors import BrokerRefused
 from remoting.bodies import Connection, ProducerInfo
 
@@ -49,7 +46,7 @@ class ClientConnection(Row):
     rows=ClientConnection,
 )
 @of_masters
-@click.option("--topic", type=TOPIC, help="of the brokers of this topic")
+@click.option("--topic", type=TOPIC, help="only of the brokers that have this topic")
 @click.option(
     "--kind", type=Choice(["producer", "consumer"]), help="only producers, or only consumers"
 )
@@ -62,7 +59,7 @@ async def broker_connections(
     kind: Literal["producer", "consumer"] | None,
     group: str | None,
 ) -> Outcome:
-    """Return one row a connection, sorted.
+    """Return one row for each connection, sorted.
 
     Raises:
         NotFound: a group is named and nobody of it is connected.
@@ -70,62 +67,59 @@ async def broker_connections(
     """
     admin = await call.admin()
     if topic is not None:
-        route = await admin.topic_route(topic)
-        places = [
-            Place("", name, MASTER, address) for name, address in routes.masters(route).items()
-        ]
+        nodes = masters_of_route(await admin.topic_route(topic))
     else:
-        places = await masters(admin, where, every=True)
+        nodes = await masters(admin, where, every=True)
     rows: list[ClientConnection] = []
-    for place in places:
+    for node in nodes:
         if kind != "consumer":
-            rows += await _producers(admin, place, group)
+            rows += await _producers(admin, node, group)
         if kind != "producer":
-            rows += await _consumers(admin, place, group)
+            rows += await _consumers(admin, node, group)
     if not rows and group is not None:
         raise NotFound(f"nobody of group {group} is connected", hint="leave -g out to see who is")
     rows.sort(key=lambda row: (row.broker, row.kind, row.group, row.client_id))
     return Outcome(rows, layout="" if group is None else "of a group")
 
 
-async def _producers(admin: "Admin", place: Place, group: str | None) -> list[ClientConnection]:
+async def _producers(admin: "Admin", node: ServerNode, group: str | None) -> list[ClientConnection]:
     if group is not None:
         try:
-            found = await admin.producer_connection(place.address, group)
+            found = await admin.producer_connection(node.address, group)
         except BrokerRefused:
-            # That is how a broker says that it has none of this group.
+            # A broker says so when it has no producer of this group.
             return []
-        return [_row(place, "producer", group, one) for one in found.connection_set]
+        return [_row(node, "producer", group, one) for one in found.connection_set]
     return [
-        _row(place, "producer", name, one)
-        for name, members in (await admin.producers(place.address)).data.items()
+        _row(node, "producer", name, one)
+        for name, members in (await admin.producers(node.address)).data.items()
         for one in members
     ]
 
 
-async def _consumers(admin: "Admin", place: Place, group: str | None) -> list[ClientConnection]:
+async def _consumers(admin: "Admin", node: ServerNode, group: str | None) -> list[ClientConnection]:
     names = (
-        sorted((await admin.subscription_groups(place.address)).groups)
-        if group is None
-        else [group]
+        sorted((await admin.subscription_groups(node.address)).groups) if group is None else [group]
     )
 
     async def one_group(name: str) -> list[ClientConnection]:
-        found = await connection(admin, place, name)
+        found = await connection(admin, node, name)
         members = found.connection_set if found is not None else []
-        return [_row(place, "consumer", name, one) for one in members]
+        return [_row(node, "consumer", name, one) for one in members]
 
     return [row for part in await each(names, one_group) for row in part]
 
 
-def _row(place: Place, kind: str, group: str, one: Connection | ProducerInfo) -> ClientConnection:
+def _row(
+    node: ServerNode, kind: str, group: str, one: Connection | ProducerInfo
+) -> ClientConnection:
     address, heard_ms = (
         (one.remote_ip, one.last_update_timestamp)
         if isinstance(one, ProducerInfo)
         else (one.client_addr, 0)
     )
     return ClientConnection(
-        broker=place.broker,
+        broker=node.broker,
         kind=kind,
         group=group,
         client_id=one.client_id or "",

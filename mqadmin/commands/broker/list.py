@@ -1,4 +1,4 @@
-"""``broker list``: the brokers that the name server knows; no broker is asked.
+"""``broker list``: list the brokers that the name server knows; no broker is asked.
 
 Request: GET_BROKER_CLUSTER_INFO.
 """
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import all_brokers
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +28,6 @@ class BrokerAddress(Row):
 )
 @click.option("--cluster", type=CLUSTER, help="only in this cluster")
 async def list_brokers(call: Call, *, cluster: str | None) -> Outcome:
-    """Return one row a broker process."""
-    places = await all_brokers(await call.topics())
-    return Outcome(
-        [BrokerAddress.of(place) for place in places if cluster in (None, place.cluster)]
-    )
+    """Return one row for each broker process."""
+    nodes = await all_brokers(await call.topics())
+    return Outcome([BrokerAddress.of(node) for node in nodes if cluster in (None, node.cluster)])

@@ -1,4 +1,4 @@
-"""``broker promote``, ``broker demote``: a slave becomes the master, its old master a slave.
+"""``broker promote``, ``demote``: make a slave the master, and the old master a slave.
 
 Requests: of ``promote`` GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on the slaves of its
 name, and PROMOTE_SLAVE on the one; of ``demote`` GET_BROKER_RUNTIME_INFO and DEMOTE_MASTER on
@@ -12,12 +12,10 @@ from typing import Literal, get_args
 import click
 
 from mqadmin.changes.write import attempt
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import BROKER, Choice, Integer
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers
+from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
 from mqadmin.errors import CommandError, NotFound, Usage
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 from mqclient.errors import ClientError
 
@@ -35,11 +33,11 @@ class RoleChange(Row):
 
 
 async def change_role(
-    call: Call, place: Place, ask: Callable[[], Awaitable[str | None]], *, log_end: int
+    call: Call, node: ServerNode, ask: Callable[[], Awaitable[str | None]], *, log_end: int
 ) -> Outcome:
     """Send the request and return one row."""
     result, remark = await attempt(call, ask)
-    row = RoleChange.of(place, log_end=log_end, result=result, remark=remark)
+    row = RoleChange.of(node, log_end=log_end, result=result, remark=remark)
     return Outcome([row], exit_code=exit_code_of([result]))
 
 
@@ -52,12 +50,13 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
         ("mqadmin broker promote 10.0.0.2:10911 -y", "the log of this one goes on"),
         ("mqadmin broker promote broker-a --force", "although it lacks messages"),
     ),
-    details="It is refused while the slave still hears its master, when it is behind what the "
-    "master last said, when its log is not its master's, and when another slave has more; "
-    "--force insists, and what the slave lacks is lost then. A promotion raises the epoch of the "
-    "broker name: an old master of ours that hears of it takes no messages any more, and `broker "
-    "demote` makes it a slave. Stop a Java master first, and start it as a slave. An old master "
-    "whose log is to be kept leads again with --force.",
+    details="The promotion is refused while the slave still hears its master, when it is behind "
+    "what the master last said, when its log is not its master's, and when another slave "
+    "has more. With --force it is promoted anyway, and what the slave lacks is lost. A "
+    "promotion raises the epoch of the broker name: an old master of ours that hears of "
+    "it takes no more messages, and `broker demote` makes it a slave. Stop a Java master "
+    "first, and start it as a slave. With --force an old master whose log is to be kept "
+    "leads again.",
     rows=RoleChange,
     writes=True,
 )
@@ -65,9 +64,11 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
     "slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one"
 )
 @click.option(
-    "--role", type=Choice(get_args(Role)), help="what it becomes; else what its master was"
+    "--role",
+    type=Choice(get_args(Role)),
+    help="its role as a master; by default the one that its master had",
 )
-@click.option("--force", is_flag=True, help="also where it is known to lack messages")
+@click.option("--force", is_flag=True, help="promote it even if it is known to lack messages")
 async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> Outcome:
     """Return one row.
 
@@ -77,8 +78,8 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
         CommandError: another slave has more, or it was not confirmed.
     """
     admin = await call.admin()
-    place, others = await _choose(admin, slave)
-    end = await _log_end(admin, place)
+    node, others = await _choose(admin, slave)
+    end = await _log_end(admin, node)
     for other in others:
         try:
             theirs = await _log_end(admin, other)
@@ -87,34 +88,34 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
             continue
         if theirs > end and not force:
             raise CommandError(
-                f"slave {other.address} has {theirs - end} bytes more than {place.address}",
+                f"slave {other.address} has {theirs - end} bytes more than {node.address}",
                 hint=f"promote {other.address}, or insist with --force",
             )
     becomes = role or "master"
-    await call.confirm(f"make {place.address} the {becomes} of {place.broker}?")
+    await call.confirm(f"make {node.address} the {becomes} of {node.broker}?")
     return await change_role(
-        call, place, lambda: admin.promote_slave(place.address, role=role, force=force), log_end=end
+        call, node, lambda: admin.promote_slave(node.address, role=role, force=force), log_end=end
     )
 
 
-async def _choose(admin: Admin, wanted: str) -> tuple[Place, list[Place]]:
+async def _choose(admin: Admin, wanted: str) -> tuple[ServerNode, list[ServerNode]]:
     """Return the slave that is meant, and the other slaves of its name."""
-    slaves = [place for place in await all_brokers(admin) if place.broker_id != MASTER]
-    here = [place for place in slaves if wanted in (place.broker, place.address)]
+    slaves = [node for node in await all_brokers(admin) if node.broker_id != MASTER]
+    here = [node for node in slaves if wanted in (node.broker, node.address)]
     if not here and ":" in wanted:
-        return Place("", wanted, 1, wanted), []
+        return ServerNode("", wanted, 1, wanted), []
     if not here:
         raise NotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
     if len(here) > 1:
-        addresses = "|".join(place.address for place in here)
+        addresses = "|".join(node.address for node in here)
         raise Usage(f"{wanted} has several slaves", hint=f"name one of {addresses}")
     one = here[0]
-    same = [place for place in slaves if (place.cluster, place.broker) == (one.cluster, one.broker)]
-    return one, [place for place in same if place != one]
+    same = [node for node in slaves if (node.cluster, node.broker) == (one.cluster, one.broker)]
+    return one, [node for node in same if node != one]
 
 
-async def _log_end(admin: Admin, place: Place) -> int:
-    return int((await admin.broker_runtime(place.address))["commitLogMaxOffset"])
+async def _log_end(admin: Admin, node: ServerNode) -> int:
+    return int((await admin.broker_runtime(node.address))["commitLogMaxOffset"])
 
 
 @command(
@@ -123,21 +124,22 @@ async def _log_end(admin: Admin, place: Place) -> int:
         ("mqadmin broker demote 10.0.0.1:10911 -y", "it starts anew, as a slave"),
         ("mqadmin broker demote 10.0.0.1:10911 --cut-tail", "what it alone has is set aside"),
     ),
-    details="It is refused while the broker leads and has heard of no promotion; --force insists. "
-    "A slave whose log parts from the new master's takes nothing and says so in `ha status`; "
-    "--cut-tail, now or then, copies the end of its log into tails/ of its store directory, where "
-    "`store log` reads it, and cuts it. Only brokers of ours can do this.",
+    details="The demotion is refused while the broker leads and has not heard of a promotion; "
+    "with --force it is demoted anyway. A slave whose log parts from the new master's "
+    "takes nothing and says so in `ha status`. With --cut-tail, now or then, it copies "
+    "the end of its log into tails/ of its store directory, where `store log` reads it, "
+    "and cuts it. Only brokers of ours can do this.",
     rows=RoleChange,
     writes=True,
 )
 @click.argument("address", type=BROKER, help="the old master: HOST:PORT")
 @click.option(
-    "--broker-id", type=Integer(min=1), help="its id as a slave; else the smallest that is free"
+    "--broker-id", type=Integer(min=1), help="its id as a slave; by default the smallest free one"
 )
 @click.option(
-    "--cut-tail", is_flag=True, help="copy out, then cut, what the new master's log does not have"
+    "--cut-tail", is_flag=True, help="copy out and then cut what the new master's log does not have"
 )
-@click.option("--force", is_flag=True, help="also where it has not heard of a new master")
+@click.option("--force", is_flag=True, help="demote it even if it has not heard of a new master")
 async def demote(
     call: Call, *, address: str, broker_id: int | None, cut_tail: bool, force: bool
 ) -> Outcome:
@@ -150,14 +152,14 @@ async def demote(
     admin = await call.admin()
     numbers = await admin.broker_runtime(address)
     name = numbers.get("haBrokerName", "")
-    taken = {place.broker_id for place in await all_brokers(admin) if place.broker == name}
+    taken = {node.broker_id for node in await all_brokers(admin) if node.broker == name}
     free = next(one for one in range(1, len(taken) + 2) if one not in taken)
     number = broker_id or free
     cut = ", and cut what it alone has" if cut_tail else ""
     await call.confirm(f"make {address} slave {number} of {name or 'its name'}{cut}?")
     return await change_role(
         call,
-        Place("", name, number, address),
+        ServerNode("", name, number, address),
         lambda: admin.demote_master(address, broker_id=number, cut_tail=cut_tail, force=force),
         log_end=int(numbers["commitLogMaxOffset"]),
     )

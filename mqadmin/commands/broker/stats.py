@@ -1,4 +1,4 @@
-"""``broker stats``, ``consume-stats``: what a broker has counted, and how far its groups are.
+"""``broker stats``, ``consume-stats``: show what brokers have counted, and the lag of their groups.
 
 stats            VIEW_BROKER_STATS_DATA on each master: one statistic over minute, hour and day
 consume-stats    GET_BROKER_CONSUME_STATS on each master: every group in one request a broker
@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound, Usage, did_you_mean
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 
@@ -62,13 +60,13 @@ class StatsSpan(Row):
     details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
     rows=StatsSpan,
 )
-@click.argument("name", required=False, help="the statistic, as TOPIC_PUT_NUMS")
+@click.argument("name", required=False, help="name of the statistic, such as TOPIC_PUT_NUMS")
 @click.argument(
-    "key", required=False, help="of what: a topic, or TOPIC@GROUP for a statistic of groups"
+    "key", required=False, help="what it counts: a topic, or TOPIC@GROUP for a statistic of groups"
 )
 @of_masters
 async def broker_stats(call: Call, *, name: str | None, key: str | None, where: Where) -> Outcome:
-    """Return one row a broker, statistic and span.
+    """Return one row for each broker, statistic and span.
 
     Raises:
         Usage: the statistic is unknown, or needs a key.
@@ -81,9 +79,9 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     if key is None and not names[0].startswith("BROKER_"):
         raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     parts = await asyncio.gather(
-        *(_spans(admin, place, one, key) for place in places for one in names)
+        *(_spans(admin, node, one, key) for node in nodes for one in names)
     )
     rows = [row for part in parts for row in part]
     if not rows and name is not None:
@@ -94,22 +92,22 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     return Outcome(rows)
 
 
-async def _spans(admin: "Admin", place: Place, name: str, key: str | None) -> list[StatsSpan]:
+async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -> list[StatsSpan]:
     if key is None:
-        cluster = place.cluster
+        cluster = node.cluster
         if not cluster:
-            cluster = (await admin.broker_config(place.address)).get("brokerClusterName", "")
+            cluster = (await admin.broker_config(node.address)).get("brokerClusterName", "")
         key = cluster
     try:
-        found = await admin.broker_stats(place.address, name, key)
+        found = await admin.broker_stats(node.address, name, key)
     except BrokerRefused as error:
         if error.code != ResponseCode.SYSTEM_ERROR:
             raise
-        # That is how a broker says that nothing was counted.
+        # A broker says so when nothing was counted.
         return []
     spans = (("minute", found.stats_minute), ("hour", found.stats_hour), ("day", found.stats_day))
     return [
-        StatsSpan(place.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
+        StatsSpan(node.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
         for span, one in spans
         if one is not None
     ]
@@ -135,7 +133,7 @@ class GroupQueue(Row):
         ("mqadmin broker consume-stats -b broker-a", "every group, queue by queue"),
         ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "where much is left"),
     ),
-    details="A queue whose next message was never consumed, or is gone, has no time.",
+    details="A queue has no time if its next message was never consumed, or is gone.",
     rows=GroupQueue,
     columns=(
         *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag"),
@@ -143,16 +141,16 @@ class GroupQueue(Row):
     ),
 )
 @of_masters
-@click.option("--min-lag", type=INTEGER, default=0, help="only queues with so many messages left")
-@click.option("--order", type=BOOLEAN, default="false", help="true: only groups that read in order")
+@click.option("--min-lag", type=INTEGER, default=0, help="only queues with at least this lag")
+@click.option(
+    "--order", type=BOOLEAN, default="false", help="true shows only groups that read in order"
+)
 async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
-    """Return one row a group and queue, sorted."""
+    """Return one row for each group and queue, sorted."""
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    told = await answers.each(
-        places, lambda at: admin.broker_consume_stats(at.address, order=order)
-    )
+    told = await answers.each(nodes, lambda at: admin.broker_consume_stats(at.address, order=order))
     rows = [
         GroupQueue.of(
             at,

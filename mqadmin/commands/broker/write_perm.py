@@ -1,4 +1,4 @@
-"""``broker write-perm …``: name servers tell producers that they may write to a broker, or not.
+"""``broker write-perm …``: name servers tell producers whether they may write to a broker.
 
 Requests on each name server: GET_ROUTEINFO_BY_TOPIC, ADD_WRITE_PERM_OF_BROKER or
 WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.
@@ -11,11 +11,10 @@ import click
 
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Command, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import namesrvs
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 
 UNTIL: Final = "It holds until the broker registers with other topic settings, or starts again."
 
@@ -37,7 +36,10 @@ class WritePermChange(Row):
 
 
 async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outcome:
-    """Give or take the permission everywhere and return a row a name server."""
+    """Give or take the permission everywhere and return a row for each name server.
+
+    The exit code is 3 where none of them knows the broker.
+    """
 
     def choose(old: bool | None) -> bool:
         if old is None:
@@ -46,7 +48,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
 
     admin = await call.admin()
     changed: dict[str, int] = {}
-    targets = [WritePerm(admin, place, (broker,), changed) for place in await namesrvs(call)]
+    targets = [WritePerm(admin, node, (broker,), changed) for node in await namesrvs(call)]
     verb = "add" if writable else "wipe"
     done = await carry_out(
         call,
@@ -73,27 +75,20 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-@command(
-    "broker write-perm add",
-    examples=(("mqadmin broker write-perm add broker-a -y", "after write-perm wipe"),),
-    details=UNTIL,
-    rows=WritePermChange,
-    writes=True,
-)
-@click.argument("broker", type=BROKER, help="name of the broker")
-async def add_write_perm(call: Call, *, broker: str) -> Outcome:
-    """Return one row a name server; exit code 3 where none knows the broker."""
-    return await change_write_perm(call, broker, writable=True)
+def _declare(verb: str, when: str, *, writable: bool) -> Command:
+    @command(
+        f"broker write-perm {verb}",
+        examples=((f"mqadmin broker write-perm {verb} broker-a -y", when),),
+        details=UNTIL,
+        rows=WritePermChange,
+        writes=True,
+    )
+    @click.argument("broker", type=BROKER, help="name of the broker")
+    async def write_perm(call: Call, *, broker: str) -> Outcome:
+        return await change_write_perm(call, broker, writable=writable)
+
+    return write_perm
 
 
-@command(
-    "broker write-perm wipe",
-    examples=(("mqadmin broker write-perm wipe broker-a -y", "before it is stopped"),),
-    details=UNTIL,
-    rows=WritePermChange,
-    writes=True,
-)
-@click.argument("broker", type=BROKER, help="name of the broker")
-async def wipe_write_perm(call: Call, *, broker: str) -> Outcome:
-    """Return one row a name server; exit code 3 where none knows the broker."""
-    return await change_write_perm(call, broker, writable=False)
+add_write_perm = _declare("add", "after write-perm wipe", writable=True)
+wipe_write_perm = _declare("wipe", "before it is stopped", writable=False)

@@ -1,4 +1,4 @@
-"""``cluster rt``: how long a message takes to every broker and back.
+"""``cluster rt``: measure how long a message takes to each broker and back.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_ROUTEINFO_BY_TOPIC, SEND_MESSAGE_V2 to the topic that
 each broker has under its own name.
@@ -12,12 +12,11 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, SECONDS, Integer
-from mqadmin.cluster.brokers import Place, masters
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -68,12 +67,12 @@ class LogLine(Row):
     "--count",
     type=Integer(min=1),
     default=20,
-    help="messages to each broker; one more goes first, unmeasured",
+    help="messages to send to each broker; one more is sent first and not measured",
 )
-@click.option("--size", type=Integer(min=0), default=128, help="bytes of a body")
-@click.option("--every", type=SECONDS, help="again and again, so long apart, until Ctrl-C")
-@click.option("--log", is_flag=True, help="as lines for a log: time|room|cluster|broker|ms")
-@click.option("--room", default="noname", help="where this runs, for --log")
+@click.option("--size", type=Integer(min=0), default=128, help="bytes of each body")
+@click.option("--every", type=SECONDS, help="repeat after this pause, until Ctrl-C")
+@click.option("--log", is_flag=True, help="print lines for a log: time|room|cluster|broker|ms")
+@click.option("--room", default="noname", help="name of the machine room, for --log")
 async def cluster_rt(
     call: Call,
     *,
@@ -84,21 +83,21 @@ async def cluster_rt(
     log: bool,
     room: str,
 ) -> Outcome:
-    """Return one row a broker and round; exit code 5 where a message failed, 1 where all did.
+    """Return one row for each broker and round; the exit code is 5 where some messages failed.
 
     Raises:
         NotFound: there is no such cluster.
     """
-    places = await masters(await call.admin(), Where(cluster=cluster), every=True)
+    nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
         told = f"{count + 1} messages of {size} bytes"
-        return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in places])
+        return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in nodes])
     producer = Producer(await call.client(), "TOOLS_PRODUCER")
 
     async def measured() -> AsyncIterator[RoundTrip]:
-        # One broker after the other: they would slow each other down here.
-        for place in places:
-            yield await _measure(producer, place, count=count, size=size)
+        # Brokers are measured one after the other, since they would slow each other down here.
+        for node in nodes:
+            yield await _measure(producer, node, count=count, size=size)
 
     def shown(row: RoundTrip) -> Row:
         return _log_line(row, room=room, now_ms=call.now_ms()) if log else row
@@ -124,26 +123,26 @@ def _log_line(row: RoundTrip, *, room: str, now_ms: int) -> LogLine:
     return LogLine(f"{at:%Y-%m-%d %H:%M:%S}|{room}|{row.cluster}|{row.broker}|{took}")
 
 
-async def _measure(producer: Producer, place: Place, *, count: int, size: int) -> RoundTrip:
+async def _measure(producer: Producer, node: ServerNode, *, count: int, size: int) -> RoundTrip:
     times: list[float] = []
     failed, remark = 0, None
     now = asyncio.get_running_loop().time
-    message = Message(place.broker, b"a" * size)
+    message = Message(node.broker, b"a" * size)
     for number in range(count + 1):
         try:
-            queues = await producer.queues(place.broker)
-            queue = next(one for one in queues if one.broker_name == place.broker)
+            queues = await producer.queues(node.broker)
+            queue = next(one for one in queues if one.broker_name == node.broker)
             start = now()
             await producer.send(message, queue=queue)
         except (ClientError, StopIteration) as error:
             failed += 1
-            remark = str(error) or f"no topic {place.broker} on it"
+            remark = str(error) or f"no topic {node.broker} on it"
             continue
         if number:
-            # The first one opens the connection.
+            # The first message opens the connection and is not measured.
             times.append((now() - start) * 1000)
     return RoundTrip.of(
-        place,
+        node,
         sent=len(times),
         failed=failed,
         rt_ms=round(sum(times) / len(times), 3) if times else None,

@@ -1,77 +1,19 @@
-"""``cluster list``, ``cluster status``: every broker with its rates, and with what it did.
+"""``cluster list``, ``status``: show the rates and the counts of every broker.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 """
 
-import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import Place, all_brokers, processes
-from mqadmin.errors import NotFound
-from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
-from mqadmin.session.call import Call
-from mqclient.errors import ClientError
-
-if TYPE_CHECKING:
-    from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerCounts:
-    """What a broker counts, by its own names, or why it does not answer."""
-
-    counts: dict[str, str]
-    error: str | None = None
-
-    def number(self, key: str) -> int | None:
-        """Return a whole number; None where the broker does not tell it."""
-        text = self.counts.get(key, "")
-        return int(text) if text.removeprefix("-").isdecimal() else None
-
-    def average(self, *keys: str) -> float | None:
-        """Return the first of the averages over 10 s, 1 min and 10 min."""
-        text = next((self.counts[key] for key in keys if self.counts.get(key)), "")
-        try:
-            return round(float(text.split()[0]), 4)
-        except (ValueError, IndexError):
-            return None
-
-    def between(self, first: str, last: str) -> int | None:
-        """Return what was counted between two of the broker's marks."""
-        low, high = self.number(first), self.number(last)
-        return None if low is None or high is None else high - low
-
-    def shared(self) -> dict[str, object]:
-        """Return the fields that the rows of ``cluster list`` and ``cluster status`` both have."""
-        return {
-            "version": self.counts.get("brokerVersionDesc"),
-            "in_today": self.between("msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
-            "out_today": self.between("msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
-            "in_yesterday": self.between("msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning"),
-            "out_yesterday": self.between("msgGetTotalYesterdayMorning", "msgGetTotalTodayMorning"),
-            "disk_ratio": self.average("commitLogDiskRatio"),
-            "page_cache_lock_ms": self.number("pageCacheLockTimeMills"),
-            "error": self.error,
-        }
-
-
-async def _ask(admin: "Admin", places: list[Place]) -> list[tuple[Place, BrokerCounts]]:
-    """Ask every broker what it counts; one that does not answer is told by its row."""
-
-    async def ask(place: Place) -> BrokerCounts:
-        try:
-            return BrokerCounts(await admin.broker_runtime(place.address))
-        except ClientError as error:
-            return BrokerCounts({}, str(error))
-
-    return list(zip(places, await asyncio.gather(*map(ask, places)), strict=True))
-
+from mqadmin.cluster.brokers import all_brokers, processes
+from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
+from mqadmin.output.rows import PARTLY
 
 TOTALS: Final = (
     *("cluster", "broker", "broker_id", "in_yesterday", "out_yesterday"),
@@ -125,20 +67,20 @@ class BrokerRow(Row):
 @click.argument("cluster", type=CLUSTER, required=False, help="only brokers of this cluster")
 @click.option("--totals", is_flag=True, help="show messages of yesterday and today")
 async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Outcome:
-    """Return one row a broker; exit code 5 where one does not answer.
+    """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
         NotFound: there is no such cluster.
     """
     admin = await call.admin()
     if cluster is None:
-        places = await all_brokers(admin)
+        nodes = await all_brokers(admin)
     else:
-        places = await processes(admin, Where(cluster=cluster))
+        nodes = await processes(admin, Where(cluster=cluster))
     rows = [
         BrokerRow.of(
-            place,
-            **told.shared(),
+            node,
+            **_shared(told),
             in_tps=told.average("putTps"),
             out_tps=told.average("getTransferedTps", "getTransferredTps"),
             send_queue_size=told.number("sendThreadPoolQueueSize"),
@@ -148,7 +90,7 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
             earliest_ms=told.number("earliestMessageTimeStamp") or 0,
             now_ms=call.now_ms(),
         )
-        for place, told in await _ask(admin, places)
+        for node, told in await ask_counts(admin, nodes)
     ]
     silent = [row for row in rows if row.error is not None]
     return Outcome(
@@ -195,26 +137,38 @@ class BrokerStatus(Row):
 )
 @click.option("--cluster", type=CLUSTER, help="only this cluster")
 async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
-    """Return one row a broker; exit code 5 where one does not answer.
+    """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
-        NotFound: there is no such cluster.
+        NotFound: there is no such cluster, or no broker at all.
     """
     admin = await call.admin()
-    places = [at for at in await all_brokers(admin) if cluster in (None, at.cluster)]
-    if not places:
-        raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
+    nodes = await processes(admin, Where(cluster=cluster))
     rows = [
         BrokerStatus.of(
-            place,
-            **told.shared(),
+            node,
+            **_shared(told),
             started_ms=told.number("bootTimestamp") or 0,
             behind_bytes=told.number("dispatchBehindBytes"),
             send_queue=told.number("sendThreadPoolQueueSize"),
             send_queue_wait_ms=told.number("sendThreadPoolQueueHeadWaitTimeMills"),
             earliest_store_ms=told.number("earliestMessageTimeStamp") or 0,
         )
-        for place, told in await _ask(admin, places)
+        for node, told in await ask_counts(admin, nodes)
     ]
     is_whole = all(row.error is None for row in rows)
     return Outcome(rows, exit_code=0 if is_whole else PARTLY)
+
+
+def _shared(told: BrokerCounts) -> dict[str, object]:
+    """Return the fields that the rows of ``cluster list`` and ``cluster status`` both have."""
+    return {
+        "version": told.counts.get("brokerVersionDesc"),
+        "in_today": told.between("msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
+        "out_today": told.between("msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
+        "in_yesterday": told.between("msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning"),
+        "out_yesterday": told.between("msgGetTotalYesterdayMorning", "msgGetTotalTodayMorning"),
+        "disk_ratio": told.average("commitLogDiskRatio"),
+        "page_cache_lock_ms": told.number("pageCacheLockTimeMills"),
+        "error": told.error,
+    }

@@ -1,23 +1,23 @@
-"""``dead-letter list``: which groups have given up messages, and how many.
+"""``dead-letter list``: list the groups that have given up messages, and how many.
 
 Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, then per dead letter topic
 GET_ROUTEINFO_BY_TOPIC and GET_TOPIC_STATS_INFO.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.cluster.topic_queues import TopicQueue
 from mqclient.errors import NoRoute
+from remoting.bodies import TopicOffset
 from storefmt.names import DLQ_PREFIX
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class DeadLetters(Row):
     columns=("group", "broker", "message_count", "last_time"),
 )
 @group_argument(required=False, help="only this group")
-@click.option("--all", "all_", is_flag=True, help="also groups whose dead letters are gone")
+@click.option("--all", "all_", is_flag=True, help="also show groups whose dead letters are gone")
 async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Outcome:
     """Return one row for each group and broker."""
     if call.is_offline:
@@ -57,7 +57,7 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
     topics = [
         topic
         for topic in await admin.topic_list()
-        if topic.startswith(DLQ_PREFIX) and group in (None, topic[len(DLQ_PREFIX) :])
+        if topic.startswith(DLQ_PREFIX) and group in (None, topic.removeprefix(DLQ_PREFIX))
     ]
     answers = Answers(call)
     found = await each(topics, partial(_rows, admin, answers))
@@ -66,43 +66,38 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
 
 
 def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.store.offline import queue_topics, stored_queues
 
     for topic in queue_topics(call):
-        group = topic.removeprefix(DLQ_PREFIX)
-        if topic.startswith(DLQ_PREFIX) and only in (None, group):
+        if topic.startswith(DLQ_PREFIX) and only in (None, topic.removeprefix(DLQ_PREFIX)):
             queues = stored_queues(call, topic)
-            yield DeadLetters(
-                group=group,
-                broker=None,
-                message_count=sum(one.message_count for one in queues),
-                min_offset=min(one.min_offset for one in queues),
-                max_offset=max(one.max_offset for one in queues),
-                last_ms=max(one.last_updated_ms for one in queues),
-                topic=topic,
-            )
+            last_ms = max(one.last_updated_ms for one in queues)
+            yield _row(topic, None, queues, last_ms=last_ms)
 
 
 async def _rows(admin: "Admin", answers: Answers, topic: str) -> list[DeadLetters]:
     try:
         stats = await admin.topic_stats(topic, on_silent=answers.miss)
     except NoRoute:
-        # Deleted since the list was asked for.
+        # It was deleted since it was listed.
         return []
-    brokers = sorted({queue.broker_name for queue in stats})
     rows = []
-    for broker in brokers:
+    for broker in sorted({queue.broker_name for queue in stats}):
         ends = [one for queue, one in stats.items() if queue.broker_name == broker]
-        rows.append(
-            DeadLetters(
-                group=topic[len(DLQ_PREFIX) :],
-                broker=broker,
-                message_count=sum(one.max_offset - one.min_offset for one in ends),
-                min_offset=min(one.min_offset for one in ends),
-                max_offset=max(one.max_offset for one in ends),
-                last_ms=max(one.last_update_timestamp for one in ends),
-                topic=topic,
-            )
-        )
+        last_ms = max(one.last_update_timestamp for one in ends)
+        rows.append(_row(topic, broker, ends, last_ms=last_ms))
     return rows
+
+
+def _row(
+    topic: str, broker: str | None, ends: Sequence[TopicQueue | TopicOffset], *, last_ms: int
+) -> DeadLetters:
+    return DeadLetters(
+        group=topic.removeprefix(DLQ_PREFIX),
+        broker=broker,
+        message_count=sum(one.max_offset - one.min_offset for one in ends),
+        min_offset=min(one.min_offset for one in ends),
+        max_offset=max(one.max_offset for one in ends),
+        last_ms=last_ms,
+        topic=topic,
+    )

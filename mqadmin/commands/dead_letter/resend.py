@@ -1,4 +1,4 @@
-"""``dead-letter resend``: give the messages that a group has given up to it again.
+"""``dead-letter resend``: send the messages that a group has given up to it again.
 
     %DLQ%group --> %RETRY%group     only this group gets them, under their first topic
                --> --to TOPIC       every group of that topic gets them
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import rate_option
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.errors import NotFound
@@ -27,8 +27,7 @@ from mqadmin.messages.dead_letters import (
 )
 from mqadmin.messages.limits import RateLimit
 from mqadmin.messages.resend import ResentRow, not_sent, send_again
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer
@@ -39,7 +38,7 @@ TO_ORIGIN = "origin"
 
 
 @dataclass(slots=True)
-class Tally:
+class ResendCount:
     """How many went well."""
 
     sent: int = 0
@@ -59,8 +58,9 @@ class Tally:
         ("mqadmin dead-letter resend billing --topic orders --rate 50 -y", "50 a second"),
         ("mqadmin dead-letter resend billing --into origin -y", "to every group of the topic"),
     ),
-    details="Without --into they go through the retry topic of the group, which consumers read "
-    "under the first topic; without a subscription to it they wait there.",
+    details="Without --into the messages go through the retry topic of the group, which its "
+    "consumers read under the first topic. Without a subscription to that topic they wait "
+    "there.",
     rows=ResentRow,
     columns=("status", "msg_id", "keys", "to", "queue_id", "new_offset", "new_msg_id", "error"),
     writes=True,
@@ -70,14 +70,14 @@ class Tally:
     "--into",
     type=TOPIC,
     metavar="TOPIC",
-    help="this topic, or `origin` for the first one; if left out, to the group alone",
+    help="send to this topic, or `origin` for the first one; if left out, only the group gets them",
 )
 @rate_option
-@click.option("--producer", type=GROUP, default="MQADMIN", help="as this producer group")
+@click.option("--producer", type=GROUP, default="MQADMIN", help="send as this producer group")
 async def resend_dead_letters(
     call: Call, *, letters: Letters, into: str | None, rate: float | None, producer: str
 ) -> Outcome:
-    """Return one row a message; exit code 5 where some could not be sent, 1 where none could.
+    """Return one row for each message; the exit code is 5 where some were not sent.
 
     Raises:
         NotFound: none of its dead letters is wanted, or it has never given up a message.
@@ -93,7 +93,7 @@ async def resend_dead_letters(
         )
     where = into or f"group {letters.group} alone"
     await call.confirm(f"send {len(found)} dead letters of group {letters.group} to {where}?")
-    tally = Tally()
+    tally = ResendCount()
     sender = Producer(await call.client(), producer)
     targets = [(one, _target(letters.group, into, one)) for one in found]
     sent = _send(sender, letters.group, targets, tally, pace=RateLimit(rate))
@@ -124,7 +124,7 @@ async def _send(
     producer: Producer,
     group: str,
     found: list[tuple[MessageExt, str]],
-    tally: Tally,
+    tally: ResendCount,
     *,
     pace: RateLimit,
 ) -> AsyncIterator[Row]:

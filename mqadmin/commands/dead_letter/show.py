@@ -1,4 +1,4 @@
-"""``dead-letter show``: the messages that a group has given up.
+"""``dead-letter show``: show the messages that a group has given up.
 
 Requests: as ``message print``, in ``%DLQ%group``.
 """
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import no_bodies_option
 from mqadmin.messages.broker_reader import Span, read
 from mqadmin.messages.browse import Wish, stored
@@ -20,8 +20,6 @@ from mqadmin.messages.dead_letters import (
     letters_options,
     topic_of,
 )
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
 
 
@@ -39,7 +37,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 @letters_options
 @no_bodies_option
 async def show_dead_letters(call: Call, *, letters: Letters, no_body: bool) -> Outcome:
-    """Return one row a message, oldest first.
+    """Return one row for each message, oldest first.
 
     Raises:
         NotFound: the group has never given up a message.

@@ -1,4 +1,4 @@
-"""``export``: topics, groups and accounts as one YAML document, for `diff` and `apply`.
+"""``export``: write topics, groups and accounts as a YAML document for `diff` and `apply`.
 
 Requests: see ``mqadmin.manifest.sources``.
 """
@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER
 from mqadmin.manifest.declared import ACCOUNTS, GROUPS, TOPICS, Settings
 from mqadmin.manifest.sources import source
-from mqadmin.output.rows import OMIT, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import OMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +29,17 @@ class Document(Row):
         ("mqadmin export > cluster.yaml", "what `diff` and `apply` read"),
         ("mqadmin export -o json", "the same for a program"),
     ),
-    details="Topics and groups that brokers make themselves are left out, and secrets of\n"
-    "accounts. It is YAML unless -o says otherwise.",
+    details="Topics and groups that brokers make themselves are left out, and so are the secrets "
+    "of accounts. The format is YAML unless -o names another one.",
     rows=Document,
 )
-@click.option("--cluster", type=CLUSTER, help="this cluster")
+@click.option("--cluster", type=CLUSTER, help="only this cluster")
 async def export(call: Call, *, cluster: str | None) -> Outcome:
     """Return the document.
 
     Raises:
         NotFound: there is no such cluster, or no broker.
     """
-    state = (await source(call, None, cluster=cluster)).state
-    document = Document(
-        state.of(TOPICS.name), state.of(GROUPS.name), state.sections.get(ACCOUNTS.name)
-    )
+    manifest = (await source(call, None, cluster=cluster)).manifest
+    document = Document(manifest[TOPICS.name], manifest[GROUPS.name], manifest.get(ACCOUNTS.name))
     return Outcome((document,), single=True, format="yaml")

@@ -1,4 +1,4 @@
-"""``group consume-mode get``, ``set``: whether the members of a group pull a topic, or pop from it.
+"""``group consume-mode get``, ``set``: whether the members of a group pull from a topic or pop.
 
 get    GET_ALL_MESSAGE_REQUEST_MODE on each master (RocketMQ 5)
 set    the same, SET_MESSAGE_REQUEST_MODE, and the first again to read it back
@@ -10,7 +10,7 @@ import click
 
 from mqadmin.changes.targets.consume_mode import ConsumeMode, ConsumeModeTarget
 from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import (
     Where,
     group_argument,
@@ -22,8 +22,6 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.types import GROUP, Choice, Integer
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,9 @@ class ConsumeModeRow(Row):
 @command(
     "group consume-mode get",
     examples=(("mqadmin group consume-mode get billing", "of one group, topic by topic"),),
-    details="Only what was set is listed: a group pulls from its other topics. Simple consumers\n"
-    "pop whatever the mode is; it is for push consumers that let the broker assign queues.",
+    details="Only modes that were set are listed; a group pulls from its other topics. The mode "
+    "counts for push consumers that let the broker assign queues. Simple consumers always "
+    "pop.",
     rows=ConsumeModeRow,
     columns=("group", "topic", "broker", "mode", "share_queues"),
 )
@@ -58,19 +57,19 @@ async def get_consume_mode(
         NotFound: there is no such broker.
     """
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(places, lambda at: admin.message_request_modes(at.address))
+    tables = await answers.each(nodes, lambda at: admin.message_request_modes(at.address))
     rows = [
         ConsumeModeRow(
             name,
             of,
-            place.broker,
-            place.address,
+            node.broker,
+            node.address,
             body.mode.name if body.mode else "PULL",
             body.pop_share_queue_num,
         )
-        for place, table in tables
+        for node, table in tables
         for (name, of), body in sorted(table.items())
         if group in (None, name) and topic in (None, of)
     ]
@@ -109,22 +108,22 @@ class ConsumeModeChange(Row):
     "--share-queues",
     type=Integer(min=0),
     default=0,
-    help="POP: how many further members read each queue; 0 for all of them",
+    help="with POP: how many more members read each queue; 0 for all",
 )
 @on_masters
 async def set_consume_mode(
     call: Call, *, group: str, topic: str, mode: str, share_queues: int, where: Where
 ) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await masters(admin, where)
+    nodes = await masters(admin, where)
     wanted = ConsumeMode(mode, share_queues)
     steps = await plan(
-        [ConsumeModeTarget(admin, place, (group, topic)) for place in places], lambda _: wanted
+        [ConsumeModeTarget(admin, node, (group, topic)) for node in nodes], lambda _: wanted
     )
     done = await carry_out(call, steps, title=f"group consume-mode set {group} {topic}")
     rows = [

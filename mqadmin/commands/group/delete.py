@@ -1,4 +1,4 @@
-"""``group delete``: remove a consumer group, and what it left behind where that is asked for.
+"""``group delete``: remove a consumer group and, where that is asked for, what it leaves behind.
 
     settings          always
     offsets           --offsets
@@ -18,14 +18,20 @@ import click
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import Step, carry_out, if_there, plan, untyped
-from mqadmin.cli.declare import command
+from mqadmin.changes.write import (
+    ChangeStep,
+    as_object_steps,
+    carry_out,
+    delete,
+    delete_existing,
+    plan,
+)
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
-from mqadmin.cluster.brokers import Place, masters, namesrvs
+from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 from mqadmin.session.journal import Saved
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 from storefmt.paths import check_group_name
@@ -54,37 +60,39 @@ class GroupRemoval(Row):
         ("mqadmin group delete billing --dry-run", "where it would be deleted"),
         ("mqadmin group delete billing --offsets --topics -y", "leave nothing behind"),
     ),
-    details="Brokers make a group again when a member connects (autoCreateSubscriptionGroup).\n"
+    details="Brokers make a group again when a member connects (autoCreateSubscriptionGroup). "
     "Settings and offsets come back with `undo`; messages of its topics do not.",
     rows=GroupRemoval,
     writes=True,
 )
 @group_argument()
-@click.option("--offsets", is_flag=True, help="its offsets too: a new group begins anew")
-@click.option("--topics", is_flag=True, help="its retry and dead letter topics too")
-@click.option("--cluster", type=CLUSTER, help="on its masters")
-@click.option("--broker", type=BROKER, help="only there, and no topics: a name or HOST:PORT")
+@click.option("--offsets", is_flag=True, help="delete its offsets too")
+@click.option("--topics", is_flag=True, help="delete its retry and dead letter topics too")
+@click.option("--cluster", type=CLUSTER, help="only on the masters of this cluster")
+@click.option(
+    "--broker", type=BROKER, help="only on this broker, without topics: a name or HOST:PORT"
+)
 async def delete_group(
     call: Call, *, group: str, offsets: bool, topics: bool, cluster: str | None, broker: str | None
 ) -> Outcome:
-    """Return one row a server and target.
+    """Return one row for each server and target.
 
     Raises:
-        BadCall: the name is none for a group.
+        BadCall: the name is not allowed for a group.
         NotFound: no broker has the group, or there is no such cluster or broker.
     """
     check_group_name(group)
     admin = await call.admin()
-    places = await masters(admin, Where(cluster=cluster, broker=broker))
+    nodes = await masters(admin, Where(cluster=cluster, broker=broker))
     groups = await plan(
-        [GroupTarget(admin, place, (group,), offsets) for place in places], if_there
+        [GroupTarget(admin, node, (group,), offsets) for node in nodes], delete_existing
     )
     if all(step.verdict == NOT_FOUND for step in groups):
         raise NotFound(f"no broker has group {group}", hint="`group list` shows them")
-    steps = untyped(groups)
+    steps = as_object_steps(groups)
     if topics and broker is None:
-        steps += await _topics(call, admin, group, places)
-    members = await asyncio.gather(*(admin.consumer_ids(place.address, group) for place in places))
+        steps += await _topics(call, admin, group, nodes)
+    members = await asyncio.gather(*(admin.consumer_ids(node.address, group) for node in nodes))
     online = len({member for part in members for member in part})
     if call.dry_run and online:
         call.warn(f"{online} member(s) of group {group} are online")
@@ -92,40 +100,38 @@ async def delete_group(
         call,
         steps,
         title=f"group delete {group}",
-        also=await _offsets(admin, group, places) if offsets else (),
-        question=f"delete group {group} on {len(places)} broker(s)"
+        also=await _offsets(admin, group, nodes) if offsets else (),
+        question=f"delete group {group} on {len(nodes)} broker(s)"
         + (f", while {online} member(s) are online?" if online else "?"),
         in_order=True,
     )
     rows = [GroupRemoval.of(one, name=one.target.names[0], server=one.broker) for one in done]
-    # What is not sent after a refusal is no part that went well.
+    # What was not sent after a refusal does not count as done.
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent))
 
 
 async def _topics(
-    call: Call, admin: "Admin", group: str, places: list[Place]
-) -> list[Step[object]]:
+    call: Call, admin: "Admin", group: str, nodes: list[ServerNode]
+) -> list[ChangeStep[object]]:
     """Return the steps that remove the topics of a group, where they are."""
-    steps: list[Step[object]] = []
+    steps: list[ChangeStep[object]] = []
     for prefix in LEFT_BEHIND:
         topic = prefix + group
-        at_brokers = await plan(
-            [TopicTarget(admin, place, (topic,)) for place in places], lambda _: None
-        )
+        at_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in nodes], delete)
         at_namesrvs = await plan(
-            [RouteTarget(admin, place, (topic,)) for place in await namesrvs(call)], lambda _: None
+            [RouteTarget(admin, node, (topic,)) for node in await namesrvs(call)], delete
         )
-        steps += [*untyped(at_brokers), *untyped(at_namesrvs)]
+        steps += [*as_object_steps(at_brokers), *as_object_steps(at_namesrvs)]
     return [step for step in steps if step.old is not None]
 
 
-async def _offsets(admin: "Admin", group: str, places: list[Place]) -> list[Saved]:
+async def _offsets(admin: "Admin", group: str, nodes: list[ServerNode]) -> list[Saved]:
     """Return every offset of the group as the journal keeps it."""
-    tables = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in places))
+    tables = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in nodes))
     return [
-        OffsetTarget(admin, place, (group, topic, str(queue_id))).saved(offset)
-        for place, table in zip(places, tables, strict=True)
+        OffsetTarget(admin, node, (group, topic, str(queue_id))).saved(offset)
+        for node, table in zip(nodes, tables, strict=True)
         for (topic, name), queues in table.items()
         if name == group
         for queue_id, offset in queues.items()

@@ -1,4 +1,4 @@
-"""``group lag``: how far a group is behind, queue by queue, and who reads each queue.
+"""``group lag``: show how far a group is behind in each queue, and who reads each queue.
 
 Requests on each master: GET_CONSUME_STATS; GET_CONSUMER_LIST_BY_GROUP and
 GET_CONSUMER_RUNNING_INFO of each member for ``client_id``.
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import connection, find_group, is_system, owners
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Course, EpochMs, Outcome, Row
+from mqadmin.output.rows import Course
 from mqadmin.output.trend import Trend
-from mqadmin.session.call import Call
 from storefmt.names import RETRY_PREFIX
 
 if TYPE_CHECKING:
@@ -46,17 +45,17 @@ class GroupSummary(Row):
     lag: int
 
 
-async def summaries(admin: "Admin", places: list[Place]) -> AsyncIterator[GroupSummary]:
-    """Yield a row a group."""
+async def summaries(admin: "Admin", nodes: list[ServerNode]) -> AsyncIterator[GroupSummary]:
+    """Yield a row for each group."""
     topics = sorted(await admin.topic_list())
     groups = [name.removeprefix(RETRY_PREFIX) for name in topics if name.startswith(RETRY_PREFIX)]
-    async for row in bounded_gather(groups, lambda one: _summary(admin, places, one)):
+    async for row in bounded_gather(groups, lambda one: _summary(admin, nodes, one)):
         yield row
 
 
-async def _summary(admin: "Admin", places: list[Place], group: str) -> GroupSummary:
-    stats = await asyncio.gather(*(admin.consume_stats(at.address, group) for at in places))
-    told = await asyncio.gather(*(connection(admin, at, group) for at in places))
+async def _summary(admin: "Admin", nodes: list[ServerNode], group: str) -> GroupSummary:
+    stats = await asyncio.gather(*(admin.consume_stats(at.address, group) for at in nodes))
+    told = await asyncio.gather(*(connection(admin, at, group) for at in nodes))
     found = next((one for one in told if one is not None), None)
     members = found.connection_set if found is not None else []
     queues = [at for one in stats for at in one.offset_table.values()]
@@ -94,7 +93,7 @@ class QueueLag(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedLag:
+class LagQuery:
     """Whose lag is asked for; None for all."""
 
     group: str | None
@@ -136,8 +135,8 @@ class Trends:
         """Return the rows with what the ticks so far say of them."""
         made = []
         for row in rows:
-            place = (row.group, row.topic, row.broker, row.queue_id)
-            trend = self.queues.setdefault(place, Trend())
+            spot = (row.group, row.topic, row.broker, row.queue_id)
+            trend = self.queues.setdefault(spot, Trend())
             trend.add(now_ms, lag=row.lag, consumer_offset=row.consumer_offset)
             made.append(
                 WatchedLag.of(
@@ -158,7 +157,7 @@ class Trends:
         return made
 
     def summary(self, groups: list[str]) -> tuple[str, ...]:
-        """Return a line a group: lag, rates, and when nothing will be left."""
+        """Return a line for each group: lag, rates, and when nothing will be left."""
         return tuple(_line(group, self.groups[group]) for group in groups)
 
 
@@ -202,7 +201,7 @@ def _line(group: str, trend: Trend) -> str:
 async def group_lag(
     call: Call, *, group: str | None, topic: str | None, no_clients: bool
 ) -> Outcome:
-    """Return one row a queue.
+    """Return one row for each queue.
 
     Raises:
         NotFound: no broker knows the group.
@@ -210,22 +209,22 @@ async def group_lag(
     if call.is_offline:
         return Outcome(_stored(call, group, topic))
     admin = await call.admin()
-    places = await masters(admin, every=True)
+    nodes = await masters(admin, every=True)
     answers = Answers(call)
-    wanted = WantedLag(group, topic, with_clients=not no_clients)
+    wanted = LagQuery(group, topic, with_clients=not no_clients)
     if group is not None:
         groups = [group]
     elif call.settings.compat:
-        # Java's tool has a line a group where we have one a queue.
-        return Outcome(summaries(admin, places))
+        # Java's tool prints a line for each group, not for each queue.
+        return Outcome(summaries(admin, nodes))
     else:
-        tables = await answers.each(places, lambda at: admin.subscription_groups(at.address))
-        known = await answers.each(places, lambda at: admin.all_consumer_offsets(at.address))
+        tables = await answers.each(nodes, lambda at: admin.subscription_groups(at.address))
+        known = await answers.each(nodes, lambda at: admin.all_consumer_offsets(at.address))
         # A group may have offsets and no settings, and the other way round.
         names = {name for _, table in tables for name in table.groups}
         names |= {name for _, offsets in known for _, name in offsets}
         groups = sorted(name for name in names if not is_system(name))
-    found = _in_order(admin, places, groups, wanted, answers=answers)
+    found = _in_order(admin, nodes, groups, wanted, answers=answers)
     if not call.is_watched:
         return Outcome(found, exit_code=answers.exit_code)
     rows = [row async for row in found]
@@ -236,7 +235,6 @@ async def group_lag(
 
 
 def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.store.offline import stored_positions
 
     return [
@@ -247,13 +245,18 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
 
 
 async def _in_order(
-    admin: "Admin", places: list[Place], groups: list[str], wanted: WantedLag, *, answers: Answers
+    admin: "Admin",
+    nodes: list[ServerNode],
+    groups: list[str],
+    wanted: LagQuery,
+    *,
+    answers: Answers,
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about."""
     found = False
 
     async def of_group(group: str) -> list[QueueLag]:
-        parts = await answers.each(places, lambda place: _rows(admin, place, group, wanted))
+        parts = await answers.each(nodes, lambda node: _rows(admin, node, group, wanted))
         rows = [row for _, part in parts for row in part]
         return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
 
@@ -270,14 +273,14 @@ async def _in_order(
             )
 
 
-async def _rows(admin: "Admin", place: Place, group: str, wanted: WantedLag) -> list[QueueLag]:
-    stats = await admin.consume_stats(place.address, group, wanted.topic)
+async def _rows(admin: "Admin", node: ServerNode, group: str, wanted: LagQuery) -> list[QueueLag]:
+    stats = await admin.consume_stats(node.address, group, wanted.topic)
     if not stats.offset_table:
         return []
     reader = {}
     if wanted.with_clients:
-        members = await admin.consumer_ids(place.address, group)
-        reader = await owners(admin, place, group, members)
+        members = await admin.consumer_ids(node.address, group)
+        reader = await owners(admin, node, group, members)
     return [
         QueueLag.of(
             at,

@@ -1,26 +1,25 @@
-"""``group list``: the consumer groups that the brokers know.
+"""``group list``: list the consumer groups that the brokers know.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET, and
 GET_CONSUMER_LIST_BY_GROUP for each group.
 """
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-    from storefmt.config.tables import GroupTable
+    from storefmt.config.tables import GroupTable, SubscriptionGroup
 
 Offsets = dict[tuple[str, str], dict[int, int]]
 """(topic, group) -> queue id -> next queue offset."""
@@ -50,69 +49,69 @@ class GroupRow(Row):
     needs=Needs.EITHER,
     columns=("group", "members", "topics", "consume_enable", "retry_max_times"),
 )
-@click.option("--all", "-a", "all_", is_flag=True, help="the brokers' own groups too")
+@click.option("--all", "-a", "all_", is_flag=True, help="show the brokers' own groups too")
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
-    """Return one row a group, sorted by name."""
+    """Return one row for each group, sorted by name."""
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_groups
 
-        return Outcome(
-            [
-                GroupRow.of(
-                    one.settings,
-                    group=one.name,
-                    kind=_kind_of(one.name),
-                    topics=one.topics,
-                    configured=one.settings is not None,
-                )
-                for one in stored_groups(call)
-                if all_ or not is_system(one.name)
-            ]
-        )
+        settings, topics = stored_groups(call)
+        names = _shown({*settings, *topics}, all_=all_)
+        return Outcome([_row(name, settings.get(name), topics.get(name, ())) for name in names])
     admin = await call.admin()
-    places = await masters(admin, every=True)
+    nodes = await masters(admin, every=True)
     answers = Answers(call)
 
-    async def ask(place: Place) -> "tuple[GroupTable, Offsets]":
+    async def ask(node: ServerNode) -> "tuple[GroupTable, Offsets]":
         return await asyncio.gather(
-            admin.subscription_groups(place.address), admin.all_consumer_offsets(place.address)
+            admin.subscription_groups(node.address), admin.all_consumer_offsets(node.address)
         )
 
-    told = await answers.each(places, ask)
-    at: dict[str, set[Place]] = {}
-    topics: dict[str, set[str]] = {}
-    for place, (table, known) in told:
-        for group in table.groups:
-            at.setdefault(group, set()).add(place)
-        for topic, group in known:
-            at.setdefault(group, set()).add(place)
-            topics.setdefault(group, set()).add(topic)
-    shown = sorted(group for group in at if all_ or not is_system(group))
-    counts = await each(shown, lambda group: _members(admin, group, at[group]))
+    told = await answers.each(nodes, ask)
     settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
+    at: dict[str, set[ServerNode]] = {}
+    topics = {}
+    for node, (table, known) in told:
+        for group in table.groups:
+            at.setdefault(group, set()).add(node)
+        for topic, group in known:
+            at.setdefault(group, set()).add(node)
+            topics.setdefault(group, set()).add(topic)
+    names = _shown(at, all_=all_)
+    counts = await each(names, lambda name: _members(admin, name, at[name]))
     rows = [
-        GroupRow.of(
-            settings.get(group),
-            group=group,
-            kind=_kind_of(group),
+        _row(
+            name,
+            settings.get(name),
+            topics.get(name, ()),
             members=members,
-            topics=tuple(sorted(topics.get(group, ()))),
-            brokers=tuple(sorted(place.broker for place in at[group])),
-            configured=group in settings,
+            brokers=tuple(sorted(node.broker for node in at[name])),
         )
-        for group, members in zip(shown, counts, strict=True)
+        for name, members in zip(names, counts, strict=True)
     ]
     return Outcome(rows, exit_code=answers.exit_code)
 
 
-def _kind_of(group: str) -> str:
-    return "system" if is_system(group) else "normal"
+def _shown(groups: Iterable[str], *, all_: bool) -> list[str]:
+    return sorted(group for group in groups if all_ or not is_system(group))
 
 
-async def _members(admin: "Admin", group: str, places: set[Place]) -> int:
+def _row(
+    group: str, settings: "SubscriptionGroup | None", topics: Iterable[str], **online: object
+) -> GroupRow:
+    return GroupRow.of(
+        settings,
+        group=group,
+        kind="system" if is_system(group) else "normal",
+        topics=tuple(sorted(topics)),
+        configured=settings is not None,
+        **online,
+    )
+
+
+async def _members(admin: "Admin", group: str, nodes: set[ServerNode]) -> int:
     """Return how many clients are in a group; each is connected to every broker."""
     found: set[str] = set()
-    for place in places:
-        found.update(await admin.consumer_ids(place.address, group))
+    for node in nodes:
+        found.update(await admin.consumer_ids(node.address, group))
     return len(found)

@@ -1,4 +1,4 @@
-"""``group running``: the inside of the members of a group, as they say themselves.
+"""``group running``: show the state that the members of a group tell of themselves.
 
 Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST; then
 GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER, CLIENT
 from mqadmin.cluster.groups import find_group
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row, one
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo
 
@@ -29,7 +28,7 @@ NOBODY: Final = "nobody of the group is online"
 
 
 @dataclass(frozen=True, slots=True)
-class HeldQueue(Row):
+class MemberQueue(Row):
     """One queue of a member; offsets in entries."""
 
     topic: str
@@ -78,7 +77,7 @@ class RunningMember(Row):
     ok_tps: float
     failed_tps: float
     subscriptions: dict[str, str]
-    queues: tuple[HeldQueue, ...]
+    queues: tuple[MemberQueue, ...]
     rates: tuple[TopicRate, ...]
     properties: dict[str, str]
     jstack: str | None
@@ -99,12 +98,12 @@ class RunningMember(Row):
 )
 @group_argument()
 @click.option("--client", type=CLIENT, help="only this member")
-@click.option("--jstack", is_flag=True, help="what its threads do, too")
-@click.option("--broker", type=BROKER, help="asked through this broker: name or HOST:PORT")
+@click.option("--jstack", is_flag=True, help="show the stacks of its threads")
+@click.option("--broker", type=BROKER, help="ask through this broker: a name or HOST:PORT")
 async def group_running(
     call: Call, *, group: str, client: str | None, jstack: bool, broker: str | None
 ) -> Outcome:
-    """Return one row a member; exit code 5 where one does not answer, 1 where none does.
+    """Return one row for each member; exit code 5 where one does not answer, 1 where none does.
 
     Raises:
         NotFound: no broker knows the group, or it has no such member.
@@ -112,8 +111,8 @@ async def group_running(
     admin = await call.admin()
     at: dict[str, str] = {}
     for known in await find_group(admin, group):
-        if broker in (None, known.place.broker, known.place.address):
-            at |= dict.fromkeys(known.members, known.place.address)
+        if broker in (None, known.node.broker, known.node.address):
+            at |= dict.fromkeys(known.members, known.node.address)
     if client is not None and client not in at:
         hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
         raise NotFound(f"group {group} has no member {client} online", hint=hint)
@@ -143,16 +142,15 @@ async def _member(
 
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:
     queues = tuple(
-        HeldQueue(
+        MemberQueue.of(
+            held,
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            commit_offset=held.commit_offset,
             cached_min_offset=held.cached_msg_min_offset,
             cached_max_offset=held.cached_msg_max_offset,
             cached_count=held.cached_msg_count,
             cached_mib=held.cached_msg_size_in_mib,
-            locked=held.locked,
             last_lock_ms=held.last_lock_timestamp,
             dropped=held.droped,
             last_pull_ms=held.last_pull_timestamp,
@@ -160,7 +158,6 @@ def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) 
             transaction_min_offset=held.transaction_msg_min_offset,
             transaction_max_offset=held.transaction_msg_max_offset,
             transaction_count=held.transaction_msg_count,
-            try_unlock_times=held.try_unlock_times,
         )
         for queue, held in sorted(info.mq_table.items())
     )

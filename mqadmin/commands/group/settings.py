@@ -1,4 +1,4 @@
-"""``group config``, ``create``, ``update``, ``import``: the settings of consumer groups.
+"""``group config``, ``create``, ``update``, ``import``: show and change settings of groups.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG; a change is
 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, and GET_ALL_SUBSCRIPTIONGROUP_CONFIG again to read it back.
@@ -21,19 +21,17 @@ from mqadmin.changes.group_change import (
     SETTINGS,
     GroupChange,
     GroupSettings,
-    WantedGroup,
+    GroupUpdate,
     as_java_makes,
     change_groups,
     named_settings,
 )
 from mqadmin.changes.import_list import entries_of, list_argument
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where, group_argument, on_masters
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 
 
@@ -45,23 +43,23 @@ from storefmt.config.tables import SubscriptionGroup
 )
 @group_argument()
 async def group_config(call: Call, *, group: str) -> Outcome:
-    """Return one row a broker that has the group.
+    """Return one row for each broker that has the group.
 
     Raises:
         NotFound: none has settings of it.
     """
     admin = await call.admin()
-    places = await masters(admin, every=True)
-    tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
+    nodes = await masters(admin, every=True)
+    tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in nodes))
     rows = [
         GroupSettings.of(
             table.groups[group],
             group=group,
-            cluster=place.cluster,
-            broker=place.broker,
-            address=place.address,
+            cluster=node.cluster,
+            broker=node.broker,
+            address=node.address,
         )
-        for place, table in zip(places, tables, strict=True)
+        for node, table in zip(nodes, tables, strict=True)
         if group in table.groups
     ]
     if not rows:
@@ -77,18 +75,18 @@ async def group_config(call: Call, *, group: str) -> Outcome:
         ("mqadmin group create billing", "on every master, with the settings of a broker"),
         ("mqadmin group create billing --retry-max 3", "a dead letter after three retries"),
     ),
-    details="A group that is there with the same settings is left unchanged; one with others is\n"
-    "refused: `group update` changes it.",
+    details="A group that exists with the same settings is left unchanged. One with other "
+    "settings is refused; `group update` changes it.",
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
 )
 @group_argument()
 @click.option(
-    "--retry-max", type=INTEGER, default=16, help="deliveries before a message is a dead letter"
+    "--retry-max", type=INTEGER, default=16, help="retries before a message becomes a dead letter"
 )
-@click.option("--retry-queues", type=INTEGER, default=1, help="queues of its retry topic")
-@click.option("--disabled", is_flag=True, help="it may not consume yet")
+@click.option("--retry-queues", type=INTEGER, default=1, help="number of queues of its retry topic")
+@click.option("--disabled", is_flag=True, help="its members may not consume yet")
 @click.option("--no-broadcast", is_flag=True, help="its members may not broadcast")
 @on_masters
 async def create_group(
@@ -101,10 +99,10 @@ async def create_group(
     no_broadcast: bool,
     where: Where,
 ) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
-        BadCall: the name is none for a group.
+        BadCall: the name is not allowed for a group.
         NotFound: there is no such cluster or broker.
     """
     named = {
@@ -113,7 +111,7 @@ async def create_group(
         "retry_max_times": retry_max,
         "retry_queue_nums": retry_queues,
     }
-    wanted = WantedGroup(base=SubscriptionGroup(group), named=named)
+    wanted = GroupUpdate(base=SubscriptionGroup(group), named=named)
     return await change_groups(call, [wanted], where=where, update=False, create=True)
 
 
@@ -129,8 +127,8 @@ async def create_group(
 )
 @group_argument()
 @named_settings
-@click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
-@click.option("--create", is_flag=True, help="make it where it is not there")
+@click.option("--replace", is_flag=True, help="reset the settings that are not named, as Java does")
+@click.option("--create", is_flag=True, help="create it where it does not exist")
 @on_masters
 async def update_group(
     call: Call,
@@ -141,13 +139,13 @@ async def update_group(
     create: bool,
     where: Where,
 ) -> Outcome:
-    """Return one row a broker, with the old values of what changed.
+    """Return one row for each broker, with the old values of what changed.
 
     Raises:
-        BadCall: the name is none for a group.
+        BadCall: the name is not allowed for a group.
         NotFound: there is no such cluster or broker.
     """
-    wanted = WantedGroup(base=as_java_makes(group), named=named, replace=replace)
+    wanted = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
     return await change_groups(call, [wanted], where=where, update=True, create=create)
 
 
@@ -157,8 +155,8 @@ async def update_group(
         ("mqadmin group import groups.json --dry-run", "what would change"),
         ("mqadmin group import groups.json --broker broker-a", "on one broker"),
     ),
-    details='Entries are as {"groupName": "billing", "retryMaxTimes": 3, "consumeEnable": true}.\n'
-    "What is left out is as a broker makes a group.",
+    details='Entries are as {"groupName": "billing", "retryMaxTimes": 3, "consumeEnable": true}. '
+    "A setting that is left out has the default of a broker.",
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
@@ -166,16 +164,16 @@ async def update_group(
 @list_argument
 @on_masters
 async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
-    """Return one row a group and broker.
+    """Return one row for each group and broker.
 
     Raises:
         Usage: the file is no list of groups.
-        BadCall: a name is none for a group.
+        BadCall: a name is not allowed for a group.
         NotFound: there is no such cluster or broker.
     """
     groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
     wanted = [
-        WantedGroup(base=group, named={name: getattr(group, name) for name in SETTINGS})
+        GroupUpdate(base=group, named={name: getattr(group, name) for name in SETTINGS})
         for group in groups
     ]
     return await change_groups(call, wanted, where=where, update=True, create=True)

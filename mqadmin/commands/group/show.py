@@ -1,4 +1,4 @@
-"""``group show``: members, subscriptions and settings of one group.
+"""``group show``: show members, subscriptions and settings of one group.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
 GET_CONSUMER_LIST_BY_GROUP, GET_CONSUME_STATS, GET_CONSUMER_CONNECTION_LIST where it has members.
@@ -9,18 +9,16 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.groups import GroupAt, connection, find_group
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import Outcome, Row, one
-from mqadmin.session.call import Call
 from remoting.bodies import ConsumerConnection, ConsumeStats
 
 
 @dataclass(frozen=True, slots=True)
-class Member(Row):
+class GroupMember(Row):
     """One connected client."""
 
     client_id: str
@@ -30,7 +28,7 @@ class Member(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription(Row):
+class GroupSubscription(Row):
     """What the group reads of one topic."""
 
     topic: str
@@ -55,8 +53,8 @@ class GroupDetail(Row):
     consume_enable: bool | None = None
     retry_max_times: int | None = None
     inflight: int | None
-    connections: tuple[Member, ...]
-    subscriptions: tuple[Subscription, ...]
+    connections: tuple[GroupMember, ...]
+    subscriptions: tuple[GroupSubscription, ...]
 
 
 @command(
@@ -65,7 +63,7 @@ class GroupDetail(Row):
     rows=GroupDetail,
 )
 @group_argument()
-@click.option("--broker", type=BROKER, help="as this broker sees it: name or HOST:PORT")
+@click.option("--broker", type=BROKER, help="as this broker sees it: a name or HOST:PORT")
 async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """Return the group.
 
@@ -78,11 +76,11 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     connected = [
         found
         for at in known
-        if at.members and (found := await connection(admin, at.place, group)) is not None
+        if at.members and (found := await connection(admin, at.node, group)) is not None
     ]
     stats = await answers.each(
-        [at.place for at in known if at.is_known],
-        lambda place: admin.consume_stats(place.address, group),
+        [at.node for at in known if at.is_known],
+        lambda node: admin.consume_stats(node.address, group),
     )
     detail = _detail(group, known, connected, [each for _, each in stats])
     return one(detail, exit_code=answers.exit_code())
@@ -95,16 +93,16 @@ def _detail(
     stats: list[ConsumeStats],
 ) -> GroupDetail:
     """Put together what the brokers say; every member is connected to each of them."""
-    members: dict[str, Member] = {}
-    subscriptions: dict[str, Subscription] = {}
+    members: dict[str, GroupMember] = {}
+    subscriptions: dict[str, GroupSubscription] = {}
     for found in connected:
         for client in found.connection_set:
             name = client.client_id or ""
             language = client.language.name if client.language is not None else ""
-            members[name] = Member(name, client.client_addr or "", language, client.version)
+            members[name] = GroupMember(name, client.client_addr or "", language, client.version)
         for topic, data in found.subscription_table.items():
             kind = data.expression_type or "TAG"
-            subscriptions[topic] = Subscription(topic, data.sub_string or "", kind)
+            subscriptions[topic] = GroupSubscription(topic, data.sub_string or "", kind)
     first = connected[0] if connected else None
     settings = next((at.settings for at in known if at.settings is not None), None)
     return GroupDetail.of(
@@ -115,7 +113,7 @@ def _detail(
         message_model=_name(first.message_model) if first else None,
         consume_from_where=_name(first.consume_from_where) if first else None,
         topics=tuple(sorted({topic for at in known for topic in at.offsets})),
-        brokers=tuple(sorted(at.place.broker for at in known if at.is_known)),
+        brokers=tuple(sorted(at.node.broker for at in known if at.is_known)),
         inflight=_sum(at.inflight for one in stats for at in one.offset_table.values()),
         connections=tuple(members[name] for name in sorted(members)),
         subscriptions=tuple(subscriptions[topic] for topic in sorted(subscriptions)),

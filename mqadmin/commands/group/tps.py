@@ -1,4 +1,4 @@
-"""``group tps``: how fast topics are written and groups read them, and what is left.
+"""``group tps``: show how fast topics are written and groups read them, and the lag.
 
 Requests on each master of a topic: QUERY_TOPIC_CONSUME_BY_WHO, VIEW_BROKER_STATS_DATA
 (TOPIC_PUT_NUMS, GROUP_GET_NUMS), GET_CONSUME_STATS.
@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.groups import find_group
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.cluster.server_tables import count_of_day, statistic
 from mqclient.client import routes
-from mqclient.errors import BrokerRefused, NoRoute
+from mqclient.errors import NoRoute
 from remoting.bodies import BrokerStatsData
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
@@ -46,7 +45,7 @@ class GroupRate(Row):
         ("mqadmin group tps billing", "one group, topic by topic"),
         ("mqadmin group tps --active --sort -in_tps", "everything, the busiest topic first"),
     ),
-    details="A topic that nobody reads has a row without a group. Rates are those of the last\n"
+    details="A topic that nobody reads has a row without a group. Rates are those of the last "
     "minute, as the brokers count them.",
     rows=GroupRate,
 )
@@ -54,7 +53,7 @@ class GroupRate(Row):
 @click.option("--topic", type=TOPIC, help="only this topic")
 @click.option("--active", is_flag=True, help="only what was written or read within a day")
 async def group_tps(call: Call, *, group: str | None, topic: str | None, active: bool) -> Outcome:
-    """Return one row a topic and group, sorted.
+    """Return one row for each topic and group, sorted.
 
     Raises:
         NoRoute: there is no such topic.
@@ -88,26 +87,18 @@ async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupRate
         groups &= {only}
         if not groups:
             return []
-    puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
+    puts = [await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic) for address in at]
     in_tps, in_24h = _tps(puts), _day(puts)
     if not groups:
         return [GroupRate(topic, None, None, in_tps, None, in_24h, None)]
     rows = []
     for group in sorted(groups):
         key = f"{topic}@{group}"
-        gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
+        gets = [await statistic(admin, address, "GROUP_GET_NUMS", key=key) for address in at]
         lags = [await admin.consume_stats(address, group, topic) for address in at]
         lag = sum(one.total_diff() for one in lags)
         rows.append(GroupRate(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
     return rows
-
-
-async def _counted(admin: "Admin", address: str, name: str, key: str) -> BrokerStatsData:
-    """Return a statistic; an empty one where nothing was counted."""
-    try:
-        return await admin.broker_stats(address, name, key)
-    except BrokerRefused:
-        return BrokerStatsData()
 
 
 def _tps(found: list[BrokerStatsData]) -> float:
@@ -115,9 +106,4 @@ def _tps(found: list[BrokerStatsData]) -> float:
 
 
 def _day(found: list[BrokerStatsData]) -> int:
-    """Return what was counted in a day; a young broker has only an hour, or a minute."""
-    total = 0
-    for one in found:
-        spans = (one.stats_day, one.stats_hour, one.stats_minute)
-        total += next((span.sum for span in spans if span is not None and span.sum), 0)
-    return total
+    return sum(map(count_of_day, found))

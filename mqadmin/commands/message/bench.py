@@ -1,4 +1,4 @@
-"""``message bench``: send messages as fast as they are answered, and say how long each took.
+"""``message bench``: send messages as fast as they are answered, and measure each send.
 
     N tasks: send, wait for the answer, next   -->   rate, p50, p99, slowest
 
@@ -14,13 +14,12 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group, rate_option, topic_argument
 from mqadmin.cli.times import SPAN
 from mqadmin.cli.types import Integer
 from mqadmin.messages.limits import RateLimit
-from mqadmin.output.rows import PARTLY, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -64,7 +63,7 @@ COUNT: Final = 1000
 
 
 @dataclass(slots=True)
-class Run:
+class BenchRun:
     """One run: what it sends, and how far it is."""
 
     topic: str
@@ -95,25 +94,28 @@ class Run:
         ("mqadmin message bench orders-test --duration 30s --rate 500", "500 a second"),
         ("mqadmin message bench orders-test -c 10 --threads 1 --each", "each on its own"),
     ),
-    details="The messages stay in the topic, and its consumers get them.",
+    details="The messages stay in the topic, and its consumers receive them.",
     rows=BenchRow,
     writes=True,
 )
 @topic_argument()
 @click.option(
-    "--count", "-c", type=Integer(min=1), help="so many messages; 1000 if neither is given"
+    "--count",
+    "-c",
+    type=Integer(min=1),
+    help="number of messages; 1000 without --count and --duration",
 )
-@click.option("--duration", type=SPAN, help="so long")
-@click.option("--size", "-s", type=Integer(min=1), default=128, help="bytes of a body")
+@click.option("--duration", type=SPAN, help="how long to send")
+@click.option("--size", "-s", type=Integer(min=1), default=128, help="bytes of each body")
 @click.option(
     "--threads",
     type=Integer(min=1),
     default=8,
-    help="sends that wait for an answer at the same time",
+    help="number of sends that wait for an answer at the same time",
 )
 @rate_option
-@click.option("--tag", "-t", help="their tag")
-@click.option("--each", is_flag=True, help="one row a message, not one for all")
+@click.option("--tag", "-t", help="tag of the messages")
+@click.option("--each", is_flag=True, help="print one row for each message")
 @producer_group
 async def bench(
     call: Call,
@@ -137,7 +139,7 @@ async def bench(
     await producer.queues(topic)
     if count is None and duration is None:
         count = COUNT
-    run = Run(
+    run = BenchRun(
         topic=topic,
         size=size,
         tag=tag,
@@ -158,7 +160,7 @@ async def bench(
     return Outcome((_summary(run, perf_counter() - started_s),), exit_code=exit_code)
 
 
-def _exit_code(call: Call, run: Run) -> Callable[[], int]:
+def _exit_code(call: Call, run: BenchRun) -> Callable[[], int]:
     def told() -> int:
         if run.first_error:
             call.warn(f"{run.failed} sends were not answered well, the first: {run.first_error}")
@@ -169,12 +171,12 @@ def _exit_code(call: Call, run: Run) -> Callable[[], int]:
     return told
 
 
-async def _sender(producer: Producer, run: Run) -> None:
+async def _sender(producer: Producer, run: BenchRun) -> None:
     while await run.turn():
         await _send(producer, run)
 
 
-async def _send(producer: Producer, run: Run) -> tuple[SendResult | None, float]:
+async def _send(producer: Producer, run: BenchRun) -> tuple[SendResult | None, float]:
     message = Message(run.topic, b"x" * run.size, tags=run.tag)
     started_s = perf_counter()
     done = None
@@ -189,7 +191,7 @@ async def _send(producer: Producer, run: Run) -> tuple[SendResult | None, float]
     return done, took_ms
 
 
-async def _each(producer: Producer, run: Run) -> AsyncIterator[Row]:
+async def _each(producer: Producer, run: BenchRun) -> AsyncIterator[Row]:
     while await run.turn():
         done, took_ms = await _send(producer, run)
         yield SendRow.of(
@@ -202,7 +204,7 @@ async def _each(producer: Producer, run: Run) -> AsyncIterator[Row]:
         )
 
 
-def _summary(run: Run, seconds: float) -> BenchRow:
+def _summary(run: BenchRun, seconds: float) -> BenchRow:
     took = sorted(run.took_ms)
     rate = len(took) / seconds if seconds else 0.0
     return BenchRow(
@@ -222,7 +224,7 @@ def _summary(run: Run, seconds: float) -> BenchRow:
 
 
 def percentile(took: list[float], percent: int) -> float | None:
-    """Return the smallest of sorted times that so many percent are not above."""
+    """Return a percentile of sorted times by nearest rank; None where there are none."""
     if not took:
         return None
     return round(took[max(0, -(-len(took) * percent // 100) - 1)], 3)

@@ -1,4 +1,4 @@
-"""``message consume-direct``: hand one stored message to one live consumer, and see how it went.
+"""``message consume-direct``: give a stored message to a live consumer and show its answer.
 
 Request: CONSUME_MESSAGE_DIRECTLY at the broker that has the message; the broker asks the
 client, whose listener runs as for any other message. No offset moves.
@@ -8,20 +8,19 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, topic_of_id
 from mqadmin.cli.types import CLIENT
 from mqadmin.errors import NotFound
 from mqadmin.messages.find import find_message, split_ids
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 
 SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
 """How a listener says that all is well: one that reads in parallel, and one that keeps order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed(Row):
+class DirectConsumption(Row):
     """What became of it; ``spent_ms`` is how long the listener took."""
 
     msg_id: str
@@ -40,20 +39,21 @@ class Handed(Row):
         ("mqadmin message consume-direct 7F0000010000... billing", "to a member of billing"),
         ("mqadmin message consume-direct AC11... billing --topic orders", "by its unique id"),
     ),
-    details="The listener runs with all its side effects. Exit code 1 where it did not succeed.",
-    rows=Handed,
+    details="The listener runs with all its side effects. The exit code is 1 where it did not "
+    "succeed.",
+    rows=DirectConsumption,
     writes=True,
 )
 @click.argument(
     "message_id", metavar="ID", help="an offset id, or with --topic a unique id; A,B for two"
 )
 @group_argument()
-@click.option("--client", type=CLIENT, help="this member; the first one if left out")
+@click.option("--client", type=CLIENT, help="the member that gets it; the first one if left out")
 @topic_of_id
 async def consume_direct(
     call: Call, *, message_id: str, group: str, client: str | None, topic: str | None
 ) -> Outcome:
-    """Return one row a message: what the listener said.
+    """Return one row for each message: what the listener said.
 
     Raises:
         NotFound: no such message, or nobody of the group is online.
@@ -68,7 +68,7 @@ async def consume_direct(
 
 async def _hand_over(
     call: Call, message_id: str, *, topic: str | None, group: str, client_id: str | None
-) -> Handed:
+) -> DirectConsumption:
     """Run a stored message through a consumer and return what came of it.
 
     Raises:
@@ -86,11 +86,13 @@ async def _hand_over(
             )
         client_id = members[0]
     if call.dry_run:
-        return Handed(msg_id=found.msg_id, group=group, client_id=client_id, result=WOULD_CHANGE)
+        return DirectConsumption(
+            msg_id=found.msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
+        )
     await call.confirm(f"let {client_id} of group {group} consume {found.msg_id} now?")
     told = await admin.consume_message_directly(address, group, client_id, found.msg_id)
     result = told.consume_result.name if told.consume_result is not None else "no answer"
-    return Handed(
+    return DirectConsumption(
         msg_id=found.msg_id,
         group=group,
         client_id=client_id,

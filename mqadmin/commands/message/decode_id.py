@@ -1,4 +1,4 @@
-"""``message decode-id``: what is written in a message id, without asking anybody.
+"""``message decode-id``: show what a message id says; no server is asked.
 
     offset id   store host | log offset
     unique id   client ip | pid | class loader | ms of the month | counter
@@ -13,9 +13,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from storefmt.formats.hosts import host_text, port_of
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 
@@ -52,15 +50,15 @@ class DecodedId(Row):
 )
 @click.argument("message_ids", nargs=-1, required=True, metavar="ID", help="ids of messages")
 def decode_id(call: Call, *, message_ids: tuple[str, ...]) -> Outcome:
-    """Return one row an id.
+    """Return one row for each id.
 
     Raises:
         BadCall: one of them is no id.
     """
-    return Outcome([decoded(text, now_ms=call.now_ms()) for text in message_ids])
+    return Outcome([decode_message_id(text, now_ms=call.now_ms()) for text in message_ids])
 
 
-def decoded(text: str, *, now_ms: int) -> DecodedId:
+def decode_message_id(text: str, *, now_ms: int) -> DecodedId:
     """Return what an id says in the reading that is the likely one."""
     store_host, log_offset = parse_offset_id(text)
     if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:

@@ -1,4 +1,4 @@
-"""``message export``: the messages of a topic into a file, from brokers, resumable.
+"""``message export``: write the messages of a topic into a file; a broken run can be continued.
 
     queues in order -> rows -> FILE, and now and then FILE.state: which queue, how far
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
@@ -33,17 +33,16 @@ from mqadmin.messages.export_file import (
 )
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import row_of
-from mqadmin.output.rows import Outcome
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 
 
 @command(
     "message export",
-    details="jsonl and csv hold what `message print` prints, Parquet (needs pyarrow) bodies as "
-    "bytes. A state file beside the output lets a broken run go on; what comes in after the "
-    "start is left out. `message import` reads jsonl.",
+    details="jsonl and csv files have what `message print` prints; Parquet files (they need "
+    "pyarrow) have bodies as bytes. A state file beside the output lets a broken run go "
+    "on. Messages that come in after the start are left out. `message import` reads "
+    "jsonl.",
     examples=(
         ("mqadmin message export orders --to orders.jsonl", "all of a topic"),
         ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),
@@ -79,7 +78,7 @@ async def export_messages(
         NoRoute: there is no such topic.
     """
     if target.resume and call.is_offline:
-        # There is no state of a store to go on with.
+        # An export from a store keeps no state to go on with.
         raise Usage("--resume with --store", hint="`store export --resume` goes on")
     asked = {
         "topic": topic,
@@ -94,7 +93,7 @@ async def export_messages(
     fresh = ExportState(
         asked={name: str(value) for name, value in asked.items()},
         begin_ms=bound_ms(from_, now_ms),
-        # The same end when it goes on: queues that are done must stay done.
+        # A resumed export keeps the end, so that finished queues stay finished.
         end_ms=until.ms(now_ms) if until else now_ms,
     )
     state = begin(target, fresh)
@@ -126,7 +125,8 @@ def _left(spans: list[Span], state: ExportState) -> list[Span]:
     names = [queue_of(span.queue.broker_name, span.queue.queue_id) for span in spans]
     if state.queue not in names:
         raise Usage(
-            f"queue {state.queue}, where the export broke, is no more", hint="begin a new file"
+            f"queue {state.queue}, where the export broke, no longer exists",
+            hint="begin a new file",
         )
     at = names.index(state.queue)
     first = spans[at]

@@ -1,4 +1,4 @@
-"""``message import``: send the messages of a jsonl file, resumable.
+"""``message import``: send the messages of a jsonl file; a broken run can be continued.
 
     line -> body, tag, keys, own properties -> SEND_MESSAGE_V2 -> FILE.sent: lines done
 
@@ -16,14 +16,12 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, one
 from mqadmin.cli.decorators import limit_option, producer_group, rate_option
 from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.limits import RateLimit
-from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from storefmt.formats.properties import SYSTEM_NAMES
@@ -32,7 +30,7 @@ NOTE_LINES: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported(Row):
+class ImportResult(Row):
     """An import; ``skipped`` lines were sent by an earlier run."""
 
     file: str
@@ -48,15 +46,15 @@ class Imported(Row):
         ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
         ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
     ),
-    details="A line needs `body` or `body_base64`, and `topic` without --to.",
-    rows=Imported,
+    details="Each line needs `body` or `body_base64`, and `topic` if --to is not given.",
+    rows=ImportResult,
     writes=True,
 )
-@click.argument("file", type=FILE_PATH, help="lines of JSON as `message export` writes")
+@click.argument("file", type=FILE_PATH, help="file of JSON lines, as `message export` writes it")
 @click.option(
-    "--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of the one of each line"
+    "--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of the topic of each line"
 )
-@click.option("--resume", is_flag=True, help="go on with a broken import")
+@click.option("--resume", is_flag=True, help="continue an import that broke")
 @rate_option
 @limit_option()
 @producer_group
@@ -81,7 +79,7 @@ async def import_messages(
     todo = list(_messages(file, to, skip=skip, limit=limit))
     topics = tuple(sorted({message.topic for message in todo}))
     if call.dry_run:
-        return one(Imported(file=str(file), sent=0, skipped=skip, topics=topics))
+        return one(ImportResult(file=str(file), sent=0, skipped=skip, topics=topics))
     await call.confirm(f"send {len(todo)} messages to {', '.join(topics) or 'nowhere'}?")
     producer = Producer(await call.client(), group)
     pace = RateLimit(rate)
@@ -99,7 +97,7 @@ async def import_messages(
         held.write_text(f"{skip + sent}\n", encoding="ascii")
         raise
     held.unlink(missing_ok=True)
-    return one(Imported(file=str(file), sent=sent, skipped=skip, topics=topics))
+    return one(ImportResult(file=str(file), sent=sent, skipped=skip, topics=topics))
 
 
 def _done_before(held: Path, *, resume: bool) -> int:
@@ -149,5 +147,5 @@ def _message(to: str | None, where: str, line: str) -> Message:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Usage(
-            f"{where} is no message: {error!r}", hint="`message export` writes such a file"
+            f"{where} is not a message: {error!r}", hint="`message export` writes such a file"
         ) from None

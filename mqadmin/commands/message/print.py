@@ -1,4 +1,4 @@
-"""``message print``: the messages of a topic, or of one of its queues, to where it ends now.
+"""``message print``: print the messages of a topic or of one queue, up to its present end.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, GET_MIN_OFFSET, GET_MAX_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP
 with ``--from``, then PULL_MESSAGE; nothing is committed.
@@ -8,7 +8,7 @@ import re
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
@@ -24,8 +24,6 @@ from mqadmin.messages.filter import Filter, body_conditions
 from mqadmin.messages.json_condition import JsonCondition
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.pulls import pulls
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 @command(
@@ -45,16 +43,21 @@ from mqadmin.session.call import Call
 @click.argument("queue", type=QUEUE, required=False, help="only this queue")
 @click.option("--broker", type=BROKER, help="only queues of this broker")
 @stored_between
-@click.option("--start", type=INTEGER, metavar="OFFSET", help="from this queue offset on")
+@click.option("--start", type=INTEGER, metavar="OFFSET", help="begin at this queue offset")
 @tag_expression
 @with_key
 @body_conditions
 @limit_option()
 @click.option(
-    "--bytes", "bytes_", type=Integer(min=0), help="bodies of so many bytes in all at most"
+    "--bytes",
+    "bytes_",
+    type=Integer(min=0),
+    help="stop when the bodies have this many bytes in all",
 )
-@click.option("--scan", type=Integer(min=1), help="look at so many of each queue at most")
-@click.option("--count-tags", is_flag=True, help="say at the end how many there are of each tag")
+@click.option(
+    "--scan", type=Integer(min=1), help="look at no more than this many messages of each queue"
+)
+@click.option("--count-tags", is_flag=True, help="count the messages of each tag at the end")
 @no_bodies_option
 async def print_messages(
     call: Call,
@@ -75,7 +78,7 @@ async def print_messages(
     count_tags: bool,
     no_body: bool,
 ) -> Outcome:
-    """Return one row a message, queue by queue.
+    """Return one row for each message, queue by queue.
 
     Raises:
         NoRoute: there is no such topic.

@@ -1,4 +1,4 @@
-"""``message get``, ``message query …``: messages by what is known of them.
+"""``message get``, ``message query …``: find messages by id, key, place or time.
 
 key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.decorators import (
     gathered,
     limit_option,
@@ -37,9 +37,7 @@ from mqadmin.messages.filter import Filter
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
-from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 
@@ -57,7 +55,7 @@ PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+
     columns=MESSAGE_COLUMNS,
 )
 @click.argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
-@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
+@click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @no_body_option
 async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
     """Return the message, or every one with the key.
@@ -72,7 +70,7 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
         message = await find_message(call, what, topic=None)
         return one(row_of(message, warn=call.warn, body=body))
     if topic is None:
-        raise Usage(f"{what} is no offset id", hint="add --topic TOPIC to look for it there")
+        raise Usage(f"{what} is not an offset id", hint="add --topic TOPIC to look for it there")
     place = PLACE.fullmatch(what)
     if place is not None:
         return one(await _at(call, topic, place, body=body))
@@ -119,12 +117,12 @@ async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> Me
 @topic_argument()
 @click.argument("key", help="the key")
 @stored_at_any_time
-@click.option("--count", "-c", type=INTEGER, default=64, help="so many at most")
+@click.option("--count", "-c", type=INTEGER, default=64, help="largest number of messages")
 @no_bodies_option
 async def query_key(
     call: Call, *, topic: str, key: str, stored: TimeSpan, count: int, no_body: bool
 ) -> Outcome:
-    """Return one row a message, oldest first.
+    """Return one row for each message, oldest first.
 
     Raises:
         NotFound: no message has the key.
@@ -132,7 +130,6 @@ async def query_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
 
         return stored_by_key(
@@ -176,7 +173,7 @@ COPIES_MAX = 64
 @topic_argument()
 @click.argument("message_id", metavar="ID", help="the id that the producer got")
 @stored_at_any_time
-@click.option("--all", "all_", is_flag=True, help="every copy of it, not only the first")
+@click.option("--all", "all_", is_flag=True, help="show every copy, not only the first")
 @no_body_option
 async def query_unique_key(
     call: Call, *, topic: str, message_id: str, stored: TimeSpan, all_: bool, no_body: bool
@@ -189,7 +186,6 @@ async def query_unique_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
 
         return stored_by_key(
@@ -227,9 +223,9 @@ async def query_unique_key(
 @topic_argument()
 @click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @click.argument(
-    "queue_offset", type=Integer(min=0), metavar="OFFSET", help="its place in the queue"
+    "queue_offset", type=Integer(min=0), metavar="OFFSET", help="queue offset of the message"
 )
-@click.option("--broker", type=BROKER, help="the broker, for a bare id")
+@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
 @no_body_option
 async def query_offset(
     call: Call, *, topic: str, queue: str, queue_offset: int, broker: str | None, no_body: bool
@@ -241,7 +237,6 @@ async def query_offset(
         NoRoute: there is no such topic.
     """
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_at
 
         return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
@@ -279,7 +274,7 @@ async def query_offset(
 async def query_time(
     call: Call, *, topic: str, stored: TimeSpan, limit: int | None, no_body: bool
 ) -> Outcome:
-    """Return one row a message, queue by queue; none where nothing was stored then.
+    """Return one row for each message, queue by queue; none where nothing was stored then.
 
     Raises:
         NoRoute: there is no such topic.

@@ -1,16 +1,14 @@
-"""``message query id``: the message with an offset id or a unique id.
+"""``message query id``: find the message with an offset id or a unique id.
 
 Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 """
 
 from collections.abc import AsyncIterator
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.decorators import message_ids_argument, no_body_option, topic_of_id
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.output.rows import Outcome, Row, one
-from mqadmin.session.call import Call
 
 
 @command(
@@ -40,7 +38,6 @@ async def query_id(
     """
     wanted = split_ids(message_ids)
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_messages
 
         return stored_messages(call, wanted, no_body=no_body)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group
 from mqadmin.errors import Usage
-from mqadmin.output.rows import CHANGED, WOULD_CHANGE, EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED, WOULD_CHANGE
 from remoting.errors import BadHeader
 from remoting.recall import decode_recall
 
@@ -30,7 +29,7 @@ class RecallRow(Row):
 @command(
     "message recall",
     examples=(("mqadmin message recall djEgb3JkZXJzIG...", "the handle is of `message send`"),),
-    details="The handle says topic, broker, time and id of the message. A broker answers when it\n"
+    details="The handle names topic, broker, time and id of the message. A broker answers when it "
     "has stored the recall; it does not say whether the message was still there.",
     rows=RecallRow,
     columns=("topic", "broker", "deliver_time", "unique_key", "result"),
@@ -49,7 +48,7 @@ async def recall(call: Call, *, handle: str, group: str) -> Outcome:
         named = decode_recall(handle)
     except BadHeader as error:
         raise Usage(str(error), hint="give `recall_handle` of `message send`") from error
-    # A broker refuses what is no time.
+    # A broker refuses a handle without a time.
     deliver_ms = int(named.timestamp) if named.timestamp.isdecimal() else 0
     row = RecallRow(
         named.topic, named.broker_name, EpochMs(deliver_ms), named.unique_key, WOULD_CHANGE

@@ -5,13 +5,12 @@ Requests: those that find it, then SEND_MESSAGE_V2.
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import message_ids_argument, producer_group, topic_of_id
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.resend import ResentRow, not_sent, send_again
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer
@@ -31,12 +30,12 @@ from storefmt.errors import StoreError
 )
 @message_ids_argument
 @topic_of_id
-@click.option("--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of its own")
+@click.option("--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of its own")
 @producer_group
 async def resend(
     call: Call, *, message_ids: tuple[str, ...], topic: str | None, to: str | None, group: str
 ) -> Outcome:
-    """Return one row a message: where it went, or why it did not.
+    """Return one row for each message: where it went, or why it did not.
 
     Raises:
         NotFound: there is no such message.

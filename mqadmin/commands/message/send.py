@@ -8,14 +8,13 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group, topic_argument
 from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Refused, Usage
-from mqadmin.output.rows import WOULD_CHANGE, Outcome, Row
+from mqadmin.output.rows import WOULD_CHANGE
 from mqadmin.output.topic_kinds import WRITE, perm_text
-from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -25,7 +24,7 @@ from storefmt.paths import check_topic_name
 
 
 @dataclass(frozen=True, slots=True)
-class Sent(Row):
+class SentMessage(Row):
     """Where the message was stored; ``queue_offset`` in entries."""
 
     status: str
@@ -46,21 +45,28 @@ class Sent(Row):
         ("date | mqadmin message send orders -", "standard input"),
         ("mqadmin message send orders hello --queue broker-a:3", "to one queue"),
     ),
-    rows=Sent,
+    rows=SentMessage,
     columns=("status", "msg_id", "unique_key", "topic", "broker", "queue_id", "queue_offset"),
     writes=True,
 )
 @topic_argument()
 @click.argument("body", required=False, help="the body as text; - reads standard input")
 @click.option("--file", "-f", type=FILE_PATH, help="read the body from a file")
-@click.option("--tag", "-t", help="its tag")
-@click.option("--key", "-k", multiple=True, help="a key to find it by")
-@click.option("--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="a property")
-@click.option("--queue", type=QUEUE, help="this queue")
-@click.option("--broker", type=BROKER, help="any queue of this broker")
+@click.option("--tag", "-t", help="tag of the message")
+@click.option("--key", "-k", multiple=True, help="a key by which it is found")
+@click.option(
+    "--property",
+    "-p",
+    "properties",
+    type=NAME_VALUE,
+    multiple=True,
+    help="a property of the message",
+)
+@click.option("--queue", type=QUEUE, help="send to this queue")
+@click.option("--broker", type=BROKER, help="send to a queue of this broker")
 @click.option("--delay-level", type=INTEGER, default=0, help="deliver later: 1 (1 s) to 18 (2 h)")
 @producer_group
-@click.option("--trace", is_flag=True, help="leave a trace of it, for `message trace`")
+@click.option("--trace", is_flag=True, help="write a trace for `message trace`")
 async def send_message(
     call: Call,
     *,
@@ -100,7 +106,7 @@ async def send_message(
         to = _chosen(await producer.queues(topic), queue, broker)
     if call.dry_run:
         name, number = (to.broker_name, to.queue_id) if to else ("", None)
-        return Outcome((Sent(WOULD_CHANGE, None, None, topic, name, number, None, None),))
+        return Outcome((SentMessage(WOULD_CHANGE, None, None, topic, name, number, None, None),))
     tracer = MessageTrace(await call.client()) if trace else None
     if tracer is not None:
         producer.register_send_hook(tracer)
@@ -115,7 +121,7 @@ async def send_message(
     place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
     handle = done.recall_handle or None
     return Outcome(
-        (Sent(str(done.status), done.msg_id, done.unique_key, *place, handle),),
+        (SentMessage(str(done.status), done.msg_id, done.unique_key, *place, handle),),
         notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
     )
 

@@ -1,4 +1,4 @@
-"""``message tail``: follow a topic: each message as it is stored, until Ctrl-C.
+"""``message tail``: follow a topic and show each message as it is stored, until Ctrl-C.
 
     one task a queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
 
@@ -11,16 +11,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import tag_expression, topic_argument
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.tail import TailWish, tail_options
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import parse_time
-from mqadmin.session.call import Call
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import TimedOut, Unreachable
@@ -59,7 +57,6 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailWish) -> Out
         NotFound: there is no such queue.
     """
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.follow import follow
 
         wanted = tail.filter(topic=topic, tags=_tags(tag))
@@ -75,7 +72,7 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailWish) -> Out
         ends = await asyncio.gather(*(consumer.max_offset(one) for one in queues))
     looks = Limit(tail.scan)
     followers = [
-        Follower(call, consumer, one, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
+        QueueTail(call, consumer, one, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
         for one, start, end in zip(queues, starts, ends, strict=True)
     ]
     return Outcome(_rows(call, followers, tail), follow=True)
@@ -103,7 +100,7 @@ class ScanOver(Exception):
 
 
 @dataclass(slots=True)
-class Follower:
+class QueueTail:
     """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
 
     ``scan`` is how many messages all of them may look at together.
@@ -160,7 +157,7 @@ class Follower:
         return pulled
 
 
-async def _rows(call: Call, followers: list[Follower], tail: TailWish) -> AsyncIterator[Row]:
+async def _rows(call: Call, followers: list[QueueTail], tail: TailWish) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]

@@ -1,4 +1,4 @@
-"""``message trace``: the whole life of a message in one time line.
+"""``message trace``: show the whole life of a message in one time line.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_TOPIC_CONSUME_BY_WHO, QUERY_MESSAGE in the topic, the
 delay topic, retry and dead letter topics of its groups and the trace topic,
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.errors import NotFound
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.trace import LifeRow, group_steps, groups_of, stored_steps, traced_steps
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from storefmt.names import TRACE_TOPIC
 
 if TYPE_CHECKING:
@@ -24,9 +22,9 @@ if TYPE_CHECKING:
 
 @command(
     "message trace",
-    details="Steps: store, delay, retry, dead_letter (where it is stored), sent, delivered, "
-    "consumed, decided (what clients traced), and group: where each group stands now. Without "
-    "--topic only the traces of clients are read.",
+    details="The steps are store, delay, retry and dead_letter (where it is stored), sent, "
+    "delivered, consumed and decided (what clients traced), and group (where each group "
+    "stands now). Without --topic only the traces of clients are read.",
     examples=(
         ("mqadmin message trace AC1100020B6B18B4AAC2064ED6A30000 --topic orders", "by unique id"),
         ("mqadmin message trace o-17 --topic orders", "every message with this key"),
@@ -48,10 +46,12 @@ if TYPE_CHECKING:
     offline="store trace",
 )
 @click.argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
-@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
-@click.option("--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="where clients wrote traces")
+@click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
+@click.option(
+    "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic to which clients write traces"
+)
 async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
-    """Return one row a step, oldest first, then where the groups stand.
+    """Return one row for each step, oldest first, then where the groups stand.
 
     Raises:
         NotFound: no broker knows the message.

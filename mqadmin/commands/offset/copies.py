@@ -1,4 +1,4 @@
-"""``offset clone``, ``export``, ``import``: offsets of groups copied, to a group or to a file.
+"""``offset clone``, ``export``, ``import``: copy the offsets of groups to a group or a file.
 
 clone     offsets of FROM --> each within its queue --> UPDATE_CONSUMER_OFFSET for TO --> read back
 export    GET_ALL_CONSUMER_OFFSET on each master --> lines of JSON in a file
@@ -22,27 +22,26 @@ import click
 
 from mqadmin.changes.offset_change import (
     OFFSET_COLUMNS,
-    Move,
     OffsetChange,
+    OffsetMove,
     check_offline,
-    keep,
+    keep_offsets,
     moves_to,
     offsets_of,
     row_of,
-    store,
+    store_offset,
 )
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row, one
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqadmin.output.structured import json_text
-from mqadmin.session.call import Call
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
 
-Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
+OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
 """(group, topic) -> (broker, queue id) -> queue offset."""
 
 
@@ -58,10 +57,10 @@ Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
     writes=True,
 )
 @click.argument("source", type=GROUP, metavar="FROM", help="the group to copy")
-@click.argument("target", type=GROUP, metavar="TO", help="the group that gets it")
+@click.argument("target", type=GROUP, metavar="TO", help="the group that gets the offsets")
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[str, ...]) -> Outcome:
-    """Return one row a queue; queues that are no more are named in a note (exit code 5).
+    """Return one row for each queue; queues that are no more are named in a note (exit code 5).
 
     Raises:
         NotFound: the first group has no offset.
@@ -71,17 +70,17 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
     if source == target:
         raise Usage(f"{source} and {target} are the same group")
     admin = await call.admin()
-    places = {at.broker: at.address for at in await masters(admin, every=True)}
+    nodes = {at.broker: at.address for at in await masters(admin, every=True)}
     wanted = {
         (target, name): spots
-        for name, spots in (await offsets_of(admin, source, places, topic)).items()
+        for name, spots in (await offsets_of(admin, source, nodes, topic)).items()
         if not name.startswith(RETRY_PREFIX) or name in topic
     }
     return await _store(
         call,
         wanted,
         groups=[target],
-        addresses=places.values(),
+        addresses=nodes.values(),
         title=f"offset clone {source} {target}",
         question=lambda count: f"give group {target} {count} offsets of {source}?",
         missing="no queue any more",
@@ -114,7 +113,7 @@ class ExportedOffsets(Row):
     type=FILE_PATH,
     required=True,
     metavar="FILE",
-    help="file to write; - is standard output",
+    help="file to write; - writes to standard output",
 )
 @click.argument("group", nargs=-1, type=GROUP, help="these groups; all if left out")
 @click.option("--topic", type=TOPIC, help="only in this topic")
@@ -156,10 +155,10 @@ async def _rows(call: Call) -> list[GroupOffset]:
         ]
     admin = await call.admin()
     rows = []
-    for place in await masters(admin, every=True):
-        table = await admin.all_consumer_offsets(place.address)
+    for node in await masters(admin, every=True):
+        table = await admin.all_consumer_offsets(node.address)
         rows += [
-            GroupOffset(group, topic, place.broker, queue_id, queue_offset)
+            GroupOffset(group, topic, node.broker, queue_id, queue_offset)
             for (topic, group), queues in table.items()
             for queue_id, queue_offset in queues.items()
         ]
@@ -181,28 +180,30 @@ async def _rows(call: Call) -> list[GroupOffset]:
     writes=True,
 )
 @click.argument(
-    "file", type=FILE_PATH, help="lines of JSON as `offset export` writes them; - is standard input"
+    "file",
+    type=FILE_PATH,
+    help="file of JSON lines, as `offset export` writes it; - reads standard input",
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
-@click.option("--broker", type=BROKER, help="for lines without a broker (of a store)")
+@click.option("--broker", type=BROKER, help="broker of the lines that name none (those of a store)")
 async def import_offsets(
     call: Call, *, file: Path, group: tuple[str, ...], broker: str | None
 ) -> Outcome:
-    """Return one row a queue; queues that are no more are named in a note (exit code 5).
+    """Return one row for each queue; queues that are no more are named in a note (exit code 5).
 
     Raises:
         Usage: a line is no offset.
         NoRoute: a topic is not there.
         Refused: members of a group are online.
     """
-    wanted = _wanted(file, call.console.text_of(file), groups=group, broker=broker)
+    wanted = _read_file(file, call.console.text_of(file), groups=group, broker=broker)
     admin = await call.admin()
     groups = sorted({name for name, _ in wanted})
     return await _store(
         call,
         wanted,
         groups=groups,
-        addresses=[place.address for place in await masters(admin, every=True)],
+        addresses=[node.address for node in await masters(admin, every=True)],
         question=lambda count: f"store {count} offsets of {', '.join(groups)}?",
         missing="no such queue",
     )
@@ -210,7 +211,7 @@ async def import_offsets(
 
 async def _store(
     call: Call,
-    wanted: Wanted,
+    wanted: OffsetsByGroup,
     *,
     groups: Collection[str],
     addresses: Collection[str],
@@ -218,7 +219,7 @@ async def _store(
     missing: str,
     title: str = "",
 ) -> Outcome:
-    """Store what is wanted and return a row a queue.
+    """Store what is wanted and return a row for each queue.
 
     Args:
         groups: those that get offsets, of which no member may be online.
@@ -228,7 +229,7 @@ async def _store(
         title: for the journal; where left out, each group has an entry of its own.
     """
     admin = await call.admin()
-    planned: list[tuple[str, Move]] = []
+    planned: list[tuple[str, OffsetMove]] = []
     absent: list[str] = []
     for (group, topic), spots in sorted(wanted.items()):
         moves, gone = await moves_to(admin, group, topic, spots)
@@ -244,18 +245,20 @@ async def _store(
     await call.confirm(question(len(planned)))
     for group in groups:
         own = [move for moved, move in planned if moved == group]
-        keep(call, admin, group, own, title=title or f"offset import {group}")
-    rows = [await store(admin, group, move) for group, move in planned]
+        keep_offsets(call, admin, group, own, title=title or f"offset import {group}")
+    rows = [await store_offset(admin, group, move) for group, move in planned]
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
-def _wanted(file: Path, text: str, *, groups: tuple[str, ...], broker: str | None) -> Wanted:
-    found: Wanted = {}
+def _read_file(
+    file: Path, text: str, *, groups: tuple[str, ...], broker: str | None
+) -> OffsetsByGroup:
+    found: OffsetsByGroup = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         where = f"{file} line {number}"
-        row = _read(where, line)
+        row = _read_line(where, line)
         if groups and row.group not in groups:
             continue
         at = row.broker or broker
@@ -269,7 +272,7 @@ def _wanted(file: Path, text: str, *, groups: tuple[str, ...], broker: str | Non
     return found
 
 
-def _read(where: str, line: str) -> GroupOffset:
+def _read_line(where: str, line: str) -> GroupOffset:
     try:
         row = json.loads(line)
         if not isinstance(row["group"], str) or not isinstance(row["topic"], str):

@@ -1,16 +1,14 @@
-"""``offset show``: the offsets that a group has committed.
+"""``offset show``: show the offsets that a group has committed.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
 GET_CONSUMER_LIST_BY_GROUP.
 """
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.groups import GroupOffset, find_group
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 @command(
@@ -23,7 +21,7 @@ from mqadmin.session.call import Call
 @group_argument()
 @topic_argument(required=False, help="only in this topic")
 async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
-    """Return one row a queue.
+    """Return one row for each queue.
 
     Raises:
         NotFound: no broker knows the group, or it has no offset in the topic.
@@ -31,7 +29,7 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     answers = Answers(call)
     known = await find_group(await call.admin(), group, answers=answers)
     rows = [
-        GroupOffset(group, name, at.place.broker, queue_id, queue_offset)
+        GroupOffset(group, name, at.node.broker, queue_id, queue_offset)
         for at in known
         for name, queues in sorted(at.offsets.items())
         for queue_id, queue_offset in sorted(queues.items())

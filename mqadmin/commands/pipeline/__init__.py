@@ -1,1 +1,1 @@
-"""``pipeline …``: the jobs on Spark, each started as a process of its own."""
+"""``pipeline …``: run the jobs of the pipeline, each as a process of its own."""

@@ -1,4 +1,4 @@
-"""``pipeline archive …``, ``pipeline restore``: live topics in Parquet files, and back.
+"""``pipeline archive …``, ``pipeline restore``: archive topics in Parquet files, and restore them.
 
 archive    each message exactly once
 compact    few large files instead of many small ones
@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import DIR, GROUP, INTEGER, TOPIC, Choice
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_job, run_live_job
 
 of_archive = click.argument("archive", help="directory, or URI as s3://bucket/name")
@@ -62,7 +60,7 @@ class ArchivedRow(Row):
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
 )
-@click.option("--pattern", help="instead: all topics that match this expression")
+@click.option("--pattern", help="archive all topics that match this expression instead")
 @click.option(
     "--start",
     help="where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset",
@@ -71,12 +69,12 @@ class ArchivedRow(Row):
     "--format",
     "kind",
     type=Choice(["parquet", "delta", "iceberg"]),
-    help="of a new archive: parquet with manifests (the default), a Delta or an Iceberg table",
+    help="format of a new archive: parquet with manifests (the default), delta or iceberg",
 )
-@click.option("--tags", help="only these: TagA || TagB")
+@click.option("--tags", help="only messages with these tags: TagA || TagB")
 @click.option("--commit-every", type=INTEGER, help="messages between two commits")
 @click.option(
-    "--commit-bytes", type=INTEGER, help="bytes of messages between two commits, about so many"
+    "--commit-bytes", type=INTEGER, help="approximate bytes of messages between two commits"
 )
 @click.option(
     "--allow-loss",
@@ -220,13 +218,11 @@ class CleanedRow(Row):
 
 @command(
     "pipeline archive clean",
-    details=(
-        "Files do not count that a killed run has left, or that compaction and expiry have "
-        "replaced or taken out. They go if they were written, or last counted, before the time. "
-        "Choose one before the start of every run that still writes, since on object storage "
-        "nothing else tells its files from those of a killed run, and of everything that still "
-        "reads."
-    ),
+    details="A killed run, a compaction and an expiry leave files that do not count. Such a file "
+    "is deleted if it was written, or last counted, before the time. Choose a time before "
+    "the start of every run that still writes, since on object storage nothing else tells "
+    "its files from those of a killed run, and before the start of everything that still "
+    "reads.",
     examples=(
         ("mqadmin pipeline archive clean s3://backup/orders --before -1d", "older than a day"),
     ),
@@ -234,7 +230,9 @@ class CleanedRow(Row):
     needs=Needs.NONE,
 )
 @of_archive
-@click.option("--before", type=TIME, required=True, help="time since when a file does not count")
+@click.option(
+    "--before", type=TIME, required=True, help="time since which a file must not have counted"
+)
 async def clean_archive(call: Call, *, archive: str, before: When) -> Outcome:
     """Return a row for each file.
 
@@ -259,11 +257,11 @@ class RestoredRow(Row):
 
 @command(
     "pipeline restore",
-    details="With --to it makes a store directory that a broker opens: every record as it was, "
-    "with its queue offset and times; only ids by log offset change. The broker builds queues "
-    "and index when it starts. With --to-topic messages are sent once more; each says in "
-    "property RMQ_SPARK_ID where it was (topic@broker@queue@offset), because a restore that "
-    "is run twice sends twice.",
+    details="With --to the job makes a store directory that a broker opens: every record is as it "
+    "was, with its queue offset and times; only ids by log offset change. The broker "
+    "builds queues and index when it starts. With --to-topic the messages are sent once "
+    "more. The property RMQ_SPARK_ID of each says where it was "
+    "(topic@broker@queue@offset), because a restore that is run twice sends twice.",
     examples=(
         ("mqadmin pipeline restore /data/archive --to /data/new --engine local", "a new store"),
         ("mqadmin pipeline restore s3://backup/orders --to-topic orders_again", "send again"),
@@ -275,11 +273,11 @@ class RestoredRow(Row):
 @of_archive
 @only_topics
 @click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
-@click.option("--broker", help="with --to: whose messages, where the archive has several brokers'")
+@click.option("--broker", help="with --to: which broker's messages, where the archive has several")
 @click.option(
     "--file-size", type=INTEGER, help="with --to: bytes of a commit log file (default 1 GiB)"
 )
-@click.option("--to-topic", type=TOPIC, help="instead: send the messages to this topic")
+@click.option("--to-topic", type=TOPIC, help="send the messages to this topic instead")
 @click.option(
     "--keep-queues", is_flag=True, help="with --to-topic: into the queues of the same numbers"
 )

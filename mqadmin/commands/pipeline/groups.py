@@ -1,15 +1,13 @@
-"""``pipeline lag``, ``pipeline rewind plan``: how far the groups of a store are, or would be."""
+"""``pipeline lag``, ``pipeline rewind plan``: show the lag of groups, and plan a reset."""
 
 from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, of_store_job, run_job
 
 
@@ -31,9 +29,9 @@ class GroupLagRow(Row):
 @command(
     "pipeline lag",
     details="Positions are those of consumerOffset.json when the store was copied; the stores of "
-    "several brokers are added up. With older copies of one store's file there are rows for "
-    "their times, too. The other time is the store time of the last message read, of the "
-    "queue that is furthest behind.",
+    "several brokers are added up. With older copies of one store's file there are rows "
+    "for their times, too. The time of the last consumption is the store time of the last "
+    "message read, of the queue that is furthest behind.",
     examples=(
         ("mqadmin pipeline lag /data/store", "on this machine's cores"),
         ("mqadmin pipeline lag /mnt/a/store /mnt/b/store --engine local", "of two brokers"),
@@ -48,10 +46,12 @@ class GroupLagRow(Row):
 )
 @of_store_job
 @click.option(
-    "--offsets", metavar="FILE[@EPOCH_MS]", help="older copies of consumerOffset.json, with commas"
+    "--offsets",
+    metavar="FILE[@EPOCH_MS]",
+    help="older copies of consumerOffset.json, separated by commas",
 )
 def show_lag(call: Call, *, where: Engine, offsets: str | None) -> Outcome:
-    """Return one row a time, group and topic; of a time the largest lag first."""
+    """Return one row for each time, group and topic; of a time the largest lag first."""
     return run_job(call, "lag", where, row=GroupLagRow, options={"offsets": offsets})
 
 
@@ -74,8 +74,9 @@ class MoveRow(Row):
 
 @command(
     "pipeline rewind plan",
-    details="Out of copied stores, by the rules of a broker's reset; nothing is changed. COMMAND "
-    "is what would do it on the running cluster, where offsets have moved on since.",
+    details="The plan is made from copied stores by the rules of a broker's reset; nothing is "
+    "changed. COMMAND is the line that would do it on the running cluster, where offsets "
+    "have moved on since.",
     examples=(
         ("mqadmin pipeline rewind plan /data/store --to 2026-11-21T10:00:00Z", "every group"),
         ("mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing", "one, two stores"),
@@ -100,6 +101,6 @@ class MoveRow(Row):
 def plan_rewind(
     call: Call, *, where: Engine, to: When, group: str | None, topic: str | None
 ) -> Outcome:
-    """Return one row a queue of each group."""
+    """Return one row for each queue of each group."""
     options = {"to_ms": to.ms(call.now_ms()), "group": group, "topic": topic}
     return run_job(call, "rewind-plan", where, row=MoveRow, options=options)

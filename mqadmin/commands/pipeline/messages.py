@@ -1,17 +1,15 @@
-"""``pipeline duplicates``, ``extract``, ``grep``, ``trace``: messages of one store, or of many."""
+"""``pipeline duplicates``, ``extract``, ``grep``, ``trace``: find messages in stores."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
-from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, JobOptions, of_store_job, run_job
 
 
@@ -47,7 +45,7 @@ class DuplicateRow(Row):
 )
 @of_store_job
 def find_duplicates(call: Call, *, where: Engine) -> Outcome:
-    """Return one row a key that has copies, the most copies first."""
+    """Return one row for each key that has copies, the most copies first."""
     return run_job(call, "duplicates", where, row=DuplicateRow)
 
 
@@ -67,9 +65,9 @@ class ExtractedFileRow(Row):
 
 @command(
     "pipeline extract",
-    details="Parquet and jsonl come in one file for each topic of each part of a log, below "
-    "topic=NAME; bodies are as they are stored. manifest.jsonl in the new directory says "
-    "what is where.",
+    details="Parquet and jsonl have one file for each topic of each part of a log, below "
+    "topic=NAME; bodies are written as they are stored. manifest.jsonl in the new "
+    "directory lists what is where.",
     examples=(
         (
             "mqadmin pipeline extract /data/store --to /data/orders --topic orders",
@@ -92,14 +90,14 @@ class ExtractedFileRow(Row):
     "format_",
     type=Choice(["parquet", "jsonl", "files"]),
     default="parquet",
-    help="what to write; files: a body a file",
+    help="format of the files; `files` writes a file for each body",
 )
-@click.option("--topic", type=TOPIC, multiple=True, help="of one of these topics")
+@click.option("--topic", type=TOPIC, multiple=True, help="only messages of one of these topics")
 @with_tags()
-@click.option("--key", "-k", help="with this unique key")
+@click.option("--key", "-k", help="only the message with this unique key")
 @stored_from()
 @stored_until
-@click.option("--body", metavar="REGEX", help="whose body has a match of this")
+@click.option("--body", metavar="REGEX", help="only messages whose body matches this")
 def extract_messages(
     call: Call,
     *,
@@ -113,7 +111,7 @@ def extract_messages(
     until: When | None,
     body: str | None,
 ) -> Outcome:
-    """Return one row a file.
+    """Return one row for each file.
 
     Raises:
         BadCall: the new directory is not empty, or lies in a store.
@@ -148,8 +146,8 @@ class HitRow(Row):
 
 @command(
     "pipeline grep",
-    details="Bodies are looked at where they are read, compressed ones decompressed, so only hits "
-    "travel. `store get DIR LOG_OFFSET` shows a hit whole.",
+    details="Bodies are searched where they are read, compressed ones after decompression, so "
+    "only hits travel. `store get DIR LOG_OFFSET` shows the whole message of a hit.",
     examples=(
         ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
         ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),
@@ -160,9 +158,9 @@ class HitRow(Row):
 )
 @click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
 @of_store_job
-@click.option("--mask", is_flag=True, help="show *** for what matches: tell where, not what")
+@click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
-    """Return one row a message, by store and log offset."""
+    """Return one row for each message, by store and log offset."""
     options: JobOptions = {"pattern": pattern, "mask": mask}
     return run_job(call, "grep", where, row=HitRow, options=options)
 
@@ -203,13 +201,15 @@ def _row(
     columns=("step_time", "store", "step", "topic", "queue_id", "queue_offset", "detail"),
     needs=Needs.STORE,
 )
-@click.argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, with commas")
+@click.argument(
+    "which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas"
+)
 @of_store_job
-@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
 def trace_messages(
     call: Call, *, where: Engine, which: str, topic: str | None, scan: bool
 ) -> Outcome:
-    """Return one row a step, oldest first."""
+    """Return one row for each step, oldest first."""
     options = {"key": which, "topic": topic, "scan": scan}
     return run_job(call, "trace", where, row=_row, options=options)

@@ -1,4 +1,4 @@
-"""``pipeline diff``, ``events``, ``rebuild``, ``stats``, ``timeline``, ``verify``: whole stores.
+"""``pipeline diff``, ``events``, ``rebuild``, ``stats``, ``timeline``, ``verify``: read stores.
 
 ``diff``, ``events``, ``timeline`` and ``verify`` have the rows of the ``store`` command of the
 same name, with the store where there are several.
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import (
     every_span,
     of_topic,
@@ -19,8 +19,6 @@ from mqadmin.cli.decorators import (
 )
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import DIR, Choice
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, DiffRow, EventRow, FindingRow, SpanRow
 from mqadmin.store.spark_job import Engine, of_job, of_store_job, run_job
 
@@ -34,10 +32,8 @@ class FleetDiffRow(DiffRow):
 
 @command(
     "pipeline diff",
-    details=(
-        "For a master and its slave, or a store before and after; rows are those of "
-        "`store diff`. The exit code is 1 where anything is different."
-    ),
+    details="The job compares a master and its slave, or a store before and after; the rows are "
+    "those of `store diff`. The exit code is 1 where anything is different.",
     examples=(
         ("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),
         ("mqadmin pipeline diff /mnt/master /mnt/s1 /mnt/s2", "two slaves"),
@@ -75,7 +71,7 @@ class FleetEventRow(EventRow):
 @of_store_job
 @pause_option
 def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
-    """Return one row an event, oldest first."""
+    """Return one row for each event, oldest first."""
     return run_job(call, "events", where, row=FleetEventRow, options={"pause_ms": pause})
 
 
@@ -115,7 +111,7 @@ class RebuiltPartRow(Row):
     type=DIR,
     required=True,
     metavar="OUT",
-    help="new directory; with several stores one below it for each",
+    help="new directory; each of several stores gets one below it",
 )
 @click.option("--no-index", is_flag=True, help="leave the index out")
 def rebuild_stores(call: Call, *, where: Engine, to: str, no_index: bool) -> Outcome:
@@ -152,7 +148,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
 
 @command(
     "pipeline stats",
-    details="The hour is that of the store time, in UTC. Spark takes about ten seconds before its "
+    details="Hours are hours of the store time, in UTC. Spark takes about ten seconds before its "
     "first row; below some 20 GiB on one machine --engine local is done before that.",
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
@@ -166,14 +162,14 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
     needs=Needs.STORE,
 )
 @of_store_job
-@click.option("--by", "-b", type=Choice(list(BY)), help="count by this, too")
+@click.option("--by", "-b", type=Choice(list(BY)), help="count by this as well")
 def count_by_hour(
     call: Call,
     *,
     where: Engine,
     by: Literal["queue", "producer", "tag", "store"] | None,
 ) -> Outcome:
-    """Return one row a topic and hour, or queue, producer, tag or store of it, in that order."""
+    """Return one row for each topic and hour, and each value of ``--by``, in that order."""
     outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by})
     return outcome if by is None else replace(outcome, columns=_columns(by))
 
@@ -184,7 +180,8 @@ def _columns(by: str) -> tuple[str, ...]:
 
 @command(
     "pipeline timeline",
-    details="By store time, as `store timeline`. Spans without messages between others are rows.",
+    details="Messages are counted by store time, as `store timeline` does. Spans without messages "
+    "between others are rows, too.",
     examples=(
         ("mqadmin pipeline timeline /data/store", "the whole store in some sixty spans"),
         ("mqadmin pipeline timeline /data/store --every 1m --topic orders", "minute by minute"),
@@ -200,7 +197,7 @@ def _columns(by: str) -> tuple[str, ...]:
 def show_timeline(
     call: Call, *, where: Engine, every: int | None, topic: str | None, stored: OpenTimeSpan
 ) -> Outcome:
-    """Return one row a span, oldest first."""
+    """Return one row for each span, oldest first."""
     begin_ms, end_ms = stored.ms(call.now_ms())
     options = {"every_ms": every, "topic": topic, "begin_ms": begin_ms, "end_ms": end_ms}
     return run_job(call, "timeline", where, row=SpanRow, options=options)
@@ -231,9 +228,10 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 
 @command(
     "pipeline verify",
-    details="The report of each store is that of `store verify`. One store is cut into pieces that "
-    "workers judge; of many stores each is one task, so that a cluster verifies a fleet. "
-    "-o json has the findings. The exit code is 6 with any error or warning.",
+    details="The report of each store is that of `store verify`. One store is cut into pieces "
+    "that workers check; of many stores each is one task, so that a cluster verifies a "
+    "fleet. The output of -o json has the findings. The exit code is 6 with any error or "
+    "warning.",
     examples=(
         ("mqadmin pipeline verify /data/store", "one store, on this machine's cores"),
         (
@@ -247,10 +245,10 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 )
 @of_store_job
 @click.option(
-    "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
+    "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
 def verify_stores(call: Call, *, where: Engine, deep: bool) -> Outcome:
-    """Return one row a store.
+    """Return one row for each store.
 
     Raises:
         NotAStore: a directory is no store.

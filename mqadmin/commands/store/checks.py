@@ -1,4 +1,4 @@
-"""``store verify``, ``seal``, ``diff``: damage, checksums of records, and where stores part."""
+"""``store verify``, ``seal``, ``diff``: find damage, write checksums, and compare two stores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.decorators import jobs_option
 from mqadmin.cli.types import DIR
 from mqadmin.errors import CheckFailed, Damaged, NotFound, Usage
-from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from mqadmin.store.rows import DiffRow, FindingRow
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
 from storefmt.offline.verify.seal import CHECKSUMS, seal
@@ -34,9 +32,10 @@ class ReportRow(Row):
 
 @command(
     "store verify",
-    details="error: a message is lost or wrong, or a broker would not start. warning: not as a "
-    "broker leaves it, but every message can be read. info: normal, and worth knowing. "
-    "The exit code is 6 with any error or warning.",
+    details="An error means that a message is lost or wrong, or that a broker would not start. A "
+    "warning means that the store is not as a broker leaves it, but every message can be "
+    "read. An info is normal, and worth knowing. The exit code is 6 with any error or "
+    "warning.",
     examples=(
         ("mqadmin store verify DIR", "check every record, entry and file"),
         ("mqadmin store verify DIR --deep -o json", "and every key of the index"),
@@ -45,10 +44,12 @@ class ReportRow(Row):
     needs=Needs.STORE,
 )
 @click.option(
-    "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
+    "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
 @click.option(
-    "--checksums", type=DIR, help="where `store seal --to` wrote; DIR/checksums is used by itself"
+    "--checksums",
+    type=DIR,
+    help="directory that `store seal --to` wrote; DIR/checksums is used if it is there",
 )
 @jobs_option
 def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | None) -> Outcome:
@@ -84,11 +85,11 @@ class SealRow(Row):
 
 @command(
     "store seal",
-    details="This is the one command that writes into a store directory: files in "
-    "DIR/checksums, which no broker looks at. `store verify` then finds every flipped bit of "
-    "the log, also those that no CRC of RocketMQ covers. Run it again to cover what was "
-    "written since; bytes that changed are never sealed again: the row says differs, and the "
-    "exit code is 6.",
+    details="This is the one command that writes into a store directory: it writes files into "
+    "DIR/checksums, which no broker looks at. `store verify` then finds every flipped bit "
+    "of the log, also those that no CRC of RocketMQ covers. Run it again to cover what "
+    "was written since; bytes that changed are never sealed again: the row says differs, "
+    "and the exit code is 6.",
     examples=(
         ("mqadmin store seal DIR", "into DIR/checksums"),
         ("mqadmin store seal DIR --to OUT", "elsewhere; `store verify --checksums OUT` reads it"),
@@ -96,7 +97,9 @@ class SealRow(Row):
     rows=SealRow,
     needs=Needs.STORE,
 )
-@click.option("--to", type=DIR, metavar="OUT", help="another directory than DIR/checksums")
+@click.option(
+    "--to", type=DIR, metavar="OUT", help="write to this directory instead of DIR/checksums"
+)
 @jobs_option
 def seal_store(call: Call, *, to: str | None, jobs: int | None) -> Outcome:
     """Return a row for each log file.
@@ -122,10 +125,10 @@ def _rows(call: Call, to: str | None, jobs: int | None) -> Iterator[SealRow]:
 
 @command(
     "store diff",
-    details="For a master and its slave, or a store before and after. One log that starts "
-    "later or ends earlier is no divergence, but its queues lack messages. CHANGED counts the "
-    "messages that both have and that differ; of the log, the bytes from the first difference "
-    "to the end. The exit code is 1 where anything is different.",
+    details="The command compares a master and its slave, or a store before and after. A log that "
+    "starts later or ends earlier does not diverge, but its queues lack messages. CHANGED "
+    "counts the messages that both have and that differ; of the log, the bytes from the "
+    "first difference to the end. The exit code is 1 where anything is different.",
     examples=(("mqadmin store diff A B", "the log first, then each queue that differs"),),
     rows=DiffRow,
     needs=Needs.STORE,

@@ -1,17 +1,15 @@
-"""``store queue``, ``store index``: entries as they lie in their files."""
+"""``store queue``, ``store index``: show the entries of consume queues and index files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, topic_argument
 from mqadmin.cli.types import INTEGER, QUEUE
 from mqadmin.cluster.brokers import queue_number
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from storefmt.errors import StoreError
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.storedir import StoreDir
@@ -38,7 +36,7 @@ class EntryRow(Row):
 
 @command(
     "store queue",
-    details="A size of 2147483647 is a filler: the queue started late.",
+    details="A size of 2147483647 marks a filler: the queue started late.",
     examples=(
         ("mqadmin store queue DIR orders 0", "all entries of queue 0"),
         ("mqadmin store queue DIR orders --start 100 --limit 10", "ten of each queue"),
@@ -52,11 +50,11 @@ class EntryRow(Row):
     "queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out"
 )
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
-@limit_option(help="so many of each queue at most")
+@limit_option(help="largest number of entries of each queue")
 def list_queue(
     call: Call, *, topic: str | None, queue: str | None, start: int | None, limit: int | None
 ) -> Outcome:
-    """Return one row an entry, queue by queue.
+    """Return one row for each entry, queue by queue.
 
     Raises:
         NotFound: there is no such queue.
@@ -112,9 +110,9 @@ class IndexRow(Row):
     needs=Needs.STORE,
 )
 @click.argument("file", required=False, help="name of one file; all of them if left out")
-@limit_option(help="so many of each file at most")
+@limit_option(help="largest number of entries of each file")
 def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
-    """Return one row an entry, file by file.
+    """Return one row for each entry, file by file.
 
     Raises:
         NotFound: there is no such file.

@@ -1,22 +1,21 @@
-"""``store export``: messages of a store directory into a file."""
+"""``store export``: write messages of a store directory into a file."""
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import stored_until
 from mqadmin.cli.times import bound_ms
 from mqadmin.errors import Usage
 from mqadmin.messages.export_file import Exported, ExportState, ExportTarget, begin, export_options
 from mqadmin.messages.record_rows import OffsetRange, Selection, message_rows, selection_options
-from mqadmin.output.rows import Outcome
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
 
 
 @command(
     "store export",
-    details="jsonl and csv hold what `store log` prints; Parquet (needs pyarrow) has bodies as "
-    "bytes and times as timestamps. A state file beside the output lets a broken run go on.",
+    details="jsonl and csv files have what `store log` prints; Parquet files (they need pyarrow) "
+    "have bodies as bytes and times as timestamps. A state file beside the output lets a "
+    "broken run go on.",
     examples=(
         ("mqadmin store export DIR --to orders.parquet --topic orders", "one topic"),
         ("mqadmin store export DIR --to all.jsonl --resume", "go on where it broke"),

@@ -1,4 +1,4 @@
-"""``store ls``, ``checkpoint``, ``config``: files of a store directory, and what small ones say.
+"""``store ls``, ``checkpoint``, ``config``: list the files of a store, and show the small ones.
 
 ls            what each file covers
 checkpoint    how far the store was flushed, and whether it was stopped cleanly
@@ -12,10 +12,8 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import EpochMs, Outcome, Row, one
-from mqadmin.session.call import Call
 from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError
@@ -49,7 +47,7 @@ class FileRow(Row):
     needs=Needs.STORE,
 )
 def list_files(call: Call) -> Outcome:
-    """Return one row a file.
+    """Return one row for each file.
 
     Raises:
         NotAStore: the directory is no store.
@@ -119,16 +117,17 @@ class ConfigRow(Row):
         ("mqadmin store config DIR topics.json --name orders", "the settings of one topic"),
         ("mqadmin store config DIR consumerOffset.json.bak", "where groups stood a save earlier"),
     ),
-    details="A file that cannot be read is replaced by its .bak, as a broker does, and told.",
+    details="Where a file cannot be read, its .bak is read instead, as a broker does, and a note "
+    "says so.",
     rows=ConfigRow,
     needs=Needs.STORE,
 )
 @click.argument(
     "file", required=False, help="one file, such as topics.json or its .bak; all if left out"
 )
-@click.option("--name", help="of this topic, group, topic@group or level")
+@click.option("--name", help="only of this topic, group, topic@group or level")
 def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
-    """Return one row a value, in the order of the files.
+    """Return one row for each value, in the order of the files.
 
     Raises:
         NotFound: the file is not there, and no ``.bak`` of it.

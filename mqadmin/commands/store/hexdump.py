@@ -1,4 +1,4 @@
-"""``store hexdump``: bytes of a store directory, every one of them named."""
+"""``store hexdump``: show bytes of a store directory with the name of each field."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,12 +6,10 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import FILE, INTEGER, Integer
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import iso_utc
-from mqadmin.session.call import Call
 from storefmt.offline.analyse.hexdump import Dump, NamedBytes, dump_file, dump_log
 from storefmt.offline.views.storedir import StoreDir
 
@@ -46,8 +44,9 @@ class ByteRow(Row):
 
 @command(
     "store hexdump",
-    details="OFFSET may be any byte of a record: a finding of `store verify` leads here. "
-    "With --file it is an entry of a consume queue, an index, a checkpoint or any other file.",
+    details="OFFSET may be any byte of a record: a finding of `store verify` leads here. With "
+    "--file the dump shows an entry of a consume queue, an index, a checkpoint or any "
+    "other file.",
     examples=(
         ("mqadmin store hexdump DIR 297161", "the record that holds this byte of the log"),
         ("mqadmin store hexdump DIR --file consumequeue/T/0/00000000000000000000 --pos 40 -c 3",
@@ -60,10 +59,12 @@ class ByteRow(Row):
 @click.argument(
     "offset", type=INTEGER, required=False, help="log offset of a record, or of any byte of it"
 )
-@click.option("--file", type=FILE, metavar="PATH", help="in this file of the store instead")
+@click.option("--file", type=FILE, metavar="PATH", help="look at this file of the store instead")
 @click.option("--pos", type=INTEGER, default=0, help="with --file: the byte to look at")
-@click.option("--count", "-c", type=Integer(min=1), default=1, help="with --file: so many entries")
-@click.option("--whole", is_flag=True, help="show long bodies to their end")
+@click.option(
+    "--count", "-c", type=Integer(min=1), default=1, help="with --file: number of entries"
+)
+@click.option("--whole", is_flag=True, help="show all bytes of long bodies")
 def show_bytes(
     call: Call, *, offset: int | None, file: str | None, pos: int, count: int, whole: bool
 ) -> Outcome:

@@ -1,4 +1,4 @@
-"""``store events``, ``timeline``, ``stats``: what happened, when messages came, and how many."""
+"""``store events``, ``timeline``, ``stats``: show what happened to a store, and count messages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import (
     every_span,
     jobs_option,
@@ -18,10 +18,9 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import Choice
 from mqadmin.errors import Usage
-from mqadmin.output.rows import EpochMs, Outcome, Row, Share
+from mqadmin.output.rows import Share
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import iso_utc
-from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow, SpanRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
 from storefmt.offline.analyse.record_counts import (
@@ -49,7 +48,7 @@ from storefmt.offline.views.storedir import StoreDir
 )
 @pause_option
 def show_events(call: Call, *, pause: int | None) -> Outcome:
-    """Return one row an event, oldest first.
+    """Return one row for each event, oldest first.
 
     Raises:
         NotAStore: the directory is no store.
@@ -67,7 +66,8 @@ SPANS_MAX: Final = 10_000
 
 @command(
     "store timeline",
-    details="By store time. Spans without messages between others are rows, too.",
+    details="Messages are counted by store time. Spans without messages between others are rows, "
+    "too.",
     examples=(
         ("mqadmin store timeline DIR", "the whole store in some sixty spans"),
         ("mqadmin store timeline DIR --every 1m --topic orders --from -1h", "minute by minute"),
@@ -83,7 +83,7 @@ SPANS_MAX: Final = 10_000
 def show_timeline(
     call: Call, *, every: int | None, topic: str | None, stored: OpenTimeSpan, jobs: int | None
 ) -> Outcome:
-    """Return one row a span, oldest first.
+    """Return one row for each span, oldest first.
 
     Raises:
         Usage: the span is so short that there are too many.
@@ -150,8 +150,8 @@ class StatRow(Row):
 
 @command(
     "store stats",
-    details="Every record of the log is counted, the broker's own topics included; the largest "
-    "come first, hours in their order.",
+    details="Every record of the log is counted, also those of the broker's own topics. The "
+    "largest come first; hours come in their order.",
     examples=(
         ("mqadmin store stats DIR", "what the topics take"),
         ("mqadmin store stats DIR --by tag --topic orders -o csv", "the tags of one topic"),
@@ -166,11 +166,11 @@ class StatRow(Row):
     "-b",
     type=Choice(["topic", "queue", "tag", "producer", "hour"]),
     default="topic",
-    help="count by",
+    help="what to count by",
 )
 @of_topic("-t")
 @stored_between
-@limit_option(help="so many rows at most")
+@limit_option(help="largest number of rows")
 @jobs_option
 def show_stats(
     call: Call,
@@ -181,7 +181,7 @@ def show_stats(
     limit: int | None,
     jobs: int | None,
 ) -> Outcome:
-    """Return one row a topic, queue, tag, producer host or hour.
+    """Return one row for each topic, queue, tag, producer host or hour.
 
     Raises:
         NotAStore: the directory is no store.

@@ -1,4 +1,4 @@
-"""``store info``: what a store directory holds, at a glance."""
+"""``store info``: summarise what a store directory holds."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -6,9 +6,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
-from mqadmin.output.rows import EpochMs, Outcome, Row, one
-from mqadmin.session.call import Call
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
 from storefmt.offline.views.info import StoreInfo
 from storefmt.offline.views.storedir import StoreDir
 
@@ -83,7 +81,7 @@ class InfoRow(Row):
 
 @command(
     "store info",
-    details="Nothing but the ends of the files is read, so it is quick on any store.",
+    details="Only the ends of the files are read, so the command is quick on any store.",
     examples=(("mqadmin store info DIR", "sizes, time span, topics, groups with their lag"),),
     rows=InfoRow,
     needs=Needs.STORE,
@@ -100,7 +98,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
     with StoreDir.open(call.store_dir) as store:
         info = store.info()
     topics, groups = _topics(info), _groups(info)
-    # A screen for a person; every other format is complete.
+    # Only the table is cut, to fit a screen; every other format is complete.
     is_table = (call.settings.output or call.workplace.output or "table") == "table"
     shown = SCREEN_ROWS if is_table and not whole else None
     longest = max(len(topics), len(groups))

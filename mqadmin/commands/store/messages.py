@@ -1,4 +1,4 @@
-"""``store log``, ``tail``, ``get``, ``query``: messages of a store directory.
+"""``store log``, ``tail``, ``get``, ``query``: show messages of a store directory.
 
 log      all of them, in the order they were stored
 tail     those that a broker stores while one looks
@@ -10,7 +10,7 @@ query    those with a key
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.decorators import (
     gathered,
     inflate_option,
@@ -33,9 +33,7 @@ from mqadmin.messages.record_rows import (
     selection_options,
 )
 from mqadmin.messages.tail import TailWish, tail_options
-from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.follow import follow
 from mqadmin.store.offline import closing, stored_by_key, stored_row
 from storefmt.offline.views.storedir import StoreDir
@@ -55,7 +53,7 @@ from storefmt.offline.views.storedir import StoreDir
 @selection_options
 @stored_to()
 def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
-    """Return one row a record, in log order.
+    """Return one row for each record, in log order.
 
     Raises:
         NotAStore: the directory is no store.
@@ -76,8 +74,9 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
 
 @command(
     "store tail",
-    details="Works beside a running broker: nothing is locked, and a message is shown once all "
-    "of it is written. What retention deletes before it was read is told on standard error.",
+    details="The command works beside a running broker: nothing is locked, and a message is shown "
+    "once all of it is written. A warning names what retention deletes before it was "
+    "read.",
     examples=(
         ("mqadmin store tail DIR", "what comes from now on; Ctrl-C ends it"),
         ("mqadmin store tail DIR --topic orders --from -5m -o jsonl", "and the last 5 minutes"),
@@ -107,7 +106,7 @@ LOG_OFFSET_DIGITS_MAX = 20
 
 @command(
     "store get",
-    details="A unique key is looked up in the index, and in the whole log where it is not there.",
+    details="A unique key is looked up in the index, and in the whole log if it is not there.",
     examples=(
         ("mqadmin store get DIR 297161", "the record at this byte of the log"),
         ("mqadmin store get DIR 7F0000010000559700000000000488C9", "by its offset id"),
@@ -151,12 +150,14 @@ def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
 @topic_argument()
 @click.argument("key", help="the key, or a unique key")
 @stored_at_any_time
-@limit_option(type=Integer(min=1), default=64, help="so many at most, the newest")
+@limit_option(
+    type=Integer(min=1), default=64, help="largest number of messages, the newest of them"
+)
 @body_options
 def query_key(
     call: Call, *, topic: str, key: str, stored: TimeSpan, limit: int, body: BodyForm
 ) -> Outcome:
-    """Return one row a message, oldest first.
+    """Return one row for each message, oldest first.
 
     Raises:
         NotFound: no message has the key.

@@ -1,15 +1,13 @@
-"""``store offsets``: where consumer groups stand, out of a store directory."""
+"""``store offsets``: show the offsets of consumer groups in a store directory."""
 
 from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import of_topic
 from mqadmin.cli.types import GROUP
 from mqadmin.cluster.groups import GroupOffset
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from mqadmin.store.offline import stored_positions
 
 
@@ -27,7 +25,7 @@ class OffsetRow(GroupOffset):
 
 @command(
     "store offsets",
-    details="A negative lag is an offset behind the end of its queue: somebody set it there.",
+    details="A negative lag means that somebody set the offset beyond the end of its queue.",
     examples=(("mqadmin store offsets DIR --group billing", "each queue of one group"),),
     rows=OffsetRow,
     columns=("group", "topic", "queue_id", "offset", "max_offset", "lag"),

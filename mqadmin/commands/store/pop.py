@@ -1,16 +1,14 @@
-"""``store pop``: what POP gave out and what was acknowledged, from the revive log of a store."""
+"""``store pop``: show what POP gave out and what was acknowledged, from the revive log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import GROUP
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqadmin.store.offline import closing
 from storefmt.formats.message import Record
 from storefmt.formats.pop_records import read_pop_record
@@ -48,7 +46,7 @@ class PopRow(Row):
         ("mqadmin store pop DIR --group billing", "what billing got, and what it acknowledged"),
         ("mqadmin store pop DIR --topic orders --from -1h -o jsonl", "of one topic, for a program"),
     ),
-    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and\n"
+    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and "
     "writes them into the revive log then; ours writes them there at once.",
     rows=PopRow,
     columns=(
@@ -64,7 +62,7 @@ class PopRow(Row):
 def list_pops(
     call: Call, *, group: str | None, topic: str | None, stored: OpenTimeSpan, limit: int | None
 ) -> Outcome:
-    """Return one row a record, in log order.
+    """Return one row for each record, in log order.
 
     Raises:
         NotAStore: the directory is no store.
@@ -81,7 +79,7 @@ def list_pops(
                 continue
             found = read_pop_record(record.tags, record.body)
             if found is None:
-                call.warn(f"{file}: the record at log offset {pos} is none of POP's")
+                call.warn(f"{file}: the record at log offset {pos} is not a record of POP")
             elif group in (None, found.group) and topic in (None, found.topic):
                 count += 1
                 yield PopRow.of(

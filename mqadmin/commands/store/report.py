@@ -1,25 +1,23 @@
-"""``store report``: a store directory as one page to look at or to send on."""
+"""``store report``: write a page about a store directory."""
 
 from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Damaged, Usage
 from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
 from mqadmin.output.pages.store_page import html_report
-from mqadmin.output.rows import Outcome, one
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
 
 
 @command(
     "store report",
-    details="One HTML file that needs nothing else: messages over time, topics by bytes, queues, "
-    "lag, a map of the files with what is damaged, and every finding of `store verify`. The "
-    "exit code is that of `store verify`: 6 where damage was found.",
+    details="The page is one HTML file that needs nothing else. It has messages over time, topics "
+    "by bytes, queues, lag, a map of the files with what is damaged, and every finding of "
+    "`store verify`. The exit code is that of `store verify`: 6 where damage was found.",
     examples=(("mqadmin store report DIR --html store.html", "and open it in a browser"),),
     rows=PageRow,
     needs=Needs.STORE,

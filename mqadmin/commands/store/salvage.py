@@ -1,4 +1,4 @@
-"""``store rebuild``, ``repair``, ``carve``: what can still be had of a store that is damaged.
+"""``store rebuild``, ``repair``, ``carve``: save what can be saved of a damaged store.
 
 rebuild    queues and index made again from the log
 repair     a copy that a broker opens, with everything that can be saved
@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import gathered, together
 from mqadmin.cli.types import DIR, INTEGER
 from mqadmin.errors import Damaged, NotFound, Usage
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options, row_at
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from storefmt.names import DELAY_LEVELS
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import (
@@ -117,7 +115,7 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
         )
     notes = tuple(done.notes)
     if done.lost_size:
-        notes += (f"{done.lost_size} bytes of the log are no record; `store verify` says where",)
+        notes += (f"{done.lost_size} bytes of the log are not records; `store verify` says where",)
     return Outcome(rows, exit_code=Damaged.exit_code if done.lost_size else 0, notes=notes)
 
 
@@ -144,11 +142,11 @@ class RepairRow(Row):
 @command(
     "store repair",
     details="Damage in the log is overwritten in the copy with records of the same size, since "
-    "the recovery of a broker stops at the first bytes that are no record; everything behind "
-    "it keeps its place. A message that is lost leaves an empty one with the tag "
-    "MQADMIN_DAMAGED in its queue. Queues and index are made from the log, state files come "
-    "from their .bak where they must. The rows say what is lost; no row means that nothing "
-    "is. DIR is only read.",
+    "the recovery of a broker stops at the first bytes that are not a record; everything "
+    "behind it keeps its place. A message that is lost leaves an empty one with the tag "
+    "MQADMIN_DAMAGED in its queue. Queues and index are made from the log; state files "
+    "come from their .bak where they must. The rows say what is lost; without rows "
+    "nothing is. DIR is only read.",
     examples=(
         ("mqadmin store repair DIR --to OUT", "what was lost, and the copy in OUT"),
         ("mqadmin store repair DIR --to OUT -o json > lost.json", "the report as a file"),
@@ -194,11 +192,11 @@ class CarvedRow(MessageRow):
 
 @command(
     "store carve",
-    details="DIR may be a file, too: any file, whatever its name. A record counts when its "
-    "lengths add up and its CRC fits, wherever it lies; the same one found again counts once. "
-    "With --to they become a commit log again, each at its own log offset, or packed where they "
-    "come from a DLedger log; `store repair` then makes a store of it. The exit code is 3 where "
-    "nothing was found.",
+    details="DIR may also be a file of any name. A record counts when its lengths add up and its "
+    "CRC fits, wherever it lies; the same one found again counts once. With --to the "
+    "records become a commit log again, each at its own log offset, or packed where they "
+    "come from a DLedger log; `store repair` then makes a store of it. The exit code is 3 "
+    "where nothing was found.",
     examples=(
         ("mqadmin store carve FILE -o jsonl > found.jsonl", "every record in a file"),
         ("mqadmin store carve DIR --to OUT --no-body", "all files below DIR, into a new log"),
@@ -208,7 +206,7 @@ class CarvedRow(MessageRow):
     needs=Needs.STORE,
 )
 @click.option(
-    "--to", type=DIR, metavar="OUT", help="also write them as a log into this new directory"
+    "--to", type=DIR, metavar="OUT", help="also write the records as a log into this new directory"
 )
 @click.option(
     "--log-file-size", type=INTEGER, default=LOG_FILE_SIZE, help="bytes of a log file in OUT"
@@ -219,7 +217,7 @@ class CarvedRow(MessageRow):
 def carve_files(
     call: Call, *, to: str | None, log_file_size: int, no_crc: bool, copies: bool, body: BodyForm
 ) -> Outcome:
-    """Return one row a record, in the order of files and positions.
+    """Return one row for each record, in the order of files and positions.
 
     Raises:
         Usage: ``--dry-run`` was given.
@@ -267,7 +265,7 @@ def _rows(call: Call, body: BodyForm, carver: Carver, log: CarvedLog | None) -> 
 def _told(count: CarveCount, log: CarvedLog | None) -> str:
     text = (
         f"{count.records} records in {count.files} files, {count.copies} copies passed over, "
-        f"{count.torn} places with a magic that are no whole record"
+        f"{count.torn} places with a magic that are not whole records"
     )
     if count.not_remembered:
         text += f"; {count.not_remembered} records were not compared with others"

@@ -1,4 +1,4 @@
-"""``store trace``: the whole life of a message, out of a store directory."""
+"""``store trace``: show the whole life of a message from a store directory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -6,13 +6,11 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options
 from mqadmin.messages.trace import position_text
-from mqadmin.output.rows import EpochMs, Outcome
-from mqadmin.session.call import Call
 from mqadmin.store.offline import stored_row
 from storefmt.offline.analyse.message_history import StepKind
 from storefmt.offline.analyse.trace import TraceStep, trace
@@ -55,10 +53,11 @@ class TraceRow(MessageRow):
 
 @command(
     "store trace",
-    details="Steps: store, delay, deliver, recall; half, half_check, commit, op, rollback, "
-    "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace (what "
-    "clients traced), and for each place where consumers find it, group. The index is asked "
-    "first; what it does not cover is read from the log, and a note says so.",
+    details="The steps are store, delay, deliver, recall; half, half_check, commit, op, rollback, "
+    "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace "
+    "(what clients traced), and group for each place where consumers find the message. "
+    "The index is asked first; what it does not cover is read from the log, and a note "
+    "says so.",
     examples=(
         ("mqadmin store trace DIR FD0000000000000000000000000000020AC04E0E2F2A", "by unique key"),
         ("mqadmin store trace DIR o-17 --topic orders", "every message with this key"),
@@ -68,13 +67,13 @@ class TraceRow(MessageRow):
     needs=Needs.STORE,
 )
 @click.argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
-@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read the whole log, not only what the index names")
 @body_options
 def trace_message(
     call: Call, *, which: str, topic: str | None, scan: bool, body: BodyForm
 ) -> Outcome:
-    """Return one row a step, oldest first, then where the consumer groups stand.
+    """Return one row for each step, oldest first, then where the consumer groups stand.
 
     Raises:
         NotInStore: no message has the id or key.

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import carry_out, plan, untyped
-from mqadmin.cli.declare import command
+from mqadmin.changes.write import as_object_steps, carry_out, delete, plan
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers, namesrvs
+from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import CHANGED, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED, UNCHANGED
 from mqclient.errors import ClientError
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
@@ -52,9 +51,9 @@ class TopicRemoval(Row):
     writes=True,
 )
 @topic_argument()
-@click.option("--cluster", type=CLUSTER, help="only on its brokers")
+@click.option("--cluster", type=CLUSTER, help="only on the brokers of this cluster")
 async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcome:
-    """Return one row a server.
+    """Return one row for each server.
 
     Raises:
         NotFound: no broker has the topic, or there is no such cluster.
@@ -62,21 +61,21 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     admin = await call.admin()
     known = await all_brokers(admin)
-    brokers = [place for place in known if cluster in (None, place.cluster)]
+    brokers = [node for node in known if cluster in (None, node.cluster)]
     if not brokers:
         raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
-    here = [place for place in brokers if place.broker_id == MASTER]
+    here = [node for node in brokers if node.broker_id == MASTER]
     names = (topic,) if cluster is None else (topic, cluster)
-    on_brokers = await plan([TopicTarget(admin, place, (topic,)) for place in here], _gone)
+    on_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in here], delete)
     at_namesrvs = await plan(
-        [RouteTarget(admin, place, names) for place in await namesrvs(call)], _gone
+        [RouteTarget(admin, node, names) for node in await namesrvs(call)], delete
     )
-    having = [step for step in untyped(on_brokers) if step.is_write or step.verdict]
-    # Brokers first: one that still has the topic would have it registered again.
-    known_at = [step for step in untyped(at_namesrvs) if step.is_write or step.verdict]
+    having = [step for step in as_object_steps(on_brokers) if step.is_write or step.verdict]
+    # Brokers come first: one that still has the topic would register it again.
+    known_at = [step for step in as_object_steps(at_namesrvs) if step.is_write or step.verdict]
     if not having and not known_at:
         raise NotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
-    online = await _online(admin, [step.target.place for step in having], topic)
+    online = await _online(admin, [step.target.node for step in having], topic)
     if call.dry_run and online:
         call.warn(f"{topic} is in use: {online}")
     done = await carry_out(
@@ -88,7 +87,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
         in_order=True,
     )
     rows = [
-        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.place.cluster)
+        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.node.cluster)
         for one in done
     ]
     sent = [row.result for row in rows if row.result != UNCHANGED]
@@ -96,20 +95,16 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     return Outcome(rows, exit_code=exit_code_of(sent), notes=notes)
 
 
-async def _online(admin: "Admin", places: list[Place], topic: str) -> str:
+async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
     """Return which groups with members online read the topic, in words; empty for none."""
     try:
         members: dict[str, set[str]] = {}
-        for place in places:
-            for group in await admin.groups_of_topic(place.address, topic):
-                found = await admin.consumer_ids(place.address, group)
+        for node in nodes:
+            for group in await admin.groups_of_topic(node.address, topic):
+                found = await admin.consumer_ids(node.address, group)
                 members.setdefault(group, set()).update(found)
     except ClientError as error:
         return f"who reads it is not known: {error}"
     return ", ".join(
         f"group {group} has {len(ids)} member(s) online" for group, ids in members.items() if ids
     )
-
-
-def _gone(_: object) -> None:
-    return None

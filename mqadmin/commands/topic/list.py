@@ -1,4 +1,4 @@
-"""``topic list``: all topics that the name server knows.
+"""``topic list``: list all topics that the name server knows.
 
 Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, GET_BROKER_CLUSTER_INFO; with --groups
 GET_ROUTEINFO_BY_TOPIC and QUERY_TOPIC_CONSUME_BY_WHO for each topic.
@@ -9,12 +9,10 @@ from typing import get_args
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER, Choice
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import TopicKindName, kind_of
-from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +36,19 @@ class TopicRow(Row):
 @click.option("--kind", type=Choice(get_args(TopicKindName)), help="only topics of this kind")
 @click.option("--cluster", type=CLUSTER, help="only topics with a queue in it")
 @click.option(
-    "--groups", is_flag=True, help="clusters and groups of each topic too: two requests a topic"
+    "--groups",
+    is_flag=True,
+    help="show clusters and groups of each topic too (two requests for each topic)",
 )
 async def list_topics(
     call: Call, *, kind: TopicKindName | None, cluster: str | None, groups: bool
 ) -> Outcome:
-    """Return one row a topic, sorted by name.
+    """Return one row for each topic, sorted by name.
 
     Raises:
         NotFound: there is no such cluster.
     """
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_topics
 
         stored = (TopicRow(name, kind_of(name)) for name in stored_topics(call))
@@ -67,7 +66,7 @@ async def list_topics(
     shown = ((name, its) for name, its in kinds if kind in (None, its))
     if not groups:
         return Outcome(TopicRow(name, its) for name, its in shown)
-    # Many requests at a time need a loop, which nobody should wait for who asks for names.
+    # Only this needs an event loop: a list of names alone need not wait for its import.
     from mqadmin.cluster.topic_readers import readers_of
 
     return Outcome(readers_of(call, shown))

@@ -1,4 +1,4 @@
-"""``topic order-conf``: how many queues of an ordered topic each broker has for good.
+"""``topic order-conf``: show and set how many queues of an ordered topic each broker keeps.
 
 An ordered topic keeps its queues on their brokers, also while one of them is down; the name
 servers hold that as BROKER:QUEUES;BROKER:QUEUES in their key-value table.
@@ -14,12 +14,11 @@ import click
 
 from mqadmin.changes.topic_order import order_entries
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import Choice
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 from storefmt.paths import check_topic_name
 
 CONF: Final = re.compile(r"[^:;\s]+:[1-9][0-9]*(;[^:;\s]+:[1-9][0-9]*)*")
@@ -50,17 +49,20 @@ class OrderConf(Row):
 )
 @topic_argument()
 @click.argument(
-    "conf", required=False, metavar="BROKER:QUEUES[;BROKER:QUEUES...]", help="the new one"
+    "conf",
+    required=False,
+    metavar="BROKER:QUEUES[;BROKER:QUEUES...]",
+    help="the new order configuration",
 )
 @click.option(
     "--method",
     type=Choice(["get", "put", "delete"]),
-    help="get, put or delete; put where a new one is given, else get",
+    help="get, put or delete; by default put if a configuration is given, else get",
 )
 async def order_conf(
     call: Call, *, topic: str, conf: str | None, method: Literal["get", "put", "delete"] | None
 ) -> Outcome:
-    """Return one row a name server.
+    """Return one row for each name server.
 
     Raises:
         Usage: the configuration is missing or is none.
@@ -69,7 +71,7 @@ async def order_conf(
     check_topic_name(topic)
     method = method or ("get" if conf is None else "put")
     if method == "put" and (conf is None or not CONF.fullmatch(conf)):
-        raise Usage(f"{conf!r} is no order configuration", hint="as broker-a:4;broker-b:4")
+        raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4;broker-b:4")
     if method != "put" and conf is not None:
         raise Usage(f"a configuration {conf!r} and --method {method}", hint="give one")
 

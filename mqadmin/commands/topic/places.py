@@ -1,4 +1,4 @@
-"""``topic clusters``, ``route``, ``consumers``: where a topic is, and who reads it.
+"""``topic clusters``, ``route``, ``consumers``: show where a topic is, and who reads it.
 
 clusters, route    GET_ROUTEINFO_BY_TOPIC
 consumers          GET_ROUTEINFO_BY_TOPIC; on each master QUERY_TOPIC_CONSUME_BY_WHO, and
@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import perm_text
-from mqadmin.session.call import Call
 from mqclient.client import routes
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ class TopicCluster(Row):
 )
 @topic_argument()
 async def topic_clusters(call: Call, *, topic: str) -> Outcome:
-    """Return one row a cluster, sorted by name.
+    """Return one row for each cluster, sorted by name.
 
     Raises:
         NoRoute: there is no such topic.
@@ -77,7 +75,7 @@ class TopicRoute(Row):
 @topic_argument()
 @click.option("--brief", is_flag=True, help="with --compat: Java's table, not its JSON")
 async def topic_route(call: Call, *, topic: str, brief: bool) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         NoRoute: there is no such topic.
@@ -122,7 +120,7 @@ class TopicConsumer(Row):
 )
 @topic_argument()
 async def topic_consumers(call: Call, *, topic: str) -> Outcome:
-    """Return one row a group, sorted by name; none where nobody ever read the topic.
+    """Return one row for each group, sorted by name; none where nobody ever read the topic.
 
     Raises:
         NoRoute: there is no such topic.

@@ -1,4 +1,4 @@
-"""``topic create``, ``update``, ``perm``, ``import``: settings on masters, or on one broker.
+"""``topic create``, ``update``, ``perm``, ``import``: set topics on masters, or on one broker.
 
 Requests: GET_BROKER_CLUSTER_INFO, then on each master GET_ALL_TOPIC_CONFIG,
 UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
@@ -22,24 +22,22 @@ from mqadmin.changes.topic_change import (
     FLAG_UNIT,
     FLAG_UNIT_SUB,
     TopicChange,
-    Wanted,
+    TopicUpdate,
     change_topics,
     message_type_option,
 )
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where, gathered, on_masters, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, Word
-from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
-from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
 
 
 def _named(
     *, queues: int | None, read_queues: int | None, write_queues: int | None, **others: Any
-) -> Wanted:
+) -> TopicUpdate:
     """Return the settings that a line names; ``--queues`` is both numbers that are not given."""
-    return Wanted(
+    return TopicUpdate(
         read_queues=queues if read_queues is None else read_queues,
         write_queues=queues if write_queues is None else write_queues,
         **others,
@@ -53,8 +51,8 @@ def _named(
         ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
         ("mqadmin topic create payments --message-type FIFO", "for messages in order (5.x)"),
     ),
-    details="A topic that is there with the same settings is left unchanged; one with others is\n"
-    "refused: `topic update` changes it.",
+    details="A topic that exists with the same settings is left unchanged. One with other "
+    "settings is refused; `topic update` changes it.",
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "result", "remark"),
     writes=True,
@@ -64,23 +62,23 @@ def _named(
     _named,
     topic_argument(),
     click.option(
-        "--queues", "-q", type=INTEGER, default=8, help="queues to read and to write, a broker"
+        "--queues", "-q", type=INTEGER, default=8, help="read and write queues on each broker"
     ),
-    click.option("--read-queues", type=INTEGER, help="queues to read, where they differ"),
-    click.option("--write-queues", type=INTEGER, help="queues to write, where they differ"),
+    click.option("--read-queues", type=INTEGER, help="read queues, if the two numbers differ"),
+    click.option("--write-queues", type=INTEGER, help="write queues, if the two numbers differ"),
     click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
-    click.option("--order", is_flag=True, help="an ordered topic"),
+    click.option("--order", is_flag=True, help="make it an ordered topic"),
     message_type_option,
 )
 @on_masters
-async def create_topic(call: Call, *, wanted: Wanted, where: Where) -> Outcome:
-    """Return one row a broker.
+async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outcome:
+    """Return one row for each broker.
 
     Raises:
-        BadCall: the name is none for a topic.
+        BadCall: the name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
-    # A topic that is there with an order keeps it.
+    # A topic that exists and is ordered stays so.
     wanted = replace(wanted, order=wanted.order or None)
     return await change_topics(call, [wanted], where=where, update=False, create=True)
 
@@ -99,25 +97,29 @@ async def create_topic(call: Call, *, wanted: Wanted, where: Where) -> Outcome:
     "wanted",
     _named,
     topic_argument(),
-    click.option("--queues", "-q", type=INTEGER, help="queues to read and to write"),
-    click.option("--read-queues", type=INTEGER, help="queues to read"),
-    click.option("--write-queues", type=INTEGER, help="queues to write"),
+    click.option("--queues", "-q", type=INTEGER, help="read and write queues"),
+    click.option("--read-queues", type=INTEGER, help="read queues"),
+    click.option("--write-queues", type=INTEGER, help="write queues"),
     click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2"),
-    click.option("--order", type=BOOLEAN, help="an ordered topic or not"),
-    click.option("--unit", type=BOOLEAN, help="a topic of one unit (topicSysFlag 1)"),
-    click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)"),
-    click.option("--replace", is_flag=True, help="reset what is not named, as Java does"),
+    click.option("--order", type=BOOLEAN, help="whether the topic is ordered"),
+    click.option("--unit", type=BOOLEAN, help="whether it is a topic of one unit (topicSysFlag 1)"),
+    click.option(
+        "--unit-sub", type=BOOLEAN, help="whether groups of units read it (topicSysFlag 2)"
+    ),
+    click.option(
+        "--replace", is_flag=True, help="reset the settings that are not named, as Java does"
+    ),
 )
-@click.option("--create", is_flag=True, help="make it where it is not there")
+@click.option("--create", is_flag=True, help="create it where it does not exist")
 @message_type_option
 @on_masters
 async def update_topic(
-    call: Call, *, wanted: Wanted, create: bool, message_type: str | None, where: Where
+    call: Call, *, wanted: TopicUpdate, create: bool, message_type: str | None, where: Where
 ) -> Outcome:
-    """Return one row a broker, with the old values of what changed.
+    """Return one row for each broker, with the old values of what changed.
 
     Raises:
-        BadCall: the name is none for a topic.
+        BadCall: the name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
     wanted = replace(wanted, message_type=message_type)
@@ -130,7 +132,7 @@ async def update_topic(
         ("mqadmin topic perm orders R -y", "nobody writes to it any more"),
         ("mqadmin topic perm orders RW --broker broker-a", "everybody, on one broker"),
     ),
-    details="Taking a permission away is asked for first; giving one is not.",
+    details="A question is asked before a permission is taken away, and none before one is given.",
     rows=TopicChange,
     columns=("topic", "broker", "perm", "was", "result", "remark"),
     writes=True,
@@ -139,15 +141,15 @@ async def update_topic(
 @click.argument("perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
 @on_masters
 async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> Outcome:
-    """Return one row a broker, with the old permission where it changed.
+    """Return one row for each broker, with the old permission where it changed.
 
     Raises:
-        BadCall: the name is none for a topic.
+        BadCall: the name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
     done = await change_topics(
         call,
-        [Wanted(topic=topic, perm=perm)],
+        [TopicUpdate(topic=topic, perm=perm)],
         where=where,
         update=True,
         create=False,
@@ -163,7 +165,7 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
         ("mqadmin topic import topics.json --broker broker-a", "on one broker"),
     ),
     details='Entries are as {"topicName": "orders", "readQueueNums": 8, "writeQueueNums": 8, '
-    '"perm": 6, "order": false}.\nWhat is left out is 16 queues, perm 6.',
+    '"perm": 6, "order": false}. A topic without these settings has 16 queues and perm 6.',
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
@@ -171,11 +173,11 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
 @list_argument
 @on_masters
 async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
-    """Return one row a topic and broker.
+    """Return one row for each topic and broker.
 
     Raises:
         Usage: the file is no list of topics.
-        BadCall: a name is none for a topic.
+        BadCall: a name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
     topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
@@ -188,8 +190,8 @@ async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
     )
 
 
-def _wanted(topic: TopicConfig) -> Wanted:
-    return Wanted(
+def _wanted(topic: TopicConfig) -> TopicUpdate:
+    return TopicUpdate(
         topic=topic.topic_name,
         read_queues=topic.read_queue_nums,
         write_queues=topic.write_queue_nums,

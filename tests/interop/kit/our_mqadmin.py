@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
-from tests.mqadmin.conftest import console_of
+from tests.mqadmin.conftest import run_words
 
 Row = dict[str, Any]
 
@@ -35,11 +34,9 @@ class OurMqadmin:
     def text(self, *words: str, exit_code: int = 0, stdin: str = "") -> str:
         """Run a line and return what it printed."""
         workplace = Workplace()
-        console, out, err = console_of(dict(self.env), stdin=stdin)
-        where = ("--namesrv", self.namesrv, "--timeout", "20")
-        done = run_line([*words, *where], console, workplace)
-        console.out.flush()
+        line = (*words, "--namesrv", self.namesrv, "--timeout", "20")
+        done = run_words(line, dict(self.env), workplace, stdin=stdin)
         workplace.link.close()
-        said, self.err = out.getvalue().decode(), err.getvalue()
-        assert done == exit_code, (words, said, self.err)
-        return said
+        self.err = done.err
+        assert done.exit_code == exit_code, (words, done.out, self.err)
+        return done.out

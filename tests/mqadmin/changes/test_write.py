@@ -8,7 +8,7 @@ import pytest
 
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import carry_out, plan, plan_each
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.errors import Unreachable
 from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
@@ -57,7 +57,9 @@ class Calling:
 
 def targets_of(brokers: Brokers, *, count: int, addresses: tuple[str, ...]) -> list[TopicTarget]:
     return [
-        TopicTarget(cast(Admin, brokers), Place("c", address, MASTER, address), (f"T{number}",))
+        TopicTarget(
+            cast(Admin, brokers), ServerNode("c", address, MASTER, address), (f"T{number}",)
+        )
         for number in range(count)
         for address in addresses
     ]
@@ -84,7 +86,7 @@ async def test_a_broker_that_fails_or_forgets_is_told_for_each_of_its_topics() -
     brokers.topics["a"] |= {f"T{number}": TopicConfig("T", 1, 1) for number in range(3)}
     steps = await plan(targets, lambda _: TopicConfig("T", 1, 1))
     done = await carry_out(cast(Call, Calling()), steps, title="import")
-    assert ([(one.step.target.place.broker, one.result) for one in done]) == 3 * [
+    assert ([(one.step.target.node.broker, one.result) for one in done]) == 3 * [
         *(("a", "unchanged"), ("forgets", "refused"), ("gone", "unreachable"))
     ]
     assert brokers.listed == {"a": 1, "forgets": 2, "gone": 1}

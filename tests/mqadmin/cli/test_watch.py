@@ -7,12 +7,11 @@ from rich.text import Text
 
 from mqadmin.cli.command import Parsed
 from mqadmin.cli.parse import parse
-from mqadmin.cli.run import run_line
 from mqadmin.output.terminal.live import mark_changes
 from mqadmin.session.call import Memory, Workplace
 from mqadmin.session.settings import Settings
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Result, run_words
 
 
 @pytest.mark.parametrize(
@@ -76,13 +75,11 @@ def watched(
             raise KeyboardInterrupt
 
     workplace = Workplace(pause=pause)
-    console, out, err = console_of(env)
     line = [*words, "--watch", "3", "-n", servers.namesrv]
-    exit_code = run_line(line, console._replace(out_is_tty=tty), workplace)
+    done = run_words(line, env, workplace, out_is_tty=tty)
     workplace.link.close()
-    console.out.flush()
-    assert err.getvalue() == ""
-    return exit_code, out.getvalue().decode()
+    assert done.err == ""
+    return done.exit_code, done.out
 
 
 def test_a_pipe_gets_a_block_a_tick(env: dict[str, str], servers: Addresses) -> None:

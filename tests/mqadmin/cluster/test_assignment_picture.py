@@ -1,6 +1,6 @@
 """Pictures of assignments, drawn and counted without a server."""
 
-from mqadmin.cluster.assignment_picture import evenness, moved, picture
+from mqadmin.cluster.assignment_picture import count_moved, evenness, picture
 from mqclient.consumer.rebalance.allocate import plan
 from mqclient.consumer.settings import Strategy
 from remoting.bodies import MessageQueue
@@ -33,7 +33,7 @@ def test_a_third_member_takes_from_both() -> None:
         "  app-2  · · · + ■ ■ · ·  3",
         "  app-3  · · · · · · + +  2",
     ]
-    assert moved(QUEUES, before=before, owners=after) == 3
+    assert count_moved(QUEUES, before=before, owners=after) == 3
 
 
 def test_what_does_not_fit_goes_on_below() -> None:

@@ -1,6 +1,5 @@
 """Java's ``-b HOST:PORT`` needs no name server, and ours does not, either."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_rows_name_a_broker_that_nobody_looked_up_by_its_address(
 ) -> None:
     done = run("broker", "config", "get", "brokerName", "-b", servers.broker, "-o", "json")
 
-    (row,) = json.loads(done.out)
+    (row,) = done.rows
     assert (row["broker"], row["address"], row["value"]) == (
         *(servers.broker, servers.broker),
         "broker-a",
@@ -71,5 +70,5 @@ def test_a_change_by_address_is_undone_there(run: Run, servers: Addresses) -> No
 
     undone = run("undo", "-y", "-o", "json")
 
-    (row,) = json.loads(undone.out)
+    (row,) = undone.rows
     assert (undone.exit_code, row["broker"], row["result"]) == (0, servers.broker, "changed")

@@ -13,7 +13,7 @@ from tests.mqadmin.conftest import Run
 def filled(at: Run) -> str:
     """Return a topic with two queues, three messages, and a group that has read one."""
     at("topic", "create", "CHECKED", "-q", "2")
-    if json.loads(at("topic", "status", "CHECKED", "-ojson").out)[0]["max_offset"] == 0:
+    if at("topic", "status", "CHECKED", "-ojson").rows[0]["max_offset"] == 0:
         for number in range(3):
             at("message", "send", "CHECKED", f"m{number}", "--queue", "0")
     at("offset", "reset", "CHECKERS", "CHECKED", "--to", "1", "-y")
@@ -71,7 +71,7 @@ def test_nobody_answers(run: Run) -> None:
 def test_the_verdict_and_the_error_say_what_was_found(at: Run, filled: str) -> None:
     done = at("assert", "lag", "CHECKERS", "-ojson")
 
-    verdict = json.loads(done.out)
+    (verdict,) = done.rows
     assert (verdict["holds"], verdict["found"], verdict["expected"]) == (False, "2", "at most 0")
     error = json.loads(done.err)["error"]
     assert error["code"] == "check_failed"
@@ -100,4 +100,4 @@ def test_within_the_time_a_condition_may_come_true(
     done = at("assert", "topic", "COMES_LATER", "--within", "60s", "-ojson")
 
     assert done.exit_code == 0
-    assert json.loads(done.out)["waited_ms"] > 0
+    assert done.rows[0]["waited_ms"] > 0

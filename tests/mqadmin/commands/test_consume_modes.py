@@ -1,6 +1,5 @@
 """How a group consumes a topic, PULL or POP: set, shown, and what of it is told elsewhere."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 
@@ -14,23 +13,18 @@ from tests.mqadmin.conftest import Result
 from tests.waiting import wait
 
 
-def rows(done: Result) -> list[dict[str, object]]:
-    found = json.loads(done.out)
-    return found if isinstance(found, list) else [found]
-
-
 def test_a_mode_is_set_shown_and_put_back(at: Callable[..., Result]) -> None:
     at("topic", "create", "popped", "-q", "2")
     at("group", "create", "poppers")
     line = ("group", "consume-mode", "set", "poppers", "popped", "pop", "--share-queues", "3")
 
-    dry = rows(at(*line, "--dry-run", "-o", "json"))
-    made = rows(at(*line, "-o", "json"))
-    shown = rows(at("group", "consume-mode", "get", "poppers", "-o", "json"))
-    again = rows(at(*line, "-o", "json"))
+    dry = at(*line, "--dry-run", "-o", "json").rows
+    made = at(*line, "-o", "json").rows
+    shown = at("group", "consume-mode", "get", "poppers", "-o", "json").rows
+    again = at(*line, "-o", "json").rows
     told = at("rebalance", "show", "poppers", "popped")
     at("group", "consume-mode", "set", "poppers", "popped", "PULL")
-    after = rows(at("group", "consume-mode", "get", "--topic", "popped", "-o", "json"))
+    after = at("group", "consume-mode", "get", "--topic", "popped", "-o", "json").rows
 
     assert [row["result"] for row in (*dry, *made, *again)] == [
         "would change",
@@ -48,7 +42,7 @@ def test_a_mode_of_a_topic_that_is_not_there_or_a_retry_topic_is_refused(
 ) -> None:
     for topic, code in (("nobody_made_this", "17 TOPIC_NOT_EXIST"), ("%RETRY%G", "16 NO_PERM")):
         done = at("group", "consume-mode", "set", "G", topic, "POP", "-o", "json")
-        (row,) = rows(done)
+        (row,) = done.rows
 
         assert (done.exit_code, row["result"], row["mode"]) == (1, "refused", "PULL")
         assert code in str(row["remark"])
@@ -81,10 +75,10 @@ def test_messages_that_a_group_has_popped_are_in_flight(
     link.close()
 
     def inflight() -> list[object]:
-        told = rows(at("group", "lag", "holders", "in-flight", "-o", "json"))
+        told = at("group", "lag", "holders", "in-flight", "-o", "json").rows
         return [row["inflight"] for row in told]
 
     wait(lambda: inflight() == [2], what="the acknowledgement")
-    (shown,) = rows(at("group", "show", "holders", "-o", "json"))
+    (shown,) = at("group", "show", "holders", "-o", "json").rows
 
     assert shown["inflight"] == 2

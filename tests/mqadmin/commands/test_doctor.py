@@ -1,8 +1,6 @@
 """The doctor at a real broker: what it finds, and its exit code as a health probe."""
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,7 @@ from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionD
 from remoting.codes import RequestCode
 from remoting.command import Command
 from tests.mqadmin.commands.test_online_group import GROUP, QUEUES, TOPIC, Member
-from tests.mqadmin.conftest import Result, Run
+from tests.mqadmin.conftest import Run
 
 NOT_THE_DISK = tuple(
     word
@@ -47,15 +45,10 @@ def odd(at: Run, servers: Addresses) -> Iterator[None]:
     link.close()
 
 
-def findings(done: Result) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = json.loads(done.out)
-    return made
-
-
 def test_a_healthy_cluster_is_healthy(at: Run) -> None:
     done = at("doctor", *NOT_THE_DISK, "-ojson")
 
-    assert (done.exit_code, findings(done)) == (0, [])
+    assert (done.exit_code, done.rows) == (0, [])
     assert "nothing found" in done.err
 
 
@@ -63,7 +56,7 @@ def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
     done = at("doctor", "--check", "queue", "-ojson")
 
     assert done.exit_code == 0
-    found = findings(done)
+    found = done.rows
     assert [(one["severity"], one["check"]) for one in found] == [("warning", "queue")]
     assert found[0]["found"] == "nobody reads broker-a:1"
     assert at("doctor", "--check", "queue", "--fail-on", "warning").exit_code == 1
@@ -73,12 +66,12 @@ def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
 def test_messages_that_wait_for_a_group_are_found(at: Run, odd: None) -> None:
     at("message", "send", TOPIC, "waits", "--queue", "0")
 
-    found = findings(at("doctor", "--check", "backlog", "--backlog", "0", "-ojson"))
+    found = at("doctor", "--check", "backlog", "--backlog", "0", "-ojson").rows
 
     assert [(one["subject"], one["found"]) for one in found] == [
         (f"group {GROUP}, topic {TOPIC}", "1 messages wait")
     ]
-    assert findings(at("doctor", "--check", "backlog", "-ojson")) == []
+    assert at("doctor", "--check", "backlog", "-ojson").rows == []
 
 
 def test_name_servers_that_differ_are_found(run: Run, servers: Addresses) -> None:
@@ -89,7 +82,7 @@ def test_name_servers_that_differ_are_found(run: Run, servers: Addresses) -> Non
         alone = run(*words, "-n", servers.namesrv)
 
     assert (done.exit_code, alone.exit_code) == (1, 0)
-    registered = [one for one in findings(done) if one["subject"].startswith("broker-a (0) at")]
+    registered = [one for one in done.rows if one["subject"].startswith("broker-a (0) at")]
     assert sorted(one["found"] for one in registered) == sorted(
         f"registered at {here}, not at {there}"
         for here, there in (
@@ -98,7 +91,7 @@ def test_name_servers_that_differ_are_found(run: Run, servers: Addresses) -> Non
         )
     )
     silent = run(*words, "-n", f"{servers.namesrv};127.0.0.1:1")
-    assert [one["subject"] for one in findings(silent)] == ["name server 127.0.0.1:1"]
+    assert [one["subject"] for one in silent.rows] == ["name server 127.0.0.1:1"]
 
 
 def test_wrong_words_and_nobody_there(at: Run, run: Run) -> None:

@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Result, Run, rows
 
 READS = ("GET_", "QUERY_", "VIEW_", "SEARCH_")
+
+
+def check_reads(done: Result) -> None:
+    """Check that a command with ``--explain`` has sent requests, only reads, and kept nothing."""
+    sent = [line.split(" ")[0] for line in done.err.splitlines()]
+    assert sent
+    assert all(name.startswith(READS) for name in sent), sent
+    assert "undo" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -26,6 +34,7 @@ READS = ("GET_", "QUERY_", "VIEW_", "SEARCH_")
         ("broker", "clean", "unused-topics"),
         ("broker", "clean", "expired-log"),
         ("cluster", "rt"),
+        ("namesrv", "config", "set", "orderMessageEnable", "true"),
         ("namesrv", "kv", "set", "dry", "k", "v"),
         ("undo", "1"),
     ],
@@ -43,11 +52,24 @@ def test_only_reads_are_sent(at: Run, env: dict[str, str], words: tuple[str, ...
 
     assert done.exit_code == 0, done.err
     assert "would change" in done.out
-    sent = [line.split(" ")[0] for line in done.err.splitlines()]
-    assert sent
-    assert all(name.startswith(READS) for name in sent), sent
+    check_reads(done)
     assert sorted(journal.iterdir())[: len(kept)] == kept
-    assert "undo" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        (("namesrv", "kv", "delete", "dry", "none"), 3),
+        (("broker", "write-perm", "add", "broker-a"), 0),
+    ],
+)
+def test_only_reads_are_sent_where_nothing_would_change(
+    at: Run, words: tuple[str, ...], exit_code: int
+) -> None:
+    done = at(*words, "--dry-run", "--explain")
+
+    assert done.exit_code == exit_code, done.err
+    check_reads(done)
 
 
 def test_a_message_that_would_be_sent_is_not(at: Run) -> None:

@@ -18,7 +18,7 @@ def test_a_topic_is_created_once_and_then_unchanged(at: Run) -> None:
     assert (first[0]["result"], first[0]["read_queues"]) == ("changed", 3)
     assert again[0]["result"] == "unchanged"
     assert other.exit_code == 1
-    assert json.loads(other.out)[0]["result"] == "refused"
+    assert other.rows[0]["result"] == "refused"
     names = [row["topic"] for row in rows(at("topic", "list", "--kind", "normal", "-ojson"))]
     assert "created" in names
 

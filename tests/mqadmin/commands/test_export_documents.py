@@ -15,7 +15,7 @@ def written(at: Run, directory: Path, *words: str) -> dict[str, Any]:
     """Run an export and return the document in the file that its row names."""
     done = at(*words, "-f", str(directory), "--output", "json")
     assert done.exit_code == 0, done.err
-    (row,) = json.loads(done.out)
+    (row,) = done.rows
     text = Path(row["path"]).read_text()
     assert row["size"] == len(text.encode())
     made: dict[str, Any] = json.loads(text)

@@ -28,7 +28,7 @@ def test_once_gives_rows(at: Run) -> None:
     done = at("exporter", "--once", "-ojson")
 
     assert done.exit_code == 0, done.err
-    found = {(row["metric"], row["labels"].get("topic")): row for row in json.loads(done.out)}
+    found = {(row["metric"], row["labels"].get("topic")): row for row in done.rows}
     assert found["rocketmq_producer_offset", "EXPORTED"]["value"] >= 1
     lag = found["rocketmq_group_diff", "EXPORTED"]
     assert lag["value"] >= 1

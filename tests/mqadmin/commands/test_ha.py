@@ -1,7 +1,6 @@
 """Masters and slaves as ``mqadmin`` shows them, and a slave that becomes the master."""
 
 import asyncio
-import json
 from pathlib import Path
 
 from remoting.codes import RequestCode
@@ -14,8 +13,7 @@ from tests.waiting import eventually, until
 async def mqadmin(run: Run, pair: Pair, *words: str) -> tuple[int, list[dict[str, object]], str]:
     """Run one command in a thread; returns exit code, rows and what went to standard error."""
     done = await asyncio.to_thread(run, *words, "-n", pair.namesrv, "-o", "json")
-    made = json.loads(done.out or "[]")
-    return done.exit_code, made if isinstance(made, list) else [made], done.err
+    return done.exit_code, done.rows if done.out else [], done.err
 
 
 async def shown(run: Run, pair: Pair) -> list[tuple[object, object]]:

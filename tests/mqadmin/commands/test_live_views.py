@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from mqadmin.cli.run import run_line
-from mqadmin.cluster.assignment import Assignment
+from mqadmin.cluster.assignment import GroupAssignment
 from mqadmin.commands.lock import LockRow, with_assignment
 from mqadmin.session.call import Workplace
 from mqadmin.session.link import Link
@@ -19,7 +18,7 @@ from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, Cons
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import PushSettings, Strategy
 from remoting.bodies import ConsumeFromWhere, MessageQueue
-from tests.mqadmin.conftest import Run, console_of, rows
+from tests.mqadmin.conftest import Run, rows, run_words
 from tests.waiting import wait
 
 FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
@@ -93,13 +92,10 @@ def live(
         step()
 
     workplace = Workplace(pause=pause)
-    console, out, err = console_of(env)
-    line = [*words, "--watch", "1", "-n", servers.namesrv]
-    exit_code = run_line(line, console, workplace)
+    done = run_words([*words, "--watch", "1", "-n", servers.namesrv], env, workplace)
     workplace.link.close()
-    console.out.flush()
-    assert exit_code == 130, err.getvalue()
-    yield out.getvalue().decode().split("\n\n")
+    assert done.exit_code == 130, done.err
+    yield done.out.split("\n\n")
 
 
 def until(at: Run, *words: str, holds: Callable[[list[dict[str, Any]]], bool]) -> Any:
@@ -137,7 +133,7 @@ def test_locks_count_down_and_show_who_waits(at: Run, members: Members) -> None:
 
 def test_the_waiting_member_of_a_held_queue_is_named() -> None:
     queues = [MessageQueue("T", "b", queue_id) for queue_id in range(3)]
-    now = Assignment(
+    now = GroupAssignment(
         queues,
         ["a", "z"],
         {queues[0]: "a"},

@@ -191,6 +191,6 @@ def test_a_group_with_offsets_and_no_settings_has_a_lag(at: Run) -> None:
     at("topic", "create", "lag-of-all", "-q", "1")
     at("offset", "reset", "OffsetsAlone", "lag-of-all", "--to", "earliest", "-y")
 
-    listed = json.loads(at("group", "lag", "-ojson").out)
+    listed = at("group", "lag", "-ojson").rows
 
     assert "OffsetsAlone" in {row["group"] for row in listed}

@@ -3,7 +3,6 @@
 The member is a client of our own that answers what a broker asks a consumer.
 """
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -194,7 +193,7 @@ def test_a_member_is_handed_a_message(at: Run, member: Member, name: str) -> Non
 
     assert [(row["result"], row["client_id"]) for row in done] == [("CR_SUCCESS", MEMBER)]
     assert later.exit_code == 1
-    assert json.loads(later.out)[0]["result"] == "CR_LATER"
+    assert later.rows[0]["result"] == "CR_LATER"
 
 
 def test_a_dry_run_online_tells_nobody(at: Run, member: Member) -> None:

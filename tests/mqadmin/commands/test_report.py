@@ -1,6 +1,5 @@
 """``report``: a live cluster as a page, looked at by a program and by a real browser."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -26,10 +25,10 @@ def test_the_page_tells_what_the_commands_tell(at: Run, tmp_path: Path) -> None:
 
     done = at("report", "--html", str(path), "-ojson")
 
-    findings = json.loads(at("doctor", "--fail-on", "never", "-ojson").out)
+    findings = at("doctor", "--fail-on", "never", "-ojson").rows
     is_well = all(found["severity"] != "error" for found in findings)
     assert done.exit_code == (0 if is_well else 1), done.err
-    row = json.loads(done.out)
+    (row,) = done.rows
     assert row == {
         "file": str(path),
         "size": path.stat().st_size,

@@ -112,7 +112,7 @@ def test_topics_of_newer_brokers_are_system_topics(topic: str) -> None:
 def test_offsets_are_exported_to_standard_output(at: Run) -> None:
     at("topic", "create", "ToStdout", "-q", "2")
     reset = at("offset", "reset", "exporters", "ToStdout", "--to", "earliest", "-y", "-ojson")
-    assert [row["changed"] for row in json.loads(reset.out)] == [True, True], reset
+    assert [row["changed"] for row in reset.rows] == [True, True], reset
 
     done = at("offset", "export", "exporters", "--to", "-")
 

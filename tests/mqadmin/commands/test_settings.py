@@ -7,8 +7,6 @@ import pytest
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Run, rows
 
-WRITES = (" UPDATE_", " PUT_", " DELETE_", " WIPE_", " ADD_", " CLEAN_")
-
 
 def value_of(at: Run, key: str) -> object:
     return rows(at("broker", "config", "get", key, "-ojson"))[0]["value"]
@@ -153,24 +151,3 @@ def test_cleaning_is_asked_of_each_broker(
     assert rows(at(*words, "-b", "127.0.0.1:1", "-y", "-ojson"), exit_code=4)[0]["result"] == (
         "unreachable"
     )
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("broker", "config", "set", "defaultQueryMaxNum", "7"),
-        ("namesrv", "config", "set", "orderMessageEnable", "true"),
-        ("namesrv", "kv", "set", "dry", "k", "v"),
-        ("namesrv", "kv", "delete", "dry", "k"),
-        ("broker", "write-perm", "wipe", "broker-a"),
-        ("broker", "write-perm", "add", "broker-a"),
-        ("broker", "clean", "expired-log"),
-    ],
-)
-def test_a_dry_run_sends_only_reads(at: Run, words: tuple[str, ...]) -> None:
-    done = at(*words, "--dry-run", "--explain")
-
-    assert done.exit_code in {0, 3}, done.err
-    sent = [" " + line.split(" ")[0] for line in done.err.splitlines()]
-    assert not [line for line in sent if line.startswith(WRITES)]
-    assert "undo" not in done.err

@@ -1,6 +1,5 @@
 """Two brokers, one of them stopped by a signal: what the other says is shown, exit code 5."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -8,11 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import EmbeddedServer
 from tests.mqadmin.commands.test_exporter import exporting, health
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Result, run_words
 from tests.ports import free_ports
 from tests.waiting import wait
 
@@ -42,11 +40,7 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]
     )
 
     def run(*words: str) -> Result:
-        console, out, err = console_of(env)
-        line = [*words, "--namesrv", namesrv, "--timeout", "3"]
-        exit_code = run_line(line, console, workplace)
-        console.out.flush()
-        return Result(exit_code, out.getvalue().decode(), err.getvalue())
+        return run_words([*words, "--namesrv", namesrv, "--timeout", "3"], env, workplace)
 
     with (home / "log").open("wb") as log:
         broker = subprocess.Popen(
@@ -90,7 +84,7 @@ def test_the_others_are_shown_and_the_silent_one_is_named(ask: Ask, words: tuple
     done = ask(*words, "-ojson")
 
     assert done.exit_code == 5, done
-    rows = json.loads(done.out)
+    rows = done.rows
     assert rows
     assert "broker-b" not in {row.get("broker") for row in rows}
     assert done.err.count("is missing: ") == 1
@@ -103,7 +97,7 @@ def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Ask) -> None:
     nobody = ask("offset", "show", "nobody")
     message = ask("message", "query", "unique-key", "HALF", "AC1100020B6B18B4AAC2064ED6A30000")
 
-    assert json.loads(group.out)["brokers"] == ["broker-a"]
+    assert group.rows[0]["brokers"] == ["broker-a"]
     assert (group.exit_code, nobody.exit_code, message.exit_code) == (5, 5, 5)
 
 
@@ -111,7 +105,7 @@ def test_doctor_tells_everything_else(ask: Ask) -> None:
     done = ask("doctor", "-ojson")
 
     assert done.exit_code == 1
-    findings = json.loads(done.out)
+    findings = done.rows
     assert [row["subject"] for row in findings if row["severity"] == "error"]
     assert "it may have been done" not in done.err + done.out
 

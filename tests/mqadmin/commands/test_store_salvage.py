@@ -32,7 +32,7 @@ def test_rebuild_of_a_damaged_log_exits_6(golden: Golden, tmp_path: Path) -> Non
     ran = run("store", "rebuild", golden.damaged("07-zero-page-early"), "--to", tmp_path / "out")
 
     assert ran.exit_code == 6
-    assert "4195 bytes of the log are no record" in ran.err
+    assert "4195 bytes of the log are not records" in ran.err
 
 
 def test_repair_says_what_is_lost(golden: Golden, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from server.pytest_plugin import RocketMQ
 from tests.golden import Golden
-from tests.mqadmin.commands.offline import Ran, run
+from tests.mqadmin.commands.offline import run
 from tests.mqadmin.commands.test_store_log import FIELDS
+from tests.mqadmin.conftest import Result
 from tests.storefmt.offline.stores import state_of
 
 
@@ -95,7 +96,7 @@ def test_wrong_words_of_tail_are_exit_2(golden: Golden, words: tuple[str, ...]) 
 
 
 def test_tail_follows_a_running_broker(rocketmq: RocketMQ) -> None:
-    found: list[Ran] = []
+    found: list[Result] = []
     words = ("--topic", "store-tail-live", "--from", "earliest", "--count", "5")
     thread = threading.Thread(
         target=lambda: found.append(

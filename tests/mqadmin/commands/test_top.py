@@ -1,6 +1,5 @@
 """``top`` at a real broker: rows for scripts, and a terminal for people."""
 
-import json
 import sys
 
 import pexpect
@@ -20,7 +19,7 @@ def test_once_gives_rows(at: Run) -> None:
     done = at("top", "--once", "--interval", "0.05", "-ojson")
 
     assert done.exit_code == 0, done.err
-    rows = {(row["kind"], row["name"]): row for row in json.loads(done.out)}
+    rows = {(row["kind"], row["name"]): row for row in done.rows}
     assert rows["broker", "broker-a"]["disk_ratio"] > 0
     assert rows["topic", "TOPPED"]["in_tps"] == 0
     assert rows["group", "TOPPERS"]["lag"] == 1

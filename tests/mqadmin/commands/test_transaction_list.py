@@ -1,7 +1,6 @@
 """``transaction list`` against a running broker."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import cast
 
@@ -38,10 +37,10 @@ def test_open_transactions_are_listed(at: Callable[..., Result], servers: Addres
     shown = at("transaction", "list", "--topic", TOPIC, "-ojson")
     other = at("transaction", "list", "--topic", "OTHER", "-ojson")
 
-    (row,) = json.loads(shown.out)
+    (row,) = shown.rows
     assert (row["topic"], row["queue_id"], row["check_times"]) == (TOPIC, 0, 0)
     assert (row["producer_group"], row["unique_key"]) == ("PG", "K1")
-    assert json.loads(other.out) == []
+    assert other.rows == []
 
 
 class Java:

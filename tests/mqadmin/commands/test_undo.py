@@ -5,9 +5,9 @@ from typing import cast
 import pytest
 
 from mqadmin.changes.targets.topic import TopicTarget
-from mqadmin.changes.write import Done, Step
-from mqadmin.cluster.brokers import Place
-from mqadmin.commands.undo import made_again
+from mqadmin.changes.write import ChangeStep, StepResult
+from mqadmin.cluster.brokers import ServerNode
+from mqadmin.commands.undo import recreated_topics
 from mqadmin.output.rows import CHANGED
 from mqadmin.session.journal import Journal
 from mqadmin.shell.server import Addresses
@@ -39,11 +39,11 @@ def test_a_changed_topic_comes_back(at: Run) -> None:
 def test_a_topic_of_two_brokers_is_named_once() -> None:
     made = TopicConfig("orders")
     targets = [
-        TopicTarget(cast(Admin, None), Place("c", name, 0, name), ("orders",)) for name in "ab"
+        TopicTarget(cast(Admin, None), ServerNode("c", name, 0, name), ("orders",)) for name in "ab"
     ]
-    done = [Done(Step(target, None, made), CHANGED, made) for target in targets]
+    done = [StepResult(ChangeStep(target, None, made), CHANGED, made) for target in targets]
 
-    assert made_again(cast("list[Done[object]]", done)) == ["orders"]
+    assert recreated_topics(cast("list[StepResult[object]]", done)) == ["orders"]
 
 
 def test_a_deleted_topic_comes_back_without_its_messages(at: Run) -> None:

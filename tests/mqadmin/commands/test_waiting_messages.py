@@ -12,6 +12,7 @@ from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
 from tests.mqadmin.commands.test_messages import fill
 from tests.mqadmin.conftest import Result, Run, rows
+from tests.waiting import wait
 
 TOPIC, GROUP = "dead-letter-verbs", "DeadG"
 DLQ = "%DLQ%" + GROUP
@@ -54,6 +55,8 @@ def dead(at: Run, servers: Addresses, given_up: list[object]) -> list[object]:
         offset = int(str(shown["log_offset"]))
         link.run(partial(give_up, servers, offset, str(row["unique_key"])))
     link.close()
+    # The broker registers the topic that it has made a moment after its answer.
+    wait(lambda: DLQ in at("topic", "list", "-oname").out)
     given_up += [f"k{i}" for i in range(3)]
     return given_up
 

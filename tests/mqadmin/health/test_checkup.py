@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import (
     BrokerFacts,
     Finding,
@@ -30,7 +30,7 @@ def broker(
     *, broker_id: int = 0, boot_ms: int = NOW_MS - 100_000, error: str | None = None, **runtime: str
 ) -> BrokerFacts:
     """Return a broker that has been up for 100 s and is well unless said otherwise."""
-    place = Place("c", "broker-a", broker_id, f"10.0.0.{broker_id}:10911")
+    place = ServerNode("c", "broker-a", broker_id, f"10.0.0.{broker_id}:10911")
     said = {"bootTimestamp": str(boot_ms), "runtime": UP} | runtime
     return BrokerFacts(place, {} if error else said, NOW_MS, NOW_MS + 20, error)
 
@@ -149,7 +149,7 @@ def test_messages_that_wait() -> None:
 def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
     old = replace(
         broker(haFence="this broker is no longer the master of broker-a"),
-        place=Place("c", "broker-a", 0, "10.0.0.9:10911"),
+        place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"),
     )
 
     for order in ([broker(), old], [old, broker()]):
@@ -161,7 +161,7 @@ def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
 
 
 def test_second_master_that_takes_messages_is_named() -> None:
-    second = replace(broker(), place=Place("c", "broker-a", 0, "10.0.0.9:10911"))
+    second = replace(broker(), place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"))
 
     (found,) = of_brokers([broker(), second], LIMITS)
 
@@ -172,7 +172,7 @@ def test_second_master_that_takes_messages_is_named() -> None:
 
 def test_slave_is_held_against_the_master_that_leads() -> None:
     old = replace(broker(haFence="replaced", commitLogMaxOffset="900"),
-                  place=Place("c", "broker-a", 0, "10.0.0.9:10911"))  # fmt: skip
+                  place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"))  # fmt: skip
     slave = broker(broker_id=1, commitLogMaxOffset="490")
 
     found = list(of_brokers([old, broker(commitLogMaxOffset="500"), slave], LIMITS))
@@ -180,7 +180,7 @@ def test_slave_is_held_against_the_master_that_leads() -> None:
     assert brief(found) == [("error", "master")]
 
 
-A, B = (Place("c", f"broker-{name}", 0, f"10.0.0.{name}:10911") for name in "ab")
+A, B = (ServerNode("c", f"broker-{name}", 0, f"10.0.0.{name}:10911") for name in "ab")
 BOTH = frozenset({A, B})
 
 

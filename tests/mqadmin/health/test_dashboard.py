@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.scrape import Scrape
 from mqadmin.shell.server import Addresses
@@ -56,7 +56,7 @@ def labels(at: Callable[..., Result], servers: Addresses) -> dict[str, set[str]]
         found = scraped()
     with_slave = Scrape(None, lambda: 0)  # type: ignore[arg-type]
     with_slave._add_slaves(
-        BrokerFacts(Place("c", "b", broker_id, "h:1"), {"commitLogMaxOffset": "1"}, 0, 0)
+        BrokerFacts(ServerNode("c", "b", broker_id, "h:1"), {"commitLogMaxOffset": "1"}, 0, 0)
         for broker_id in (0, 1)
     )
     found |= {name: set(family.labels) for name, family in with_slave.out.made.items()}

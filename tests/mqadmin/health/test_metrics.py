@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.metrics import Families, add_runtime, number, size
 
@@ -23,7 +23,7 @@ TABLE = {
 def test_names_and_labels_are_those_that_dashboards_know() -> None:
     out = Families()
 
-    add_runtime(out, BrokerFacts(Place("c", "broker-a", 0, "h:1"), TABLE, 0, 0))
+    add_runtime(out, BrokerFacts(ServerNode("c", "broker-a", 0, "h:1"), TABLE, 0, 0))
 
     values = {name: next(iter(one.values.values())) for name, one in out.made.items()}
     prefix = "rocketmq_brokeruntime_"

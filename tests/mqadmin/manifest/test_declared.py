@@ -9,7 +9,7 @@ from mqadmin.manifest.declared import (
     EVERY,
     GROUPS,
     TOPICS,
-    State,
+    Manifest,
     collapse,
     differences,
     expand,
@@ -18,8 +18,8 @@ from mqadmin.manifest.declared import (
 from storefmt.config.tables import TopicConfig
 
 
-def topics(**things: dict[str, dict[str, Any]]) -> State:
-    return State({"topics": dict(things)})
+def topics(**things: dict[str, dict[str, Any]]) -> Manifest:
+    return {"topics": dict(things)}
 
 
 def test_what_all_brokers_have_alike_is_said_once() -> None:
@@ -55,12 +55,12 @@ def test_differences_name_the_setting() -> None:
 def test_only_named_settings_change() -> None:
     old = TopicConfig("T", 4, 5, perm=6)
 
-    new = TOPICS.over(old, "T", {"read_queues": 9, "perm": "R--"})
+    new = TOPICS.apply_to(old, "T", {"read_queues": 9, "perm": "R--"})
 
     assert (new.read_queue_nums, new.write_queue_nums, new.perm) == (9, 5, 4)
-    assert TOPICS.over(None, "U", {}).topic_name == "U"
+    assert TOPICS.apply_to(None, "U", {}).topic_name == "U"
     assert TOPICS.describe(new)["perm"] == "R--"
-    assert GROUPS.over(None, "g", {"retry_max_times": 3}).retry_max_times == 3
+    assert GROUPS.apply_to(None, "g", {"retry_max_times": 3}).retry_max_times == 3
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_what_is_no_document_is_told(document: object, text: str) -> None:
 
 
 def test_an_empty_section_is_one() -> None:
-    assert read_document({"topics": None}, source="f").sections == {"topics": {}}
+    assert read_document({"topics": None}, source="f") == {"topics": {}}

@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 from mqadmin.cli.command import Command
 from mqadmin.cli.parse import everything, load
-from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Result, run_words
 
 NAME = "mqadmin-loop"
 
@@ -19,30 +18,28 @@ def loop_threads() -> int:
 
 def test_a_direct_command_starts_no_loop(env: dict[str, str], servers: Addresses) -> None:
     workplace = Workplace()
-    console, out, err = console_of(env)
     before = loop_threads()
 
-    exit_code = run_line(("topic", "list", "-n", servers.namesrv), console, workplace)
+    done = run_words(("topic", "list", "-n", servers.namesrv), env, workplace)
 
-    assert exit_code == 0, err.getvalue()
-    assert b"SELF_TEST_TOPIC" in out.getvalue()
+    assert done.exit_code == 0, done.err
+    assert "SELF_TEST_TOPIC" in done.out
     assert loop_threads() == before
     workplace.link.close()
 
 
 def test_a_direct_command_uses_the_loop_that_runs(env: dict[str, str], servers: Addresses) -> None:
     workplace = Workplace()
-    console, out, err = console_of(env)
     before = loop_threads()
     try:
         for words in (("cluster", "list"), ("topic", "list")):
-            exit_code = run_line((*words, "-n", servers.namesrv), console, workplace)
-            assert exit_code == 0, err.getvalue()
+            done = run_words((*words, "-n", servers.namesrv), env, workplace)
+            assert done.exit_code == 0, done.err
         assert loop_threads() == before + 1
     finally:
         workplace.link.close()
 
-    assert b"SELF_TEST_TOPIC" in out.getvalue()
+    assert "SELF_TEST_TOPIC" in done.out
     assert loop_threads() == before
 
 

@@ -1,6 +1,6 @@
 """Rates between two looks, on made-up looks."""
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.top.sample import GroupSnapshot, Snapshot, rows_between
 from remoting.bodies import MessageQueue
@@ -10,12 +10,12 @@ Q0, Q1 = (MessageQueue("T", "broker-a", queue_id) for queue_id in range(2))
 
 def at(at_s: int, ends: tuple[int, int], read: tuple[int, int]) -> Snapshot:
     master = BrokerFacts(
-        Place("c", "broker-a", 0, "h:1"),
+        ServerNode("c", "broker-a", 0, "h:1"),
         {"putTps": "5.0 1.0 1.0", "commitLogDiskRatio": "0.4", "commitLogMaxOffset": "500"},
         0,
         0,
     )
-    slave = BrokerFacts(Place("c", "broker-a", 1, "h:2"), {"commitLogMaxOffset": "400"}, 0, 0)
+    slave = BrokerFacts(ServerNode("c", "broker-a", 1, "h:2"), {"commitLogMaxOffset": "400"}, 0, 0)
     group = GroupSnapshot({Q0: read[0], Q1: read[1]}, sum(ends) - sum(read), members=2)
     return Snapshot(at_s * 1000, [master, slave], {Q0: ends[0], Q1: ends[1]}, {"G": group})
 
