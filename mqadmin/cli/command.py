@@ -1,7 +1,7 @@
 """A command of the tree: click's, with what its rows are and what it works on.
 
-    words --> LineParser --> values of the options and arguments --> Parsed
-                                                                  `-> Told   --help, --version
+    words --> LineParser --> values of the options and arguments --> ParsedLine
+                                                                  `-> TextAnswer   --help, --schema
 
 Rule: to invoke a command here is to bind its values; ``mqadmin.cli.run`` runs what is bound, for
 the program, the shell, scripts and every tick of ``--watch`` alike.
@@ -16,10 +16,10 @@ import click
 from click.parser import _ParsingState as State
 from click.shell_completion import CompletionItem
 
-from mqadmin.cli.globals import GLOBALS, settings_of
+from mqadmin.cli.globals import GLOBALS, levels, settings_of
 from mqadmin.cli.options import LineParser, complete_options, default_of, kind_of
 from mqadmin.cli.tree import COMMANDS
-from mqadmin.cli.types import DIR, Kind, Session
+from mqadmin.cli.types import DIR, Kind, ParseContext
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.settings import Settings
 
@@ -62,7 +62,7 @@ ANSWERED: Final = frozenset({"help", "version", "schema"})
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedLine:
     """A call that is ready to run.
 
     Attributes:
@@ -81,16 +81,8 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A command that is not run, for the line wants a text about it."""
-
-    command: "Command"
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A line that is answered by a text alone; with an exit code where that is an error."""
+class TextAnswer:
+    """A text that answers a line: nothing runs; the exit code is not 0 where it is an error."""
 
     text: str
     exit_code: int = 0
@@ -128,6 +120,10 @@ class Command(click.Command):
 
     Args:
         run: what is called with a ``Call`` and the values of the parameters.
+
+    Attributes:
+        native: the command that runs: another one for a name of RocketMQ's own tool.
+        spelled: the name on the line: RocketMQ's own, or that of the command.
     """
 
     name: str
@@ -154,16 +150,8 @@ class Command(click.Command):
         self.writes = declared.get("writes", False)
         self.offline = declared.get("offline", "")
         self.direct = declared.get("direct", False)
-
-    @property
-    def native(self) -> "Command":
-        """Return the command that runs: another one for a name of RocketMQ's own tool."""
-        return self
-
-    @property
-    def spelled(self) -> str:
-        """Return the name that a line has for it: another one for RocketMQ's own tool."""
-        return self.name
+        self.native: Command = self
+        self.spelled = name
 
     @property
     def positional(self) -> list[click.Parameter]:
@@ -190,14 +178,12 @@ class Command(click.Command):
         extra = [INSTEAD_OF_DIR] if self.needs is Needs.STORE else []
         return CommandParser(ctx, [*GLOBALS, *extra, *own])
 
-    def invoke(self, ctx: click.Context) -> Parsed | Asked:
-        """Return the call that the line stands for."""
+    def invoke(self, ctx: click.Context) -> ParsedLine:
+        """Return the call that the line stands for, without values if it wants a text."""
         settings = settings_of(ctx, **self.implied(ctx))
-        if settings.help or settings.version or settings.schema:
-            return Asked(self.native, settings)
-        return Parsed(
+        return ParsedLine(
             self.native,
-            self.values(ctx),
+            {} if settings.wants_text else self.values(ctx),
             settings,
             self._store(ctx, settings),
             self.spelled,
@@ -224,7 +210,7 @@ class Command(click.Command):
         given = cast(str | None, ctx.params.get(STORE))
         if given is not None or self.needs is not Needs.EITHER:
             return given
-        opened = cast(Session, ctx.obj).store
+        opened = cast(ParseContext, ctx.obj).store
         return None if settings.namesrv or settings.context else opened
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -232,7 +218,7 @@ class Command(click.Command):
         return complete_options(self.get_params(ctx), incomplete)
 
 
-def of_store(made: Parsed, whole: Command, ctx: click.Context) -> Parsed:
+def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine:
     """Return the call of the ``store`` command that a line with ``--store`` stands for."""
     known = {one.name for one in whole.params}
     for one in made.command.params:
@@ -248,7 +234,7 @@ def of_store(made: Parsed, whole: Command, ctx: click.Context) -> Parsed:
     )
 
 
-class TooMany(click.UsageError):
+class TooManyArguments(click.UsageError):
     """A line has a word more than its command takes."""
 
 
@@ -270,16 +256,12 @@ class CommandParser(LineParser):
         made = super().parse_args(args)
         assert self.ctx is not None
         self.ctx.meta[TYPED] = made[0]
-        level = self.ctx.parent
-        asked = not ANSWERED.isdisjoint(made[0])
-        while level is not None:
-            asked = asked or any(level.params.get(name) for name in ANSWERED)
-            level = level.parent
-        if asked:
+        asked = any(level.params.get(name) for level in levels(self.ctx) for name in ANSWERED)
+        if asked or not ANSWERED.isdisjoint(made[0]):
             self.ctx.resilient_parsing = True
         elif made[1] and not self.ctx.resilient_parsing:
             refused = cast(Command, self.ctx.command).refuse_word(made[1][0])
-            raise TooMany(refused, self.ctx)
+            raise TooManyArguments(refused, self.ctx)
         return made
 
     def _process_args_for_args(self, state: State) -> None:
@@ -295,7 +277,7 @@ class CommandParser(LineParser):
 
 def _with_store(words: list[str], given: str | None, ctx: click.Context) -> list[str]:
     """Return the words with the store directory first, where something else names it."""
-    opened = cast(Session, ctx.obj).store
+    opened = cast(ParseContext, ctx.obj).store
     if given is not None:
         return [given, *words]
     if opened is None or (words and _looks_like_path(words[0])):
@@ -309,7 +291,7 @@ def _looks_like_path(word: str) -> bool:
 
 def _with_topic(made: Command, words: list[str], ctx: click.Context) -> list[str]:
     """Return the words with the shell's topic put in, where exactly one word is missing."""
-    topic = cast(Session, ctx.obj).topic
+    topic = cast(ParseContext, ctx.obj).topic
     required = [one for one in made.positional if one.required]
     first = 1 if made.needs is Needs.STORE else 0
     spots = [at for at, one in enumerate(required, first) if kind_of(one) is Kind.TOPIC]

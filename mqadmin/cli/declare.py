@@ -2,8 +2,8 @@
 
 A command lives in ``mqadmin/commands/<noun>/<verb>.py``; ``topic list`` is ``topic/list.py``
 and ``message query id`` is ``message/query_id.py``. Commands that need the same rooms share a
-module, which ``mqadmin.cli.tree`` names. Name of a command and what it does stand there, too, so
-that its module is imported only when it is called or documented.
+module, which ``mqadmin.cli.tree`` names. The name of a command and its summary stand there, too,
+so that its module is imported only when it is called or documented.
 
     from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 

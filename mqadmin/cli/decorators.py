@@ -5,8 +5,8 @@
     @on_masters
     async def run(call: Call, *, topic: str, from_: When, cluster: ..., broker: ...) -> Outcome:
 
-Rule: what stands here has the same name, type and words in every command that has it. What is
-followed by brackets takes click's keywords, for the words or the default of one command.
+Rule: an option has the same name, type and help in every command that takes it. A decorator that
+is called takes click's keywords, for the help or the default of one command.
 """
 
 from collections.abc import Callable
@@ -91,7 +91,9 @@ producer_group = click.option(
 
 of_broker = click.option("--broker", "-b", type=BROKER, help="of this broker: a name or HOST:PORT")
 on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a name or HOST:PORT")
-only_on_broker = click.option("--broker", type=BROKER, help="only there: a name or HOST:PORT")
+only_on_broker = click.option(
+    "--broker", type=BROKER, help="only on this broker: a name or HOST:PORT"
+)
 
 
 class Where(NamedTuple):
@@ -111,30 +113,34 @@ on_masters = gathered("where", Where, of_cluster(help="on its masters"), only_on
 
 # Which messages, and how much of them
 
-stored_from = partial(click.option, "--from", "from_", type=TIME, help="stored then or later")
-stored_to = partial(click.option, "--to", type=TIME, help="stored then or before")
+stored_from = partial(
+    click.option, "--from", "from_", type=TIME, help="stored at this time or later"
+)
+stored_to = partial(click.option, "--to", type=TIME, help="stored at this time or earlier")
 stored_between = gathered("stored", OpenTimeSpan, stored_from(), stored_to())
 stored_at_any_time = gathered(
     "stored", TimeSpan, stored_from(default=START_OF_TIME), stored_to(default=END_OF_TIME)
 )
-stored_until = click.option("--until", type=TIME, help="stored then or before")
+stored_until = click.option("--until", type=TIME, help="stored at this time or earlier")
 with_key = click.option("--key", "-k", help="with this key or unique key")
 with_tags = partial(click.option, "--tag", multiple=True, help="with one of these tags")
 tag_expression = click.option("--tag", "-t", default="*", help="only these tags, as 'A || B'")
-no_follow_option = click.option("--no-follow", is_flag=True, help="end at what is there now")
-limit_option = partial(click.option, "--limit", "-c", type=Integer(min=0), help="so many at most")
+no_follow_option = click.option(
+    "--no-follow", is_flag=True, help="end with the messages that are there now"
+)
+limit_option = partial(click.option, "--limit", "-c", type=Integer(min=0), help="at most this many")
 no_body_option = click.option("--no-body", is_flag=True, help="leave the body out")
 no_bodies_option = click.option("--no-body", is_flag=True, help="leave the bodies out")
 inflate_option = click.option("--inflate", is_flag=True, help="decompress the bodies")
-rate_option = click.option("--rate", type=POSITIVE, help="so many a second at most")
+rate_option = click.option("--rate", type=POSITIVE, help="at most this many a second")
 
 # How a store is read
 
 every_span = click.option(
-    "--every", type=SPAN, help="length of a span: 10s, 5m, 1h, 1d; chosen if left out"
+    "--every", type=SPAN, help="length of a span: 10s, 5m, 1h, 1d; chosen to fit if left out"
 )
 pause_option = click.option(
-    "--pause", type=SPAN, help="what is shorter is no pause: 10s, 5m; an hour if left out"
+    "--pause", type=SPAN, help="a shorter one does not count: 10s, 5m; an hour if left out"
 )
 jobs_option = click.option(
     "--jobs",

@@ -2,7 +2,7 @@
 
     GET_BROKER_CLUSTER_INFO  127.0.0.1:9876  1.2 ms  SUCCESS
 
-Rule: it only tells; names and bodies of messages are never in it.
+Rule: a line never holds names or bodies of messages.
 """
 
 from typing import Final

@@ -88,7 +88,7 @@ def settings_of(ctx: click.Context, **implied: object) -> Settings:
         implied: what the name of the command says; an option on the line counts before it.
     """
     values = dict(implied)
-    for level in reversed(list(_levels(ctx))):
+    for level in reversed(list(levels(ctx))):
         values |= {
             name: level.params[name]
             for name in NAMES & level.params.keys()
@@ -102,7 +102,8 @@ def is_given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _levels(ctx: click.Context) -> Iterator[click.Context]:
+def levels(ctx: click.Context) -> Iterator[click.Context]:
+    """Yield a context, then those of the groups above it up to the program's own."""
     level: click.Context | None = ctx
     while level is not None:
         yield level

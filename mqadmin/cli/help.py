@@ -1,4 +1,4 @@
-"""The text of ``--help``, ``--version`` and ``--schema``: the declarations laid out.
+"""Lay out the declarations as the text of ``--help``, ``--version`` and ``--schema``.
 
 Rule: nothing is said twice, and lists of commands import none of them.
 """
@@ -9,9 +9,10 @@ from textwrap import wrap
 import click
 
 from mqadmin.cli import tree
-from mqadmin.cli.command import Asked, Command, Needs, Told
+from mqadmin.cli.command import Command, Needs
 from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
+from mqadmin.session.settings import Settings
 
 INTRO = """\
 mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores
@@ -25,21 +26,20 @@ MQADMIN_COMPAT=1 a command that it also has prints its layout, and asks nothing;
 `--compat` does so for one line. With `strict` exit codes are Java's, too."""
 
 
-def answer(asked: Asked) -> Told:
-    """Return the text that a line with a command asks for instead of running it."""
-    made, settings = asked.command, asked.settings
+def text_about(made: Command, settings: Settings) -> str:
+    """Return the text that a line with a command wants instead of running it."""
     if settings.version:
         # Only --version needs it.
         from mqadmin.installation import version_text
 
-        return Told(version_text())
+        return version_text()
     if settings.help:
-        return Told(command_help(made))
+        return command_help(made)
     # Only --schema needs it.
     from mqadmin.output.schema import schema_of
     from mqadmin.output.structured import json_text
 
-    return Told(json_text(schema_of(made.name, made.summary, made.rows), pretty=True) + "\n")
+    return json_text(schema_of(made.name, made.summary, made.rows), pretty=True) + "\n"
 
 
 def overview() -> str:
@@ -54,7 +54,9 @@ def overview() -> str:
 
 def listing(words: Sequence[str]) -> str:
     """Return what the commands below some words do, a line each."""
-    commands = {name: tree.COMMANDS[name] for name in tree.below(words) if name in tree.COMMANDS}
+    commands = {
+        name: tree.COMMANDS[name] for name in tree.commands_below(words) if name in tree.COMMANDS
+    }
     lines = ["Commands:", *_summaries(commands), "", "`mqadmin COMMAND -h` explains one command"]
     return "\n".join(lines) + "\n"
 

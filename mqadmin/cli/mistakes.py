@@ -1,4 +1,4 @@
-"""What a wrong line is told: one sentence with what is wrong, and what to do next."""
+"""Say in one sentence what is wrong with a line, and what to do next."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 import click
 
 from mqadmin.cli import tree
-from mqadmin.cli.command import Command, TooMany, UnknownCommand
+from mqadmin.cli.command import Command, TooManyArguments, UnknownCommand
 from mqadmin.cli.help import usage_of
 from mqadmin.cli.java.command import Refusal
 from mqadmin.cli.java.table import spellings
@@ -32,7 +32,7 @@ def usage_of_error(error: click.UsageError) -> Usage:
             if text == "is empty":
                 return Usage(f"{label_of(wrong)} is empty", hint=ON_USAGE)
             return Usage(f"{label_of(wrong)}: {text}")
-        case TooMany():
+        case TooManyArguments():
             return Usage(error.message, hint=_usage(error.ctx))
         case Refusal():
             return Usage(error.message, hint=error.hint)
@@ -62,9 +62,11 @@ def _nearest(error: click.NoSuchOption) -> str:
 def unknown_command(words: Sequence[str]) -> Usage:
     """Return what is said of words that name no command: the nearest that there is."""
     typed = " ".join(words).lower()
-    known = tree.below(words[:1])
-    if tree.below(words):
-        return Usage(f"{' '.join(words)} what?", hint="one of: " + ", ".join(tree.below(words)))
+    known = tree.commands_below(words[:1])
+    if tree.commands_below(words):
+        return Usage(
+            f"{' '.join(words)} what?", hint="one of: " + ", ".join(tree.commands_below(words))
+        )
     if known:
         near = get_close_matches(typed, known, n=1, cutoff=0.5)
         hint = f"did you mean `{near[0]}`?" if near else "one of: " + ", ".join(known)

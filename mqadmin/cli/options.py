@@ -4,7 +4,7 @@
     --to -1h   message get -5                         a value or a word that begins with a dash
     --watch   --watch 5                               an option whose value may be left out
 
-Rule: click parses; only what it reads otherwise than RocketMQ's tool is told here. An option is
+Rule: click parses; this module has only what RocketMQ's tool reads in another way. An option is
 never the value of another one: ``--kind --yes`` lacks a value. An option of a command hides a
 global one that is spelled the same (Java's ``updateTopic -o`` is not our ``-o``).
 """
@@ -109,7 +109,7 @@ def leaves_value_out(option: click.Option, rest: list[str], ctx: click.Context) 
     try:
         return not rest or option.type.convert(rest[0], option, ctx) is None
     except click.BadParameter:
-        # `--watch 0` is a wrong value, and no `--watch` before a word.
+        # `--watch 0` has a wrong value; it is not a `--watch` without value before a word.
         return option.type is not SECONDS or not rest[0].isdecimal()
 
 

@@ -1,8 +1,8 @@
 """Find the command that a line names, through groups that know their words from the tree.
 
     mqadmin -n h:1 topic list --kind retry
-            ----- Group()
-                   ----- Group(topic)
+            ----- CommandGroup()
+                   ----- CommandGroup(topic)
                          ---- its module is imported now
                               ------------ Command
 
@@ -16,25 +16,26 @@ from functools import cache
 from typing import Final, cast
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli import tree
-from mqadmin.cli.command import Asked, Command, Parsed, Told, UnknownCommand, of_store
+from mqadmin.cli.command import Command, ParsedLine, TextAnswer, UnknownCommand, of_store
 from mqadmin.cli.globals import GLOBALS, settings_of
 from mqadmin.cli.options import LineParser, complete_options, normalize
-from mqadmin.cli.types import Session
+from mqadmin.cli.types import ParseContext
 
 PROGRAM: Final = "mqadmin"
 HELP_WORD: Final = "help"
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """The commands whose names begin with the same words; the root has none."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         super().__init__(
             " ".join(words) or PROGRAM,
-            callback=click.pass_context(_alone),
+            callback=click.pass_context(_without_command),
             invoke_without_command=True,
             params=list(GLOBALS),
             add_help_option=False,
@@ -53,11 +54,11 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command or group of a word."""
         words = [*self.words, cmd_name]
-        name = tree.named(words)
+        name = tree.command_named(words)
         if name is not None:
             return load(name)
-        if found := tree.below(words):
-            return Group(found[0].split()[: len(words)])
+        if found := tree.commands_below(words):
+            return CommandGroup(found[0].split()[: len(words)])
         return _of_java(cmd_name) if not self.words else None
 
     def resolve_command(
@@ -66,12 +67,15 @@ class Group(click.Group):
         """Return what the first word is, and the words behind it."""
         word, *rest = args
         if word.lower() == HELP_WORD and not self.words and not ctx.resilient_parsing:
-            return word, Help(), rest
+            # `help topic list` is `topic list --help`.
+            ctx.params["help"] = True
+            ctx.set_parameter_source("help", ParameterSource.COMMANDLINE)
+            return word, CommandGroup(), rest
         words = [*self.words, word]
-        is_both = tree.below(words) and tree.named(words) is not None
+        is_both = tree.commands_below(words) and tree.command_named(words) is not None
         completes_it = ctx.resilient_parsing and not rest
         if is_both and (completes_it or self._goes_on(ctx, words, rest)):
-            return word, Group(cast(str, tree.named(words)).split()), rest
+            return word, CommandGroup(cast(str, tree.command_named(words)).split()), rest
         made = self.get_command(ctx, word)
         if made is None and not ctx.resilient_parsing:
             behind = [one for one in rest[:1] if not self.words and not one.startswith("-")]
@@ -80,21 +84,21 @@ class Group(click.Group):
 
     def _goes_on(self, ctx: click.Context, words: list[str], rest: list[str]) -> bool:
         """Return whether a word of the group comes next, behind global options."""
-        inner = Group(words)
+        inner = CommandGroup(words)
         try:
             with inner.context_class(inner, parent=ctx) as below:
                 left = inner.make_parser(below).parse_args(list(rest))[1]
         except click.UsageError:
             return False
         at = [*words, *left[:1]]
-        return bool(left) and (tree.named(at) is not None or bool(tree.below(at)))
+        return bool(left) and (tree.command_named(at) is not None or bool(tree.commands_below(at)))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the words or options that begin with what is typed."""
         if ctx.args or ctx._protected_args:
             # Words before name no command.
             return []
-        name = tree.named(self.words)
+        name = tree.command_named(self.words)
         if name is not None:
             whole = load(name)
             first = whole.positional[:1] if incomplete[:1] != "-" else []
@@ -121,11 +125,11 @@ def _of_java(word: str) -> Command | None:
     return java_command(load(native), word, load) if native is not None else None
 
 
-def _alone(ctx: click.Context, **_: object) -> Parsed | Told | None:
+def _without_command(ctx: click.Context, **_: object) -> TextAnswer | None:
     """Answer a line that ends with a group; None where a word follows."""
     if ctx.invoked_subcommand is not None:
         return None
-    words = cast(Group, ctx.command).words
+    words = cast(CommandGroup, ctx.command).words
     settings = settings_of(ctx)
     # The texts need what no run needs.
     from mqadmin.cli.help import listing, overview
@@ -134,48 +138,39 @@ def _alone(ctx: click.Context, **_: object) -> Parsed | Told | None:
         # Only --version needs it.
         from mqadmin.installation import version_text
 
-        return Told(version_text())
+        return TextAnswer(version_text())
     if words and not settings.help and settings.output in {"json", "jsonl"}:
         # A program reads errors as objects.
         raise UnknownCommand(words, ctx)
-    told = listing(words) if words else overview()
-    return Told(told, exit_code=0 if settings.help else click.UsageError.exit_code)
+    text = listing(words) if words else overview()
+    return TextAnswer(text, exit_code=0 if settings.help else click.UsageError.exit_code)
 
 
-class Help(Group):
-    """``help topic list`` is ``topic list --help``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as the root does, as if ``--help`` were given."""
-        rest = super().parse_args(ctx, args)
-        ctx.params["help"] = True
-        ctx.set_parameter_source("help", click.core.ParameterSource.COMMANDLINE)
-        return rest
-
-
-def parse(words: Sequence[str], session: Session | None = None) -> Parsed | Told:
+def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLine | TextAnswer:
     """Return the call that a line stands for, or the text that answers it.
 
     Raises:
         Usage: the line is wrong.
     """
-    root = Group()
+    root = CommandGroup()
     try:
-        with root.make_context(PROGRAM, list(words), obj=session or Session()) as ctx:
-            made: Parsed | Asked | Told = root.invoke(ctx)
-            if isinstance(made, Parsed) and made.store is not None and made.command.offline:
+        with root.make_context(PROGRAM, list(words), obj=context or ParseContext()) as ctx:
+            made: ParsedLine | TextAnswer = root.invoke(ctx)
+            if isinstance(made, TextAnswer):
+                return made
+            if made.settings.wants_text:
+                # The texts need what no run needs.
+                from mqadmin.cli.help import text_about
+
+                return TextAnswer(text_about(made.command, made.settings))
+            if made.store is not None and made.command.offline:
                 return of_store(made, load(made.command.offline), ctx)
+            return made
     except click.UsageError as error:
         # Only a wrong line needs to know what is like it.
         from mqadmin.cli.mistakes import usage_of_error
 
         raise usage_of_error(error) from None
-    if isinstance(made, Asked):
-        # The texts need what no run needs.
-        from mqadmin.cli.help import answer
-
-        return answer(made)
-    return made
 
 
 @cache

@@ -15,10 +15,10 @@ from functools import partial
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, cast, get_args
 
-from mqadmin.cli.command import Command, Parsed, Told
+from mqadmin.cli.command import Command, ParsedLine, TextAnswer
 from mqadmin.cli.parse import parse
 from mqadmin.cli.tree import fold
-from mqadmin.cli.types import Session
+from mqadmin.cli.types import ParseContext
 from mqadmin.errors import Interrupted, Unreachable, Usage, describe
 from mqadmin.output.columns import Column, choose, columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
@@ -31,10 +31,9 @@ from mqadmin.session.settings import STRICT, Format, Settings
 
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout
-    from remoting.aio.client import OnExchange
 
 COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
-"""1: layouts and no questions, as of Java's tool; strict: its exit codes, too."""
+"""1 gives the layouts of Java's tool and asks nothing; strict also gives its exit codes."""
 LAYOUT: Final = "layout"
 FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
 BATCH_COUNT: Final = 256
@@ -45,12 +44,12 @@ READER_HINT: Final = "is it busy or stopped? allow more time with --timeout"
 def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
     """Run the command that ``tokens`` name and return its exit code.
 
-    Every error is told on ``console.err``; only BrokenPipeError is left to the caller.
+    Every error is printed on ``console.err``; only BrokenPipeError is left to the caller.
     """
     settings: Settings | None = None
     try:
-        parsed = parse(tokens, Session(store=workplace.store, topic=workplace.topic))
-        if isinstance(parsed, Told):
+        parsed = parse(tokens, ParseContext(store=workplace.store, topic=workplace.topic))
+        if isinstance(parsed, TextAnswer):
             console.tell(parsed.text, is_error=bool(parsed.exit_code))
             exit_code = parsed.exit_code
         else:
@@ -67,7 +66,7 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
     is_strict = STRICT in {settings.compat, console.env.get(COMPAT_VARIABLE)}
     if not is_strict or exit_code == Interrupted.exit_code:
         return exit_code
-    # RocketMQ's own tool knows two: the line is wrong, and everything else.
+    # RocketMQ's own tool has one exit code for a wrong line and one for everything else.
     return 1 if exit_code == Usage.exit_code else 0
 
 
@@ -86,7 +85,7 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
         console.warn(f"error: {failure.line}")
 
 
-def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
+def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
     made = parsed.command
     settings = _as_java(parsed, console)
     if made.rows is not None and settings.watch is None:
@@ -102,7 +101,12 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
         spelled=parsed.spelled,
         has_address=isinstance(broker, str) and ":" in broker,
     )
-    workplace.link.observer = _explainer(console) if settings.explain else None
+    workplace.link.observer = None
+    if settings.explain:
+        # Only --explain needs the names of all codes.
+        from mqadmin.cli.explain import explain
+
+        workplace.link.observer = partial(explain, console)
     _check_protected(call, made)
     if settings.watch is None:
         return _run_once(call, parsed)
@@ -121,10 +125,10 @@ def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
         return _stopped(console)
 
 
-def _as_java(parsed: Parsed, console: Console) -> Settings:
-    """Return the settings, with ``MQADMIN_COMPAT`` those of a tool that is Java's.
+def _as_java(parsed: ParsedLine, console: Console) -> Settings:
+    """Return the settings; with ``MQADMIN_COMPAT`` the command behaves as Java's tool.
 
-    What has a layout is printed in it unless a format is named, and nothing is asked.
+    It is printed in its layout, if it has one and the line names no format, and asks nothing.
     """
     settings = parsed.settings
     if console.env.get(COMPAT_VARIABLE, "") in {"", "0"} or not _is_of_java(parsed.command):
@@ -142,7 +146,7 @@ def _is_of_java(made: Command) -> bool:
     return any(one.command == made.name for one in JAVA)
 
 
-def _has_layout(parsed: Parsed) -> bool:
+def _has_layout(parsed: ParsedLine) -> bool:
     try:
         _layout(parsed)
     except Usage:
@@ -150,27 +154,23 @@ def _has_layout(parsed: Parsed) -> bool:
     return True
 
 
-def _run_once(call: Call, parsed: Parsed) -> int:
+def _run_once(call: Call, parsed: ParsedLine) -> int:
     """Run the command and print its rows; the exit code is the command's own."""
     try:
         return _run_and_print(call, parsed)
     except Exception as error:
         only_asks = call.dry_run or not parsed.command.writes
         if only_asks and describe(error).exit_code == Unreachable.exit_code:
-            _advise_reader(error)
+            # Only an error needs the errors of the client.
+            from mqclient.errors import TimedOut
+
+            if isinstance(error, TimedOut):
+                # Nothing has been done that the user would have to check.
+                error.hint = READER_HINT
         raise
 
 
-def _advise_reader(error: Exception) -> None:
-    """Say what helps who only asked: nothing can have been done that has to be checked."""
-    # Only an error needs the errors of the client.
-    from mqclient.errors import TimedOut
-
-    if isinstance(error, TimedOut):
-        error.hint = READER_HINT
-
-
-def _run_and_print(call: Call, parsed: Parsed) -> int:
+def _run_and_print(call: Call, parsed: ParsedLine) -> int:
     console, workplace, made = call.console, call.workplace, parsed.command
     run = partial(made.run, call, **parsed.values)
     if inspect.iscoroutinefunction(inspect.unwrap(made.run)):
@@ -192,7 +192,7 @@ def _run_and_print(call: Call, parsed: Parsed) -> int:
 
 
 def _stopped(console: Console) -> int:
-    """Return the exit code of Ctrl-C where it is how a view ends: nothing to complain about."""
+    """Return the exit code of Ctrl-C, which is the normal way to end a view."""
     # The terminal shows ^C on this line.
     console.err.write("\n" if console.can_ask else "")
     return Interrupted.exit_code
@@ -209,20 +209,13 @@ def _check_protected(call: Call, made: Command) -> None:
         )
 
 
-def _layout(parsed: Parsed, variant: str = "") -> "Layout":
+def _layout(parsed: ParsedLine, variant: str = "") -> "Layout":
     # Only --compat needs what Java's printf does.
     from mqadmin.output.compat.java_text import Line
     from mqadmin.output.compat.layouts import layout_of
 
     line = Line(parsed.spelled, parsed.values, parsed.flags, parsed.settings.namesrv)
     return layout_of(parsed.command.name, line, variant=variant)
-
-
-def _explainer(console: Console) -> "OnExchange":
-    # Only --explain needs the names of all codes.
-    from mqadmin.cli.explain import explain
-
-    return partial(explain, console)
 
 
 def _check_columns(settings: Settings, row_class: type[Row]) -> None:
@@ -232,7 +225,7 @@ def _check_columns(settings: Settings, row_class: type[Row]) -> None:
         choose(row_class, [key.strip().lstrip("-") for key in settings.sort.split(",")])
 
 
-def _print(outcome: Outcome, parsed: Parsed, call: Call) -> None:
+def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
     """Print the rows as they come; close the document whatever ends them."""
     settings, made = call.settings, parsed.command
     chosen = _format(call, default=outcome.format)
@@ -241,7 +234,7 @@ def _print(outcome: Outcome, parsed: Parsed, call: Call) -> None:
         rows = iter(sorted_rows(rows, settings.sort.split(",")))
     if settings.compat:
         records = (dict(record_of(row, columns_of(type(row)))) for row in rows)
-        # Who parses a layout gets every byte of it.
+        # A script that parses a layout gets every byte of it.
         shown = printable_lines if call.console.out_is_tty else str
         for line in _layout(parsed, outcome.layout)(records):
             call.console.out.write(shown(line))
@@ -349,7 +342,7 @@ def _format(call: Call, *, default: str = "") -> Format:
 
 
 def _settings_of_wrong(tokens: Sequence[str]) -> Settings:
-    """Return how a line wants to be answered that cannot be parsed, or runs no command."""
+    """Return the format and ``--compat`` of a line that cannot be parsed, or runs no command."""
     output: Format | None = None
     compat = None
     for token, after in zip_longest(tokens, tokens[1:], fillvalue=""):

@@ -35,7 +35,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "group import": "create or change the consumer groups of a file",
         "group lag": "show how far a group is behind",
         "group list": "list the consumer groups",
-        "group running": "show the inside of members: queues, caches, locks",
+        "group running": "show queues, caches and locks inside each member",
         "group show": "show members, subscriptions and settings of a group",
         "group tps": "show how fast topics are written and read, and lag",
         "group update": "change settings of a consumer group",
@@ -89,14 +89,14 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "broker promote": "make a slave the master, when its master is gone",
         "broker stats": "show what a broker counted: minute, hour and day",
         "broker status": "show counters and gauges of a broker",
-        "broker write-perm add": "have producers told that they may write again",
-        "broker write-perm wipe": "have producers told not to write to a broker",
+        "broker write-perm add": "tell producers that they may write again",
+        "broker write-perm wipe": "tell producers not to write to a broker",
         "namesrv config get": "show the settings of the name servers",
         "namesrv config set": "change a setting of the name servers",
         "namesrv kv delete": "delete a key of the name servers' table",
         "namesrv kv get": "show values of the name servers' table",
         "namesrv kv set": "set a value in the name servers' table",
-        "ha status": "show masters and slaves, and how far behind",
+        "ha status": "show masters, and how far behind their slaves are",
         "acl delete": "delete an account of brokers with access control",
         "acl list": "list the accounts of brokers with access control",
         "acl set": "create an account, or change the named fields",
@@ -252,21 +252,21 @@ def fold(word: str) -> str:
     return word.lower().replace("-", "").replace("_", "")
 
 
-def named(words: Sequence[str]) -> str | None:
+def command_named(words: Sequence[str]) -> str | None:
     """Return the command whose whole name the words are, None where there is none."""
     return _by_folded_words().get(_key(words)) if words else None
 
 
-def begun(words: Sequence[str]) -> tuple[str | None, int]:
+def find_command(words: Sequence[str]) -> tuple[str | None, int]:
     """Return the command that the first of ``words`` name, and how many words that takes."""
     for count in range(len(words), 0, -1):
-        name = named(words[:count])
+        name = command_named(words[:count])
         if name is not None:
             return name, count
     return None, 0
 
 
-def below(words: Sequence[str]) -> list[str]:
+def commands_below(words: Sequence[str]) -> list[str]:
     """Return the commands whose names go on behind ``words``."""
     typed = [fold(word) for word in words]
     return [
@@ -279,7 +279,7 @@ def below(words: Sequence[str]) -> list[str]:
 def next_words(words: Sequence[str]) -> dict[str, str]:
     """Return the words that may follow in a name, and what they mean."""
     found: dict[str, str] = {}
-    for name in below(words):
+    for name in commands_below(words):
         parts = name.split()
         whole = len(parts) == len(words) + 1
         meaning = (

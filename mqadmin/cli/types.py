@@ -45,14 +45,14 @@ class Kind(Enum):
 PATHS: Final = {Kind.FILE: "file", Kind.DIR: "dir"}
 """How click calls what the user's shell completes itself."""
 NAMES: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER, Kind.CONTEXT, *PATHS})
-"""Kinds of which none is empty: a variable of a script that is not set is told, not looked up."""
+"""Kinds whose values must not be empty: an unset variable of a script is reported as such."""
 
 Live = Callable[[click.Context, Kind], Sequence[str]]
 
 
 @dataclass(slots=True)
-class Session:
-    """What a line is read with besides its words: click's ``ctx.obj``.
+class ParseContext:
+    """What is known besides the words of a line: click's ``ctx.obj``.
 
     Attributes:
         store: directory that the shell has open; then DIR may be left out.
@@ -98,7 +98,7 @@ class Word(click.ParamType[object]):
         if self.kind is Kind.COLUMN:
             names = _columns_of(ctx.command)
         elif self.kind is not Kind.TEXT:
-            names = cast(Session, ctx.obj).live(ctx, self.kind)
+            names = cast(ParseContext, ctx.obj).live(ctx, self.kind)
         what = self.kind.name.lower()
         return [CompletionItem(name, what=what) for name in names if name.startswith(incomplete)]
 

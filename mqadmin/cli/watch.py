@@ -1,10 +1,10 @@
-"""``--watch``: the rows of a command again and again.
+"""``--watch``: run a command again and again and show its rows.
 
     tick --> lines of one block --> terminal: drawn over the last (``output.terminal.live``)
                                 `-> pipe:     one block after the other
 
-Rule: what cannot work (a wrong word, an unknown topic) ends it at once; a server that is away
-for a moment is told, and the next tick tries again.
+Rule: an error that another try does not mend (a wrong word, an unknown topic) ends it at once; a
+server that is away for a moment is reported, and the next tick tries again.
 """
 
 import io
@@ -83,7 +83,7 @@ def _watch_on_terminal(call: Call, tick: Tick, title: str) -> NoReturn:
 
 
 def _tick(call: Call, tick: Tick, *, again: bool) -> None:
-    """Run one tick; a server that is away is told, where one has answered before."""
+    """Run one tick; report a server that is away, if an earlier tick has had its answer."""
     try:
         tick(call)
     except Exception as error:

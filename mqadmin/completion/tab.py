@@ -1,4 +1,4 @@
-"""What Tab offers in the user's own shell: click's answer, with live names.
+"""Answer Tab in the user's own shell: click completes, with live names.
 
     bash, zsh, fish --> mqadmin with _MQADMIN_COMPLETE=bash_complete --> a line for each word
 
@@ -18,8 +18,8 @@ from click.shell_completion import (
 
 from mqadmin import COMPLETE_VARIABLE
 from mqadmin.cli.globals import settings_of
-from mqadmin.cli.parse import PROGRAM, Group
-from mqadmin.cli.types import Kind, Session
+from mqadmin.cli.parse import PROGRAM, CommandGroup
+from mqadmin.cli.types import Kind, ParseContext
 from mqadmin.completion.live import live_names
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console
@@ -33,7 +33,7 @@ SHELLS: Final[dict[str, type[ShellComplete]]] = {
 
 def script(shell: str) -> str:
     """Return the script that makes Tab work in a shell."""
-    asking = SHELLS[shell](Group(), {}, PROGRAM, COMPLETE_VARIABLE)
+    asking = SHELLS[shell](CommandGroup(), {}, PROGRAM, COMPLETE_VARIABLE)
     # Click's class for bash would first start a bash, to see its version.
     return ShellComplete.source(asking).strip() + "\n"
 
@@ -47,7 +47,11 @@ def answer(instruction: str, console: Console) -> int:
 
     try:
         return shell_complete(
-            Group(), {"obj": Session(live=live)}, PROGRAM, COMPLETE_VARIABLE, instruction
+            CommandGroup(),
+            {"obj": ParseContext(live=live)},
+            PROGRAM,
+            COMPLETE_VARIABLE,
+            instruction,
         )
     finally:
         workplace.link.close()

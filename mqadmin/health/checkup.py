@@ -1,4 +1,4 @@
-"""What can be wrong with a cluster, told from facts that were gathered before.
+"""Find what is wrong with a cluster, from facts that were gathered before.
 
     facts (mqadmin.health.checkup_facts)  -->  one function a check  -->  Finding, Finding, ...
 
@@ -7,7 +7,7 @@
     disk          a store's disk is nearly full
     clock         a broker's clock is not ours
     slave         a slave is far behind its master
-    route         the name server tells other queues than the broker has
+    route         the name server announces other queues than the broker has
     subscription  members of one group want different things
     queue         a group is online, and nobody in it reads this queue
     backlog       a group is online, and many messages wait for it
@@ -38,7 +38,7 @@ RUNNING: Final = re.compile(r"(\d+) days, (\d+) hours, (\d+) minutes, (\d+) seco
 DIVERGED: Final = "DIVERGED"
 """What a slave of ours says that has other bytes than its master."""
 STEP_MS: Final = 1000
-"""A broker tells how long it runs in whole seconds."""
+"""A broker says in whole seconds how long it has been running."""
 
 
 class Severity(StrEnum):
@@ -102,7 +102,7 @@ class BrokerFacts:
 
     @property
     def is_fenced(self) -> bool:
-        """Tell whether it is a master that takes no messages, because another was promoted."""
+        """Return whether it is a master that takes no messages, because another was promoted."""
         return bool(self.runtime.get("haFence"))
 
     def number(self, key: str) -> float | None:
@@ -197,7 +197,7 @@ def _clock(one: BrokerFacts, limit_ms: int) -> Iterator[Finding]:
 def skew_of(one: BrokerFacts) -> int | None:
     """Return by how many ms a broker's clock is ahead of ours; 0 within what can be known.
 
-    A broker tells when it started and how long it runs, the latter in whole seconds.
+    A broker says when it started and how long it has been running, the latter in whole seconds.
     """
     boot_ms = one.number("bootTimestamp")
     found = RUNNING.search(one.runtime.get("runtime", ""))

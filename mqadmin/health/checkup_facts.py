@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic as each master has it, by broker name, and as the name server tells it."""
+    """A topic as each master has it, by broker name, and as the name server announces it."""
 
     topic: str
     configs: dict[str, TopicConfig]
@@ -109,7 +109,7 @@ async def waiting(admin: "Admin", masters: list[ServerNode], group: str) -> dict
 
 
 async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView]:
-    """Return what each of several name servers tells."""
+    """Return what each of several name servers says."""
 
     async def ask(address: str) -> NamesrvView:
         try:

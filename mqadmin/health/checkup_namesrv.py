@@ -1,10 +1,10 @@
-"""Name servers beside each other: none of them tells the others, so they may differ.
+"""Compare name servers: they do not talk to each other, so they may differ.
 
     broker-a registers at  A and B        each is asked for its brokers and routes
     broker-b registers at  A alone   -->  half of the clients do not find its queues
 
 Rule: pure; what the first name server that answers says is compared with each other one.
-Their clocks cannot be compared: no request of 4.9 makes a name server tell its time.
+Their clocks cannot be compared: no request of 4.9 asks a name server for its time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ Queues = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class NamesrvView:
-    """What one name server tells; or why it says nothing.
+    """What one name server says, or why it says nothing.
 
     Attributes:
         routes: queues by broker of each topic.
@@ -42,7 +42,7 @@ def queues_of(route: TopicRouteData) -> dict[str, Queues]:
 
 
 def of_namesrvs(views: Sequence[NamesrvView]) -> Iterator[Finding]:
-    """Yield the name servers that do not answer, and what the others tell differently."""
+    """Yield the name servers that do not answer, and the differences between the others."""
     for view in views:
         if view.error is not None:
             subject, hint = f"name server {view.address}", "is it running?"
@@ -65,7 +65,7 @@ def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[Fin
 
 
 def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[Finding]:
-    # A broker that is missing is told as such; its queues would say the same again.
+    # A missing broker is a finding already; its queues would say the same again.
     both = {place.broker for place in one.brokers} & {place.broker for place in other.brokers}
     hint = "wait for the next registration (30 s); `topic delete` or `write-perm` there if it stays"
     for topic in sorted({*one.routes, *other.routes}):

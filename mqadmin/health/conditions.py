@@ -1,6 +1,6 @@
 """Conditions on a cluster that `assert` checks and `wait` waits for.
 
-    condition --look--> Observation(holds, found, expected)
+    condition --look--> Verdict(holds, found, expected)
        ^   not yet         | holds, or the time is over
        `---- step ---------'
 
@@ -10,7 +10,7 @@ there yet and a server that does not answer are no reason to stop before the tim
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -37,27 +37,22 @@ ABSENT, PRESENT = "not there", "there"
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    """What one look found; ``found`` and ``expected`` are phrases about ``subject``."""
-
-    subject: str
-    holds: bool
-    found: str
-    expected: str
-
-
-Condition = Callable[["Admin"], Awaitable[Observation]]
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict(Row):
-    """A condition at the end of the time it was given."""
+    """A condition at the end of the time it was given.
+
+    Attributes:
+        found, expected: phrases about ``subject``.
+        waited_ms: 0 for a look that is not the last one.
+    """
 
     subject: str
     holds: bool
     found: str
     expected: str
-    waited_ms: int
+    waited_ms: int = 0
+
+
+Condition = Callable[["Admin"], Awaitable[Verdict]]
 
 
 async def asserted(call: Call, condition: Condition, *, within_ms: int) -> Outcome:
@@ -99,18 +94,15 @@ async def _last_look(call: Call, condition: Condition, *, limit_ms: int) -> Verd
     """Look until the condition holds or the time is over; the last look is the verdict."""
     started_ms = call.now_ms()
     while True:
-        failure: ClientError | CommandError | None = None
-        found = None
+        verdict = None
         try:
-            found = await condition(await call.admin())
-        except (ClientError, CommandError) as error:
-            failure = error
+            verdict = await condition(await call.admin())
+        except (ClientError, CommandError):
+            if call.now_ms() - started_ms >= limit_ms:
+                raise
         waited_ms = call.now_ms() - started_ms
-        over = waited_ms >= limit_ms
-        if found is not None and (found.holds or over):
-            return Verdict(found.subject, found.holds, found.found, found.expected, waited_ms)
-        if failure is not None and over:
-            raise failure
+        if verdict is not None and (verdict.holds or waited_ms >= limit_ms):
+            return replace(verdict, waited_ms=waited_ms)
         await asyncio.sleep(min(STEP_S, max(limit_ms - waited_ms, 0) / 1000))
 
 
@@ -120,7 +112,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
     Looking raises ``NotFound`` where no broker knows the group.
     """
 
-    async def look(admin: "Admin") -> Observation:
+    async def look(admin: "Admin") -> Verdict:
         places = await masters(admin, every=True)
         stats = await asyncio.gather(
             *(admin.consume_stats(place.address, group, topic) for place in places)
@@ -135,7 +127,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
             await find_group(admin, group)
             raise NotFound(f"group {group} has no offset", hint=f"see `offset show {group}`")
         subject = f"lag of {group}" + (f" in {topic}" if topic else "")
-        return Observation(subject, sum(lags) <= most, str(sum(lags)), f"at most {most}")
+        return Verdict(subject, sum(lags) <= most, str(sum(lags)), f"at most {most}")
 
     return look
 
@@ -143,17 +135,17 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
 def topic_there(topic: str, *, queues: int | None, absent: bool) -> Condition:
     """Return the condition that a topic has a route (with so many queues), or has none."""
 
-    async def look(admin: "Admin") -> Observation:
+    async def look(admin: "Admin") -> Verdict:
         expected = ABSENT if absent else PRESENT
         if queues is not None:
             expected += f" with {queues} queues"
         try:
             route = await admin.topic_route(topic)
         except NoRoute:
-            return Observation(f"topic {topic}", absent, ABSENT, expected)
+            return Verdict(f"topic {topic}", absent, ABSENT, expected)
         count = sum(data.read_queue_nums for data in route.queue_datas)
         holds = not absent and queues in (None, count)
-        return Observation(f"topic {topic}", holds, f"{PRESENT} with {count} queues", expected)
+        return Verdict(f"topic {topic}", holds, f"{PRESENT} with {count} queues", expected)
 
     return look
 
@@ -161,15 +153,15 @@ def topic_there(topic: str, *, queues: int | None, absent: bool) -> Condition:
 def group_there(group: str, *, members: int | None) -> Condition:
     """Return the condition that a group is known, with at least so many members online."""
 
-    async def look(admin: "Admin") -> Observation:
+    async def look(admin: "Admin") -> Verdict:
         expected = PRESENT if members is None else f"{PRESENT} with {members} members or more"
         try:
             known = await find_group(admin, group)
         except NotFound:
-            return Observation(f"group {group}", False, ABSENT, expected)
+            return Verdict(f"group {group}", False, ABSENT, expected)
         count = len({member for at in known for member in at.members})
         holds = members is None or count >= members
-        return Observation(f"group {group}", holds, f"{PRESENT} with {count} members", expected)
+        return Verdict(f"group {group}", holds, f"{PRESENT} with {count} members", expected)
 
     return look
 
@@ -177,7 +169,7 @@ def group_there(group: str, *, members: int | None) -> Condition:
 def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
     """Return the condition on how many messages the queues of a topic hold together."""
 
-    async def look(admin: "Admin") -> Observation:
+    async def look(admin: "Admin") -> Verdict:
         stats = await admin.topic_stats(topic)
         count = sum(at.max_offset - at.min_offset for at in stats.values())
         if most is None:
@@ -185,7 +177,7 @@ def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
         else:
             expected = str(least) if least == most else f"{least} to {most}"
         holds = count >= least and (most is None or count <= most)
-        return Observation(f"message count of {topic}", holds, str(count), expected)
+        return Verdict(f"message count of {topic}", holds, str(count), expected)
 
     return look
 
@@ -193,7 +185,7 @@ def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
 def brokers_answer(broker: str | None, *, count: int) -> Condition:
     """Return the condition that so many brokers (of a name) are registered and answer."""
 
-    async def look(admin: "Admin") -> Observation:
+    async def look(admin: "Admin") -> Verdict:
         places = [
             place
             for place in await all_brokers(admin)
@@ -205,7 +197,7 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
         answered = sum(isinstance(one, dict) for one in told)
         subject = "any broker" if broker is None else f"broker {broker}"
         found = f"registered {len(places)} times, with {answered} answers"
-        return Observation(subject, answered >= count, found, f"{count} answers or more")
+        return Verdict(subject, answered >= count, found, f"{count} answers or more")
 
     return look
 
@@ -214,7 +206,7 @@ group_condition = gathered(
     "condition",
     group_there,
     group_argument(),
-    click.option("--members", type=INTEGER, help="online, at least"),
+    click.option("--members", type=INTEGER, help="at least this many online"),
 )
 lag_condition = gathered(
     "condition",
@@ -228,8 +220,10 @@ topic_condition = gathered(
     topic_there,
     topic_argument(),
     click.option("--queues", type=INTEGER, help="readable queues, over all brokers"),
-    click.option("--absent", is_flag=True, help="it must not be there"),
+    click.option("--absent", is_flag=True, help="the topic must not be there"),
 )
 """What ``assert`` and ``wait`` take, each as ``condition``."""
-assert_within = click.option("--within", type=DURATION, default=0, help="until then")
-wait_within = click.option("--within", type=DURATION, help="give up then")
+assert_within = click.option(
+    "--within", type=DURATION, default=0, help="look again until this time is over"
+)
+wait_within = click.option("--within", type=DURATION, help="give up after this time")

@@ -3,7 +3,7 @@
     GET_BROKER_RUNTIME_INFO  "putTps": "5.0 4.0 3.0"  -->  rocketmq_brokeruntime_put_tps10 5.0
                                                             rocketmq_brokeruntime_put_tps60 4.0
 
-Rule: pure; a number that a broker does not tell is left out, never zero.
+Rule: pure; a number that a broker does not report is left out, never zero.
 
 Source: names and labels of the metrics of rocketmq-exporter 0.0.3.
 """
@@ -16,9 +16,6 @@ from typing import Final
 
 from mqadmin.health.checkup import BrokerFacts
 
-RUNTIME_LABELS: Final = (
-    *("cluster", "brokerIP", "brokerHost", "des", "boottime", "broker_version"),
-)
 PLAIN: Final = {
     "msg_put_total_today_now": "msgPutTotalTodayNow",
     "msg_gettotal_today_now": "msgGetTotalTodayNow",
@@ -121,20 +118,14 @@ class Families:
 def add_runtime(out: Families, one: BrokerFacts) -> None:
     """Add everything that a broker's runtime table says."""
     table = one.runtime
-    labels = dict(
-        zip(
-            RUNTIME_LABELS,
-            (
-                one.place.cluster,
-                one.place.address,
-                "",
-                table.get("brokerVersionDesc", ""),
-                table.get("bootTimestamp", ""),
-                table.get("brokerVersion", ""),
-            ),
-            strict=True,
-        )
-    )
+    labels = {
+        "cluster": one.place.cluster,
+        "brokerIP": one.place.address,
+        "brokerHost": "",
+        "des": table.get("brokerVersionDesc", ""),
+        "boottime": table.get("bootTimestamp", ""),
+        "broker_version": table.get("brokerVersion", ""),
+    }
     for suffix, value in _runtime(table):
         out.add(f"rocketmq_brokeruntime_{suffix}", value, **labels)
 

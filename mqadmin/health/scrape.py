@@ -1,4 +1,4 @@
-"""One scrape: asks a whole cluster and makes metrics of it.
+"""One scrape: ask a whole cluster and make metrics of the answers.
 
     brokers   runtime table, statistics of the last minute, how far slaves are behind
     topics    last offsets, statistics, retry and dead-letter topics apart

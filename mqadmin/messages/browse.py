@@ -1,13 +1,13 @@
-"""Messages of a topic as rows, from brokers or from a store directory: one way for every verb.
+"""Read the messages of a topic as rows, from brokers or from a store directory.
 
-``message print``, ``message query time`` and ``dead-letter show`` differ in what must be
-given; what they do with it is here.
+``message print``, ``message query time`` and ``dead-letter show`` declare different options and
+all read by this module.
 """
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Usage
@@ -99,22 +99,18 @@ def stored(call: Call, wish: Wish) -> Iterator[MessageRow]:
 
     allowed = {tag.strip() for tag in wish.tags.split("||")}
     counts: Counter[str] = Counter()
-    left = wish.limit
     with StoreDir.open(call.store_dir) as store:
-        for row in message_rows(
+        rows = message_rows(
             store,
             wish.filter,
             offsets=OffsetRange(),
             count_max=None,
             body="none" if wish.no_body else "inflated",
             warn=call.warn,
-        ):
-            if left == 0:
-                break
-            if _passes(row, wish, allowed):
-                left = None if left is None else left - 1
-                counts[row.tags or ""] += 1
-                yield row
+        )
+        for row in islice((row for row in rows if _passes(row, wish, allowed)), wish.limit):
+            counts[row.tags or ""] += 1
+            yield row
     _tell_tags(call, wish, counts)
 
 

@@ -1,4 +1,4 @@
-"""Messages written to a file: jsonl, csv or Parquet, so that a broken run can go on.
+"""Write messages to a file (jsonl, csv or Parquet) in such a way that a broken run can go on.
 
     jsonl, csv   rows are appended; the state says how long the file was and where to go on
     parquet      FILE.parts/000000.parquet … are joined into FILE when all is there

@@ -1,4 +1,4 @@
-"""One message by any id, wherever it is: what every verb that takes an id shares.
+"""Find one message by any of its ids, for every command that takes an id.
 
     offset id   store host | log offset          -> VIEW_MESSAGE_BY_ID at that host
     unique id   client ip | pid | ... | counter  -> QUERY_MESSAGE in a topic

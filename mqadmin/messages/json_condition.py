@@ -31,7 +31,7 @@ class JsonCondition:
     value: str | None = None
 
     def is_in(self, text: str) -> bool:
-        """Tell whether a body has it."""
+        """Return whether a body has it."""
         try:
             found: object = json.loads(text)
         except (ValueError, RecursionError):

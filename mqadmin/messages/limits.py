@@ -9,13 +9,13 @@ from time import perf_counter
 
 
 class Limit:
-    """So much may be taken, any amount where it is None."""
+    """An amount that may be taken in parts; None has no limit."""
 
     def __init__(self, amount: int | None) -> None:
         self._left = amount
 
     def take(self, amount: int = 1) -> bool:
-        """Take some; False, and nothing more from then on, where there is not enough left."""
+        """Take a part and return True; return False from the first time that too little is left."""
         if self._left is None:
             return True
         is_enough = amount <= self._left
@@ -24,10 +24,10 @@ class Limit:
 
 
 class RateLimit:
-    """Holds whoever awaits ``turn`` back.
+    """Delays whoever awaits ``turn``, so that turns keep to a rate.
 
     Args:
-        rate: turns a second; None does not hold back.
+        rate: turns a second; None delays nobody.
     """
 
     def __init__(self, rate: float | None) -> None:

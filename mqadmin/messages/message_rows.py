@@ -144,7 +144,7 @@ def row_of(message: "MessageExt", *, warn: Warn, body: bool = True) -> MessageRo
     """Return the row of a message that a broker sent, its body decompressed.
 
     Args:
-        warn: told of a body that is shown as it is stored.
+        warn: is called with a line about a body that is shown as it is stored.
     """
     row = message_row(
         message.record, body="inflated" if body else "none", broker=message.broker_name or None

@@ -45,7 +45,7 @@ class PullRow(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PullRange:
     """What is read of a queue: from ``start``, included, to ``end``, in entries.
 
     Attributes:
@@ -74,7 +74,7 @@ async def pulls(call: Call, wish: Wish, *, is_consuming: bool) -> AsyncIterator[
         parts = await parts_to_consume(consumer, queues, wish)
     else:
         parts = await parts_of(consumer, queues, wish.filter)
-    async for row in pulled(call, consumer, parts, tags="*" if is_consuming else wish.tags):
+    async for row in pull_rows(call, consumer, parts, tags="*" if is_consuming else wish.tags):
         yield row
 
 
@@ -87,9 +87,11 @@ def in_java_order(queues: Sequence[MessageQueue]) -> list[MessageQueue]:
 
 async def parts_of(
     consumer: PullConsumer, queues: Sequence[MessageQueue], wanted: Filter
-) -> list[Part]:
+) -> list[PullRange]:
     """Return what printMsg and printMsgByQueue read: all, or what lies between two times."""
-    return [Part(one, *await _ends(consumer, one, wanted, None)) for one in in_java_order(queues)]
+    return [
+        PullRange(one, *await _ends(consumer, one, wanted, None)) for one in in_java_order(queues)
+    ]
 
 
 async def _ends(
@@ -105,7 +107,7 @@ async def _ends(
 
 async def parts_to_consume(
     consumer: PullConsumer, queues: Sequence[MessageQueue], wish: Wish
-) -> list[Part]:
+) -> list[PullRange]:
     """Return what consumeMessage reads: the first queues use its limit up."""
     left, found = wish.limit or 0, []
     for queue in in_java_order(queues):
@@ -113,16 +115,16 @@ async def parts_to_consume(
             break
         low, high = await _ends(consumer, queue, wish.filter, wish.start)
         if high - low > left:
-            found.append(Part(queue, low, low + left - 1, to_end=True, cut_to=left))
+            found.append(PullRange(queue, low, low + left - 1, to_end=True, cut_to=left))
             left = 0
         else:
-            found.append(Part(queue, low, high, to_end=True))
+            found.append(PullRange(queue, low, high, to_end=True))
             left -= high - low + 1
     return found
 
 
-async def pulled(
-    call: Call, consumer: PullConsumer, parts: Sequence[Part], *, tags: str
+async def pull_rows(
+    call: Call, consumer: PullConsumer, parts: Sequence[PullRange], *, tags: str
 ) -> AsyncIterator[Row]:
     """Yield the pulls of each part and the messages that they found."""
     for part in parts:
@@ -141,7 +143,7 @@ async def pulled(
                 break
 
 
-def _row(part: Part, status: str, next_offset: int) -> PullRow:
+def _row(part: PullRange, status: str, next_offset: int) -> PullRow:
     return PullRow(
         topic=part.queue.topic,
         broker=part.queue.broker_name,

@@ -6,8 +6,10 @@ Rule: every record is shown where it really lies: a ``log_offset`` that says oth
 finding of ``store verify``, not an address.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import click
 
@@ -29,6 +31,8 @@ from storefmt.formats.message import Record
 from storefmt.offline.views.log_scan import Damage
 from storefmt.offline.views.storedir import StoreDir
 
+RANGE: Final = re.compile(r"(?=.*[0-9])([0-9]*)(-?)([0-9]*)")
+
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
@@ -44,11 +48,10 @@ def parse_range(text: str) -> OffsetRange:
     Raises:
         ValueError: it is no range of whole numbers.
     """
-    first, dash, last = text.partition("-")
-    if not all(part == "" or (part.isascii() and part.isdigit()) for part in (first, last)):
+    found = RANGE.fullmatch(text)
+    if found is None:
         raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
-    if not first and not last:
-        raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
+    first, dash, last = found.groups()
     if not dash:
         return OffsetRange(int(first), int(first) + 1)
     return OffsetRange(int(first) if first else None, int(last) if last else None)

@@ -1,4 +1,4 @@
-"""Following messages as they are stored: what ``message tail`` and ``store tail`` take alike."""
+"""The options that ``message tail`` and ``store tail`` share to follow messages."""
 
 import re
 from dataclasses import dataclass
@@ -65,11 +65,11 @@ tail_options = gathered(
         metavar="WHERE",
         help="earliest, latest or a TIME",
     ),
-    click.option("--count", "-c", type=Integer(min=1), help="end after so many"),
+    click.option("--count", "-c", type=Integer(min=1), help="end after this many"),
     click.option(
         "--bytes", "bytes_", type=Integer(min=0), help="end before bodies of more bytes in all"
     ),
-    click.option("--scan", type=Integer(min=0), help="end after so many were looked at"),
+    click.option("--scan", type=Integer(min=0), help="end after looking at this many"),
     with_key,
     body_conditions,
     click.option("--queue", type=QUEUE, help="only this queue"),

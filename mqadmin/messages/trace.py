@@ -1,4 +1,4 @@
-"""The life of one message as brokers tell it: every place it was stored, and who read it.
+"""The life of one message as brokers report it: every place it was stored, and who read it.
 
     store          in its own topic; `born_ms` of the record is when it was sent
     delay          in SCHEDULE_TOPIC_XXXX: delayed by its producer, or a retry that waits

@@ -7,7 +7,7 @@
     lags: Course               lags, sparkline (drawn)
     body: str | None           body, absent in a record where it is None and ``omitted``
 
-Rule: ``--columns`` and ``--sort`` take exactly these names, and a wrong one is told before
+Rule: ``--columns`` and ``--sort`` take exactly these names, and a wrong one is refused before
 the command runs.
 """
 

@@ -18,7 +18,7 @@ class Look(NamedTuple):
         follow: print each row at once.
         single: one object, not a list.
         width: columns of the terminal; 0 for a pipe, where nothing is cut.
-        now_ms: what a terminal tells the age of a time by.
+        now_ms: the time from which a terminal works out the age of other times.
         named: the person has named the columns: none is lifted, none left out.
         sections: headings of one thing on a terminal, and the fields below each.
         tree: columns that rows are nested by on a terminal.

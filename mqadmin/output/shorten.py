@@ -1,4 +1,4 @@
-"""Names that are too long for their column: shortened in the middle, and never two alike.
+"""Shorten names that are too long for their column in the middle, and never make two alike.
 
     AC1100020B6B18B4AAC2064ED6A30000     AC110002…ED6A30000
     AC1100020B6B18B4AAC2064ED6A30001     AC110002…ED6A30001
@@ -31,14 +31,14 @@ def cut(text: str, width: int) -> str:
     return _start(text, width - 1) + ELLIPSIS
 
 
-def middle(text: str, width: int, *, tail: int) -> str:
+def cut_middle(text: str, width: int, *, tail: int) -> str:
     """Return ``text`` in at most ``width`` cells with its last ``tail`` cells kept."""
     if cell_width(text) <= width:
         return text
     return _start(text, width - 1 - tail) + ELLIPSIS + _start(text[::-1], tail)[::-1]
 
 
-def shortened(names: Sequence[str], width: int) -> list[str] | None:
+def shorten_all(names: Sequence[str], width: int) -> list[str] | None:
     """Return the names in ``width`` cells each; None where two of them would look alike."""
     different = set(names)
     if all(cell_width(name) <= width for name in different):
@@ -46,16 +46,16 @@ def shortened(names: Sequence[str], width: int) -> list[str] | None:
     half = (width - 1) // 2
     # The balanced cut first, then the ones beside it.
     for tail in sorted(range(1, width - 1), key=lambda spot: abs(spot - half)):
-        made = {name: middle(name, width, tail=tail) for name in different}
+        made = {name: cut_middle(name, width, tail=tail) for name in different}
         if len(set(made.values())) == len(different):
             return [made[name] for name in names]
     return None
 
 
-def narrowest(names: Sequence[str], *, low: int, high: int) -> int:
+def narrowest_width(names: Sequence[str], *, low: int, high: int) -> int:
     """Return the smallest width from ``low`` to ``high`` that keeps the names apart."""
     for width in range(low, high):
-        if shortened(names, width) is not None:
+        if shorten_all(names, width) is not None:
             return width
     return high
 

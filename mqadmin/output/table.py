@@ -1,4 +1,4 @@
-"""The table of a pipe: aligned columns, numbers to the right.
+"""The table that a pipe gets: aligned columns, numbers to the right.
 
     TOPIC    QUEUE_ID  LAG
     orders          0   12

@@ -19,7 +19,7 @@ BEFORE: Final = 588
 
 
 def version_name(number: int) -> str:
-    """Return ``V4_9_7`` for 407; the number as text where it is too old to tell."""
+    """Return ``V4_9_7`` for 407; the number as text where it is too old."""
     if number > LAST:
         return "HIGHER_VERSION"
     if number < FIRST:

@@ -182,7 +182,7 @@ class Call:
     def defaults(self) -> Context | None:
         """Return the context whose defaults apply; None where there is none that can be read.
 
-        A broken file or name is told by the command that needs a server, and must not keep
+        A broken file or name is reported by the command that needs a server, and must not keep
         `context use` from mending it.
         """
         try:

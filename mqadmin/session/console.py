@@ -36,9 +36,10 @@ class Console(NamedTuple):
     def of_process(cls) -> "Console":
         """Return the streams of this process, read and written as UTF-8 whatever the locale.
 
-        One that was closed before the start (``>&-``) is empty, and takes everything.
+        A stream that was closed before the start (``>&-``) becomes one that is empty and takes
+        everything.
         """
-        # In this order: each takes the lowest free number, and no socket gets it then.
+        # In this order, each takes the lowest free descriptor, so that no socket gets it later.
         sys.stdin = sys.stdin or _nothing("r")
         sys.stdout = sys.stdout or _nothing("w")
         sys.stderr = sys.stderr or _nothing("w")
@@ -72,9 +73,9 @@ class Console(NamedTuple):
         stream = self.err if is_error else self.out
         if stream.isatty():
             # Only a terminal breaks lines.
-            from mqadmin.session.line_breaks import broken_lines
+            from mqadmin.session.line_breaks import break_lines
 
-            text = broken_lines(text, stream)
+            text = break_lines(text, stream)
         stream.write(text)
 
     def ask(self, question: str) -> bool:
@@ -86,9 +87,9 @@ class Console(NamedTuple):
         line = printable(" ".join(text.split()))
         if self.err.isatty() and not as_is:
             # Only a terminal breaks lines.
-            from mqadmin.session.line_breaks import broken
+            from mqadmin.session.line_breaks import break_line
 
-            line = broken(line, self.err)
+            line = break_line(line, self.err)
         self.out.flush()
         self.err.write(line + end)
         self.err.flush()
@@ -108,7 +109,7 @@ class Console(NamedTuple):
 
 
 def _nothing(mode: str) -> TextIO:
-    """Return a stream for the whole life of the process: nothing comes of it, all goes in."""
+    """Return a stream that is empty and takes everything, for the whole life of the process."""
     return cast(TextIO, open(os.devnull, mode, encoding="utf-8"))
 
 

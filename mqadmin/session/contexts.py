@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -25,7 +25,7 @@ SECRET_WAIT_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One named set of servers, and what goes without saying there.
+    """One named set of servers, and the defaults of the lines that use it.
 
     Attributes:
         secret_key: the key, or where it is: ``env:NAME``, ``file:PATH`` or ``command:LINE``.
@@ -118,7 +118,7 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
     """Return a key that is given itself, or as ``env:NAME``, ``file:PATH`` or ``command:LINE``.
 
     Raises:
-        NotFound: the variable is not set, the file cannot be read, or the command says nothing.
+        NotFound: there is no such variable, readable file, or output of the command.
     """
     if text is None:
         return None
@@ -241,11 +241,7 @@ def _encode(contexts: Contexts) -> dict[str, object]:
 
 
 def _shown(context: Context) -> dict[str, object]:
-    values = {spot.name: getattr(context, spot.name) for spot in fields(Context)}
-    del values["name"]
-    values["map"] = dict(values.pop("address_map"))
-    if context.tls is not None:
-        values["tls"] = context.tls.given()
-    if not context.address_map:
-        del values["map"]
+    values = {key: getattr(context, key) for key in TYPES}
+    values["map"] = dict(context.address_map) or None
+    values["tls"] = context.tls.given() if context.tls is not None else None
     return {key: value for key, value in values.items() if value not in (None, False)}

@@ -9,12 +9,12 @@ LEFT_COLUMN: Final = re.compile(r" +\S.*? {2,}(?=\S)| *")
 """What stands before the text of a line: a column of its own, as in lists of options, or blanks."""
 
 
-def broken(line: str, terminal: TextIO) -> str:
+def break_line(line: str, terminal: TextIO) -> str:
     """Return a line in lines that the terminal does not break itself; the later ones indented."""
     return _filled(line, _width(terminal), 2)
 
 
-def broken_lines(text: str, terminal: TextIO) -> str:
+def break_lines(text: str, terminal: TextIO) -> str:
     """Return the lines of a text likewise; what goes on stands below where the text began."""
     width = _width(terminal)
     made = []

@@ -48,7 +48,7 @@ class Link:
     """Runs coroutines and keeps connections between commands.
 
     Attributes:
-        observer: told of every request of every client, for ``--explain``.
+        observer: is called with every request of every client, for ``--explain``.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """What the global options of one call say.
 
-Rule: a value comes from the flag, else from what the shell was told (``set``, ``connect``),
+Rule: a value comes from the flag, else from the shell (``set``, ``connect``),
 else from the environment, else from the context; see ``mqadmin.session.call`` for the address.
 """
 
@@ -35,3 +35,8 @@ class Settings:
     schema: bool = False
     help: bool = False
     version: bool = False
+
+    @property
+    def wants_text(self) -> bool:
+        """Return whether a text about the command answers the line, so that nothing runs."""
+        return self.help or self.version or self.schema

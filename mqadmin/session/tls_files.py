@@ -1,11 +1,11 @@
 """How a context secures its connections: the files, by name.
 
-Rule: nothing here reads a file: a file that is missing is told when a connection is made.
+Rule: nothing here reads a file: a missing file is reported when a connection is made.
 
 Source: remoting/netty/TlsSystemConfig.java (4.9.7) for what can be set.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class TlsFiles:
 
     def given(self) -> dict[str, str]:
         """Return what is set, by name."""
-        values = {spot.name: getattr(self, spot.name) for spot in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def client_tls(self) -> "ClientTls":
         """Return the settings for a connection."""

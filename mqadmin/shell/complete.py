@@ -17,8 +17,8 @@ from typing import get_args
 from click.shell_completion import CompletionItem, ShellComplete
 
 from mqadmin.cli import tree
-from mqadmin.cli.parse import PROGRAM, Group
-from mqadmin.cli.types import PATHS, Kind, Live, Session
+from mqadmin.cli.parse import PROGRAM, CommandGroup
+from mqadmin.cli.types import PATHS, Kind, Live, ParseContext
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import FILTERS
 from mqadmin.shell.lines import ShellWord, split
@@ -87,7 +87,7 @@ def suggestions(text: str, names: Names) -> list[Suggestion]:
     if own is not None:
         return _matching(spot, own)
     typed = "-" if spot.partial.startswith("-") else ""
-    items = offered(spot.words, typed, lambda ctx, kind: names.of(kind))
+    items = click_items(spot.words, typed, lambda ctx, kind: names.of(kind))
     words = {one.value: one.help or one.what or "" for one in items if one.type == "plain"}
     if not spot.words:
         words |= OWN_WORDS
@@ -107,13 +107,13 @@ def path_wanted(text: str) -> str:
         return "dir"
     if spot.after_pipe:
         return ""
-    items = offered(spot.words, "", lambda ctx, kind: ())
+    items = click_items(spot.words, "", lambda ctx, kind: ())
     return next((one.type for one in items if one.type in PATHS.values()), "")
 
 
-def offered(words: Sequence[str], typed: str, live: Live) -> list[CompletionItem]:
+def click_items(words: Sequence[str], typed: str, live: Live) -> list[CompletionItem]:
     """Return what click offers for a word that begins with ``typed`` behind some words."""
-    completer = ShellComplete(Group(), {"obj": Session(live=live)}, PROGRAM, "")
+    completer = ShellComplete(CommandGroup(), {"obj": ParseContext(live=live)}, PROGRAM, "")
     return completer.get_completions(list(words), typed)
 
 

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Final, TextIO, cast, get_args
 
-from mqadmin.cli.command import Told
+from mqadmin.cli.command import TextAnswer
 from mqadmin.cli.parse import parse
 from mqadmin.cli.run import run_line, tell
 from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
@@ -23,7 +23,7 @@ from mqadmin.session.console import Console
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
 from mqadmin.shell.lines import Quote, ShellCommand, parse_line, split
-from mqadmin.shell.pipe import Enough, Pipe
+from mqadmin.shell.pipe import Pipe, PipeClosed
 
 CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
 SHELL_HELP: Final = """\
@@ -64,7 +64,7 @@ Page = Callable[[Console], AbstractContextManager[Console]]
 
 
 @dataclass(slots=True)
-class Leave(Exception):
+class ShellExit(Exception):
     """``exit`` was typed."""
 
     exit_code: int
@@ -96,7 +96,7 @@ class Shell:
         The first command that fails ends the line, unless ``keep_going``.
 
         Raises:
-            Leave: it was ``exit``.
+            ShellExit: it was ``exit``.
         """
         if text.lstrip().startswith("!"):
             return self._system(text.lstrip()[1:])
@@ -159,7 +159,7 @@ class Shell:
                 console = self.console._replace(out=cast(TextIO, pipe), out_is_tty=False)
                 try:
                     exit_code = self._words(line.words, console)
-                except Enough:
+                except PipeClosed:
                     exit_code = 0
                 finally:
                     self.workplace.output = output
@@ -196,9 +196,9 @@ class Shell:
             console.tell(PIPES_HELP)
             return 0
         if not words or words[0].lower() not in self._own:
-            told = parse(["help", *words])
-            assert isinstance(told, Told)
-            console.tell(told.text if words else told.text + "\n")
+            answer = parse(["help", *words])
+            assert isinstance(answer, TextAnswer)
+            console.tell(answer.text if words else answer.text + "\n")
         if not words or words[0].lower() in self._own:
             console.tell(SHELL_HELP)
         return 0
@@ -206,7 +206,7 @@ class Shell:
     def _exit(self, words: list[str], console: Console) -> int:
         if words and not words[0].isdecimal():
             raise Usage("exit takes a number", hint="as in `exit 1`")
-        raise Leave(int(words[0]) if words else self.last_exit)
+        raise ShellExit(int(words[0]) if words else self.last_exit)
 
     def _connect(self, words: list[str], console: Console) -> int:
         self.workplace.namesrv = _only(words, "connect HOST:PORT[;HOST:PORT]")
@@ -279,6 +279,6 @@ def run_script(shell: Shell, lines: Iterable[str], *, keep_going: bool = False) 
                     return failed
         if text:
             failed = shell.run(text, keep_going=keep_going) or failed
-    except Leave as leave:
+    except ShellExit as leave:
         return leave.exit_code
     return failed

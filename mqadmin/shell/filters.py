@@ -119,7 +119,7 @@ class Program(Stage):
         assert running.stdin is not None
         with suppress(BrokenPipeError):
             running.stdin.close()
-        # Ctrl-C ends the program with the command that it reads, which tells that.
+        # Ctrl-C ends the program together with the command that it reads, which reports that.
         if running.wait() not in {0, -signal.SIGINT}:
             raise CommandError(f"{self._words[0]} ended with exit code {running.returncode}")
         if self._held is None:
@@ -195,12 +195,12 @@ class Head(Stage):
         return (line,)
 
 
-class Held(Stage):
+class CollectedLines(Stage):
     """Lines that only come out at the end.
 
     Args:
         shown: makes what comes out of the lines that were held.
-        count_max: holds only the last ones, so many; None holds all.
+        count_max: how many of the last lines are held; None holds all.
     """
 
     def __init__(self, shown: Callable[[Lines], Lines], *, count_max: int | None = None) -> None:
@@ -218,13 +218,13 @@ class Held(Stage):
 
 
 def _tail(words: list[str]) -> Stage:
-    return Held(lambda lines: lines, count_max=_count("tail", words))
+    return CollectedLines(lambda lines: lines, count_max=_count("tail", words))
 
 
 def _sort(words: list[str]) -> Stage:
     if words not in ([], ["-r"]):
         raise Usage("sort takes only -r", hint="use --sort COLUMN on the command")
-    return Held(lambda lines: sorted(map(_whole, lines), reverse=bool(words)))
+    return CollectedLines(lambda lines: sorted(map(_whole, lines), reverse=bool(words)))
 
 
 class Uniq(Stage):
@@ -271,10 +271,10 @@ def _json(words: list[str]) -> Stage:
         value = _parsed("json", text)
         return [_shown(part) + "\n" for part in (_walk(value, words[0]) if words else [value])]
 
-    return Held(shown)
+    return CollectedLines(shown)
 
 
-class Record(Stage):
+class RecordBlocks(Stage):
     """Each row as a block; rows come as json lines, or as one document."""
 
     def __init__(self, words: list[str]) -> None:
@@ -369,5 +369,5 @@ FILTERS: dict[str, FilterCommand] = {
     "uniq": FilterCommand(Uniq, "uniq"),
     "count": FilterCommand(Count, "count"),
     "json": FilterCommand(_json, "json [PATH]"),
-    "record": FilterCommand(Record, "record"),
+    "record": FilterCommand(RecordBlocks, "record"),
 }

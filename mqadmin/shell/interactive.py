@@ -41,7 +41,7 @@ from mqadmin.errors import CommandError
 from mqadmin.session.call import Call
 from mqadmin.session.settings import Settings
 from mqadmin.shell.complete import OWN_WORDS, path_wanted, suggestions
-from mqadmin.shell.engine import Leave, Shell
+from mqadmin.shell.engine import Shell, ShellExit
 from mqadmin.shell.lines import commands, is_unfinished, split
 from mqadmin.shell.names import LiveNames
 from mqadmin.shell.pager import paged
@@ -120,11 +120,11 @@ class ShellLexer(Lexer):
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Return the coloured parts of each line."""
-        lines = [coloured(line) for line in document.lines]
+        lines = [styled_parts(line) for line in document.lines]
         return lambda number: lines[number] if number < len(lines) else []
 
 
-def coloured(text: str) -> StyleAndTextTuples:
+def styled_parts(text: str) -> StyleAndTextTuples:
     """Return the parts of a line with their styles."""
     parts: StyleAndTextTuples = []
     made = split(text)
@@ -151,10 +151,10 @@ def coloured(text: str) -> StyleAndTextTuples:
 
 def _command_word_count(words: list[str]) -> int:
     """Return how many words name a command; 1 for the shell's own, 0 for none."""
-    _, count = tree.begun(words)
+    _, count = tree.find_command(words)
     if count or not words:
         return count
-    known = words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.below(words[:1])
+    known = words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.commands_below(words[:1])
     return 1 if known else 0
 
 
@@ -169,10 +169,10 @@ def hint(text: str) -> str:
     bare = [word for word in words if not word.startswith("-")]
     if not bare:
         return "-h shows the options"
-    name = tree.begun(bare)[0] or native_of(bare[0])
+    name = tree.find_command(bare)[0] or native_of(bare[0])
     if name is not None:
         return f"{usage_of(load(name))}    {tree.COMMANDS[name]}"
-    half_typed = not tree.below(bare) and not made.ends_in_blank
+    half_typed = not tree.commands_below(bare) and not made.ends_in_blank
     begun = _beginning_with(words) if half_typed else []
     error = unknown_command(bare)
     return " · ".join(begun) or f"{error.message}; {error.hint}"
@@ -270,7 +270,7 @@ class Interactive:
                 return 0
             try:
                 self._shell.run(text)
-            except Leave as leave:
+            except ShellExit as leave:
                 return leave.exit_code
             self._refresh(at_once=True)
 

@@ -44,7 +44,7 @@ class ShellWord:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitText:
     """The words of a text, and what its end is inside of."""
 
     words: list[ShellWord]
@@ -62,7 +62,7 @@ class ShellCommand:
     append: bool = False
 
 
-def split(text: str) -> Split:
+def split(text: str) -> SplitText:
     """Split a text into words; an open quote is no error here."""
     words: list[ShellWord] = []
     state = Quote.NONE
@@ -101,7 +101,7 @@ def split(text: str) -> Split:
                 current.append(shown)
     if current is not None:
         words.append(ShellWord("".join(current), start, quoted))
-    return Split(words, state, current is None)
+    return SplitText(words, state, current is None)
 
 
 def _is_next(text: str, at: int) -> bool:
@@ -119,7 +119,7 @@ def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
 
 
 def commands(words: Sequence[ShellWord]) -> list[list[ShellWord]]:
-    """Return the words of each command of a line; the last one may be empty: it is to come."""
+    """Return the words of each command of a line; the last one may be empty, not yet typed."""
     made: list[list[ShellWord]] = [[]]
     for word in words:
         if word.is_operator and word.text == NEXT:

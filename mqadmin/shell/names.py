@@ -69,7 +69,7 @@ class LiveNames:
         try:
             self.known = await fetch(call)
         except Exception:
-            # Whatever it was, the next command will tell it; here it only means "no names".
+            # Whatever it was, the next command will report it; here it only means "no names".
             self.known = Names({**self.known.by_kind, **_contexts(call)}, None, False)
 
 

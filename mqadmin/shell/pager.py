@@ -1,4 +1,4 @@
-"""A long result a screen at a time, as ``less`` shows it.
+"""Show a long result a screen at a time, as ``less`` does.
 
     rows --> held until a screenful --> fits: printed as they are
                                     `-> does not: the pager of the user, fed while rows come
@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Final, TextIO, cast
 
 from mqadmin.session.console import Console
@@ -31,6 +31,7 @@ class PagedText(io.TextIOBase):
         self._left = height
         self._held: list[str] = []
         self._pager: subprocess.Popen[str] | None = None
+        self._pager_in: IO[str] | None = None
         self._straight = False
 
     def isatty(self) -> bool:
@@ -49,8 +50,8 @@ class PagedText(io.TextIOBase):
         """
         if self._straight:
             return self._out.write(text)
-        if self._pager is not None and self._pager.stdin is not None:
-            return self._pager.stdin.write(text)
+        if self._pager_in is not None:
+            return self._pager_in.write(text)
         self._held.append(text)
         self._left -= text.count("\n")
         if self._left < 0:
@@ -59,8 +60,8 @@ class PagedText(io.TextIOBase):
 
     def flush(self) -> None:
         """Show at once what somebody waits for: from here on nothing is paged."""
-        if self._pager is not None and self._pager.stdin is not None:
-            self._pager.stdin.flush()
+        if self._pager_in is not None:
+            self._pager_in.flush()
             return
         self._straight = True
         self._out.write("".join(self._held))
@@ -72,21 +73,18 @@ class PagedText(io.TextIOBase):
 
     def finish(self) -> None:
         """Show what is held, or wait until the person leaves the pager."""
-        if self._pager is None:
+        if self._pager is None or self._pager_in is None:
             self.flush()
             return
-        try:
-            if self._pager.stdin is not None:
-                self._pager.stdin.close()
-        except BrokenPipeError:
-            # Left before the end was written: that is what a pager is for.
-            self._straight = False
+        # The person may leave before the end is written: that is what a pager is for.
+        with suppress(BrokenPipeError):
+            self._pager_in.close()
         self._pager.wait()
 
     def _start(self) -> None:
         self._pager = subprocess.Popen(self._command, stdin=subprocess.PIPE, text=True)
-        if self._pager.stdin is not None:
-            self._pager.stdin.write("".join(self._held))
+        self._pager_in = self._pager.stdin
+        self.write("".join(self._held))
         self._held = []
 
 

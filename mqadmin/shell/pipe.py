@@ -1,10 +1,10 @@
-"""What a command prints, sent through filters line by line as it comes.
+"""Send what a command prints through filters, line by line as it comes.
 
     command --write--> Pipe: grep -> head -> ...  --> terminal or file
 
 Rule: a terminal shows control characters and does not obey them, a file gets them as they
-are; nothing is held but what a filter needs; when a filter has enough, the command is told by
-``Enough`` at its next write, so `message tail T | head 5` ends.
+are; nothing is held but what a filter needs; when a filter has enough, the command ends with
+``PipeClosed`` at its next write, so `message tail T | head 5` ends.
 """
 
 import io
@@ -15,8 +15,8 @@ from mqadmin.session.console import printable_lines
 from mqadmin.shell.filters import Lines, Stage
 
 
-class Enough(BrokenPipeError):
-    """No filter wants more: the command may end, and all is well."""
+class PipeClosed(BrokenPipeError):
+    """A filter needs no more lines: the command ends early, which is no error."""
 
 
 class Pipe(io.TextIOBase):
@@ -38,14 +38,14 @@ class Pipe(io.TextIOBase):
         """Take a piece of the result.
 
         Raises:
-            Enough: a filter has seen all that it needs.
+            PipeClosed: a filter has seen all that it needs.
             Usage, NotFound: a filter cannot read the lines.
         """
         *lines, self._begun = (self._begun + text).split("\n")
         for line in lines:
             self._send(f"{line}\n", 0)
             if any(stage.enough for stage in self._stages):
-                raise Enough
+                raise PipeClosed
         return len(text)
 
     def flush(self) -> None:

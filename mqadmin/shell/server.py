@@ -1,4 +1,4 @@
-"""A name server and a broker of our own, as a child process.
+"""Run a name server and a broker of this project as a child process.
 
     mqadmin --stdin pipe--> python -m server.embedded --until-stdin-closes
             <--one json line: addresses--
@@ -27,9 +27,9 @@ ERROR_LINES: Final = 5
 class Addresses:
     """Where the servers listen, and where the store is; ``grpc`` is "" where its port is taken."""
 
-    namesrv: str
-    broker: str
-    store: str
+    namesrv: str = ""
+    broker: str = ""
+    store: str = ""
     grpc: str = ""
 
 
@@ -67,7 +67,7 @@ class EmbeddedServer:
         ]
         self._child: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
-        self.addresses = Addresses("", "", "")
+        self.addresses = Addresses()
 
     def __enter__(self) -> Self:
         self._log = tempfile.TemporaryFile()
@@ -84,8 +84,7 @@ class EmbeddedServer:
         line = stdout.readline() if stdout is not None else ""
         if not line:
             raise self._failure()
-        ready = json.loads(line)
-        self.addresses = Addresses(ready["namesrv"], ready["broker"], ready["store"], ready["grpc"])
+        self.addresses = Addresses(**json.loads(line))
         return self
 
     def __exit__(self, *_: object) -> None:

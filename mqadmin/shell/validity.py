@@ -1,4 +1,4 @@
-"""Whether a line that is being typed could run, told before Enter.
+"""Judge before Enter whether a line that is being typed could run.
 
     topic show ordres        no topic `ordres`; did you mean orders?
     topic list --kind nrml   --kind: 'nrml' is none of normal, retry, ...
@@ -15,7 +15,7 @@ import click
 from mqadmin.cli import tree
 from mqadmin.cli.java.table import native_of
 from mqadmin.cli.types import Kind
-from mqadmin.shell.complete import OWN_WORDS, offered, spot_of
+from mqadmin.shell.complete import OWN_WORDS, click_items, spot_of
 from mqadmin.shell.names import Names
 
 JUDGED: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER})
@@ -29,7 +29,7 @@ def problem(text: str, names: Names) -> str:
     words = spot.words
     if spot.after_pipe or spot.after_redirect or not words or words[0].lower() in OWN_WORDS:
         return ""
-    name, count = tree.begun([word for word in words if not word.startswith("-")])
+    name, count = tree.find_command([word for word in words if not word.startswith("-")])
     name, count = (name, count) if name else (native_of(words[0]), 1)
     if name is None:
         # What is wrong with the name of a command, the syntax line says.
@@ -51,7 +51,7 @@ def _judge(before: list[str], word: str, names: Names, *, makes_new: bool) -> st
         asked.append(kind)
         return []
 
-    items = [one for one in offered(before, "", live) if one.choice]
+    items = [one for one in click_items(before, "", live) if one.choice]
     if items and word.lower() not in {one.value.lower() for one in items}:
         return f"{items[0].what}: {word!r} is none of {', '.join(one.value for one in items)}"
     if asked and asked[0] in JUDGED and not makes_new:

@@ -11,12 +11,12 @@ from typing import Final
 from mqadmin.health.checkup import Finding, Severity
 from mqadmin.output.pages.html_page import (
     cell,
-    counted,
+    count_text,
     cut_note,
     header,
     nothing,
     page,
-    ranked,
+    ranking,
     section,
     table,
     tiles,
@@ -63,7 +63,7 @@ def _tiles(
     warnings = sum(one.severity is Severity.WARNING for one in findings)
     verdict = "nothing found"
     if errors or warnings:
-        verdict = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        verdict = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
     disks = [row.disk_ratio for row in brokers if row.disk_ratio is not None]
     return [
         ("Health", verdict, "bad" if errors else "good"),
@@ -118,12 +118,12 @@ def _lags(groups: Sequence[TopRow]) -> str:
             row.name,
             row.lag or 0,
             f"{row.lag or 0:,}",
-            f"{row.name}: {row.lag or 0:,} waiting, {counted(row.members or 0, 'member')}, "
+            f"{row.name}: {row.lag or 0:,} waiting, {count_text(row.members or 0, 'member')}, "
             f"{_number(row.out_tps)} read a second",
         )
         for row in groups
     ]
-    return ranked("messages waiting", found, most=BARS_MAX, what="groups")
+    return ranking("messages waiting", found, most=BARS_MAX, what="groups")
 
 
 def _rates(topics: Sequence[TopRow]) -> str:
@@ -138,7 +138,7 @@ def _rates(topics: Sequence[TopRow]) -> str:
         )
         for row in topics
     ]
-    return ranked("messages sent a second", found, most=BARS_MAX, what="topics")
+    return ranking("messages sent a second", found, most=BARS_MAX, what="topics")
 
 
 def _number(value: float | None) -> str:

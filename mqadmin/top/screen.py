@@ -93,18 +93,13 @@ class Screen:
         def _(event: KeyPressEvent) -> None:
             event.app.exit(result=Interrupted.exit_code)
 
-        @bindings.add(Keys.Any)
-        @bindings.add("tab")
-        @bindings.add("enter")
-        @bindings.add("escape", eager=True)
-        @bindings.add("backspace")
-        @bindings.add("up")
-        @bindings.add("down")
-        def _(event: KeyPressEvent) -> None:
+        def pressed(event: KeyPressEvent) -> None:
             key = event.key_sequence[-1]
             name = key.key.value if isinstance(key.key, Keys) else key.key
             self.view = press(self.view, NAMES.get(name, key.data))
             if self.view.quit:
                 event.app.exit(result=0)
 
+        for key in (Keys.Any, *NAMES):
+            bindings.add(key, eager=key == Keys.Escape)(pressed)
         return bindings

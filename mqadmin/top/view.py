@@ -27,7 +27,7 @@ NAME_WIDTH_MIN: Final = 10
 KEYS_HELP: Final = "q quit  s sort  r reverse  tab section  / filter  space pause"
 
 
-class Mode(Enum):
+class InputMode(Enum):
     """What keys mean."""
 
     BROWSING = auto()
@@ -38,7 +38,7 @@ class Mode(Enum):
 class View:
     """What a person has chosen to see."""
 
-    mode: Mode = Mode.BROWSING
+    mode: InputMode = InputMode.BROWSING
     section: str = "all"
     sort: str = "busy"
     reverse: bool = False
@@ -53,7 +53,7 @@ def press(view: View, key: str) -> View:
     act = ACTIONS.get((view.mode, key))
     if act is not None:
         return act(view)
-    if view.mode is Mode.FILTERING and len(key) == 1 and key.isprintable():
+    if view.mode is InputMode.FILTERING and len(key) == 1 and key.isprintable():
         return replace(view, text=view.text + key, offset=0)
     return view
 
@@ -62,21 +62,23 @@ def _next(names: Sequence[str], name: str) -> str:
     return names[(names.index(name) + 1) % len(names)]
 
 
-ACTIONS: Final[dict[tuple[Mode, str], Callable[[View], View]]] = {
-    (Mode.BROWSING, "q"): lambda view: replace(view, quit=True),
-    (Mode.BROWSING, "s"): lambda view: replace(view, sort=_next(SORTS, view.sort), offset=0),
-    (Mode.BROWSING, "r"): lambda view: replace(view, reverse=not view.reverse),
-    (Mode.BROWSING, "tab"): lambda view: replace(
+ACTIONS: Final[dict[tuple[InputMode, str], Callable[[View], View]]] = {
+    (InputMode.BROWSING, "q"): lambda view: replace(view, quit=True),
+    (InputMode.BROWSING, "s"): lambda view: replace(view, sort=_next(SORTS, view.sort), offset=0),
+    (InputMode.BROWSING, "r"): lambda view: replace(view, reverse=not view.reverse),
+    (InputMode.BROWSING, "tab"): lambda view: replace(
         view, section=_next(SECTIONS, view.section), offset=0
     ),
-    (Mode.BROWSING, "/"): lambda view: replace(view, mode=Mode.FILTERING, text="", offset=0),
-    (Mode.BROWSING, " "): lambda view: replace(view, paused=not view.paused),
-    (Mode.BROWSING, "up"): lambda view: replace(view, offset=max(0, view.offset - 1)),
-    (Mode.BROWSING, "down"): lambda view: replace(view, offset=view.offset + 1),
-    (Mode.BROWSING, "escape"): lambda view: replace(view, text="", offset=0),
-    (Mode.FILTERING, "enter"): lambda view: replace(view, mode=Mode.BROWSING),
-    (Mode.FILTERING, "escape"): lambda view: replace(view, mode=Mode.BROWSING, text=""),
-    (Mode.FILTERING, "backspace"): lambda view: replace(view, text=view.text[:-1]),
+    (InputMode.BROWSING, "/"): lambda view: replace(
+        view, mode=InputMode.FILTERING, text="", offset=0
+    ),
+    (InputMode.BROWSING, " "): lambda view: replace(view, paused=not view.paused),
+    (InputMode.BROWSING, "up"): lambda view: replace(view, offset=max(0, view.offset - 1)),
+    (InputMode.BROWSING, "down"): lambda view: replace(view, offset=view.offset + 1),
+    (InputMode.BROWSING, "escape"): lambda view: replace(view, text="", offset=0),
+    (InputMode.FILTERING, "enter"): lambda view: replace(view, mode=InputMode.BROWSING),
+    (InputMode.FILTERING, "escape"): lambda view: replace(view, mode=InputMode.BROWSING, text=""),
+    (InputMode.FILTERING, "backspace"): lambda view: replace(view, text=view.text[:-1]),
 }
 
 
@@ -114,7 +116,7 @@ def draw(view: View, rows: Sequence[TopRow], *, title: str, width: int, height: 
     room = max(1, height - len(lines) - 1)
     start = min(view.offset, max(0, len(body) - room))
     lines += body[start : start + room] or ["nothing to show"]
-    lines.append(f"filter: {view.text}_" if view.mode is Mode.FILTERING else KEYS_HELP)
+    lines.append(f"filter: {view.text}_" if view.mode is InputMode.FILTERING else KEYS_HELP)
     return [cut(printable(line), width) for line in lines[:height]]
 
 

@@ -42,6 +42,20 @@ def rows(done: Result, *, exit_code: int = 0) -> list[Row]:
     return done.rows
 
 
+class Terminal(io.StringIO):
+    """A terminal that does not say how wide it is."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def console_on(err: io.StringIO, *, out: io.StringIO | None = None, stdin: str = "") -> Console:
+    """Return a console with these outputs, and an empty environment."""
+    return Console(
+        io.StringIO(stdin), out or io.StringIO(), err, out_is_tty=False, can_ask=False, env={}
+    )
+
+
 def console_of(
     env: dict[str, str], *, stdin: str = "", can_ask: bool = False
 ) -> tuple[Console, io.BytesIO, io.StringIO]:

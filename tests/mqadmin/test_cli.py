@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -14,6 +16,25 @@ from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
 
 PROGRAM = [sys.executable, "-m", "mqadmin"]
+POSIX = {
+    "PATH": os.environ["PATH"],
+    "LC_ALL": "POSIX",
+    "PYTHONUTF8": "0",
+    "PYTHONPATH": os.getcwd(),
+    "PYTHONCOERCECLOCALE": "0",
+}
+"""Variables of a program whose locale knows ASCII alone."""
+
+
+@contextmanager
+def running(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
+    """Run a line in a process; gives the process and its two outputs."""
+    with subprocess.Popen(
+        [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        yield child, child.stdout, child.stderr
 
 
 def test_a_reader_that_goes_away_is_no_error(servers: Addresses) -> None:
@@ -34,17 +55,13 @@ def test_ctrl_c_ends_a_tail_quietly_with_130(at: Callable[..., Result], servers:
     at("topic", "create", "INTERRUPTED", "-q", "1")
     at("message", "send", "INTERRUPTED", "one")
     words = ["message", "tail", "INTERRUPTED", "--from", "earliest", "-o", "jsonl"]
-    with subprocess.Popen(
-        [*PROGRAM, *words, "-n", servers.namesrv], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        assert b'"body": "one"' in child.stdout.readline()
+    with running(*words, "-n", servers.namesrv) as (child, out, err):
+        assert b'"body": "one"' in out.readline()
 
         child.send_signal(signal.SIGINT)
 
         assert child.wait(60) == 130
-        assert child.stderr.read() == b""
+        assert err.read() == b""
 
 
 @pytest.mark.parametrize(
@@ -58,33 +75,25 @@ def test_json_is_closed_when_a_tail_is_interrupted(
     at("topic", "create", topic, "-q", "1")
     at("message", "send", topic, "one")
     words = ["message", "tail", topic, "--from", "earliest", "-o", "json"]
-    with subprocess.Popen(
-        [*PROGRAM, *words, "-n", servers.namesrv], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        head = child.stdout.readline() + child.stdout.read(10)
+    with running(*words, "-n", servers.namesrv) as (child, out, err):
+        head = out.readline() + out.read(10)
         child.send_signal(number)
-        tail = child.stdout.read()
+        tail = out.read()
 
         assert child.wait(90) == exit_code
-        assert child.stderr.read() == b""
+        assert err.read() == b""
     assert [row["body"] for row in json.loads(head + tail)] == ["one"]
 
 
 def test_servers_that_a_line_started_end_with_it(tmp_path: Path) -> None:
     words = ["embedded", "--store", str(tmp_path), "--port", "0", "-o", "jsonl"]
-    with subprocess.Popen(
-        [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        assert json.loads(child.stdout.readline())["store"] == str(tmp_path)
+    with running(*words) as (child, out, err):
+        assert json.loads(out.readline())["store"] == str(tmp_path)
         assert (tmp_path / "abort").exists()
         child.send_signal(signal.SIGTERM)
 
         assert child.wait(90) == 143
-        assert child.stderr.read() == b""
+        assert err.read() == b""
     # A broker that was stopped in order takes it away.
     assert not (tmp_path / "abort").exists()
 
@@ -136,10 +145,8 @@ def test_output_is_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Res
     at("topic", "create", "LOCALE", "-q", "1")
     at("message", "send", "LOCALE", "日本", "--key", "k")
     words = ["message", "query", "key", "LOCALE", "k", "-o", "json", "-n", servers.namesrv]
-    env = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX", "PYTHONUTF8": "0"}
-    env |= {"PYTHONPATH": os.getcwd(), "PYTHONCOERCECLOCALE": "0"}
 
-    done = subprocess.run([*PROGRAM, *words], env=env, capture_output=True, check=True)
+    done = subprocess.run([*PROGRAM, *words], env=POSIX, capture_output=True, check=True)
 
     assert "日本".encode() in done.stdout
 
@@ -147,11 +154,9 @@ def test_output_is_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Res
 def test_words_are_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Result]) -> None:
     at("topic", "create", "WORDS", "-q", "1")
     words = ["message", "send", "WORDS", "日本", "--key", "鍵", "-n", servers.namesrv]
-    env = {"PATH": os.environ["PATH"], "LC_ALL": "POSIX", "PYTHONUTF8": "0"}
-    env |= {"PYTHONPATH": os.getcwd(), "PYTHONCOERCECLOCALE": "0"}
 
     subprocess.run(
-        [*PROGRAM, *(word.encode() for word in words)], env=env, capture_output=True, check=True
+        [*PROGRAM, *(word.encode() for word in words)], env=POSIX, capture_output=True, check=True
     )
 
     assert '"body": "日本"' in at("message", "query", "key", "WORDS", "鍵", "-ojson").out

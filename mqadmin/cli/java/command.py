@@ -42,19 +42,10 @@ class JavaCommand(Command):
             params=[*(o for o in native.options if o.name not in filled), *self._flags.values()],
             **native.declared,
         )
-        self._native = native
+        self.native = native
+        self.spelled = java.name
         self.spelling = java
         self._load = load
-
-    @property
-    def native(self) -> Command:
-        """Return the command that the name is an alias of."""
-        return self._native
-
-    @property
-    def spelled(self) -> str:
-        """Return the name as RocketMQ's tool spells it."""
-        return self.spelling.name
 
     def make_context(
         self,

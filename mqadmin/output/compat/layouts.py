@@ -10,6 +10,7 @@ Source: tools/command/** (4.9.7), the printf of each command.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -176,12 +177,12 @@ LAYOUTS: Final[dict[str, Layout]] = {
     "message trace": messages.traced,
     "sendMsgStatus": messages.statuses,
     "message query offset": messages.message,
-    "message query unique-key": messages.message_of_producer,
+    "message query unique-key": partial(messages.message, with_id=False),
     "queue show": messages.queue,
     "rebalance plan": messages.allocation,
     "topic delete": topics.deleted,
     "topic perm": topics.permission,
-    "topic perm --broker": topics.permission_at_broker,
+    "topic perm --broker": partial(topics.permission, with_config=True),
     "topic update": topics.updated,
     "topic route": messages.route,
     "topic route --brief": messages.route_list,

@@ -34,18 +34,12 @@ FAILED: Final = "failed"
 STEP: Final = "%-10s %-20s %-20s %-20s %-10s %-10s\n"
 
 
-def message(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryMsgById`` and ``queryMsgByOffset``."""
-    return _messages(records, with_id=True)
+def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]:
+    """Print ``queryMsgById`` and ``queryMsgByOffset``: messages, and who reads their topics.
 
-
-def message_of_producer(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryMsgByUniqueKey``, which tells no offset id."""
-    return _messages(records, with_id=False)
-
-
-def _messages(records: Iterable[Record], *, with_id: bool) -> Iterator[str]:
-    """Print messages, each followed by the groups that read its topic."""
+    Args:
+        with_id: False for ``queryMsgByUniqueKey``, which prints no offset id.
+    """
     is_open = False
     for record in records:
         if "track_type" in record:

@@ -41,7 +41,7 @@ def skip(records: Iterable[Record]) -> Iterator[str]:
 
 def clone(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``cloneGroupOffset``, which names the one topic of its line."""
-    # An error of the writes comes before the line that tells of success.
+    # An error of the writes comes before the line that reports success.
     list(records)
     topics = line.values["topic"]
     topic = ",".join(topics) if isinstance(topics, tuple) else ""

@@ -66,18 +66,18 @@ def updated(records: Iterable[Record]) -> Iterator[str]:
         yield _config(last)
 
 
-def permission(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateTopicPerm -c``."""
+def permission(records: Iterable[Record], *, with_config: bool = False) -> Iterator[str]:
+    """Print ``updateTopicPerm -c``; that of ``-b`` ends in the settings (``with_config``)."""
     for record in records:
-        yield from _permission(record)
-
-
-def permission_at_broker(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateTopicPerm -b``, which ends in the settings."""
-    for record in records:
-        yield from _permission(record)
-        if record["result"] == CHANGED:
-            yield f"{_config(record)}.\n"
+        if record["result"] == UNCHANGED:
+            yield "new perm equals to the old one!\n"
+        elif record["result"] == CHANGED:
+            was = record["was"]
+            old = number(was["perm"]) if isinstance(was, dict) else 0
+            new = parse_perm(str(record["perm"]))
+            yield f"update topic perm from {old} to {new} in {record['address']} success.\n"
+            if with_config:
+                yield f"{_config(record)}.\n"
 
 
 def deleted(records: Iterable[Record]) -> Iterator[str]:
@@ -87,16 +87,6 @@ def deleted(records: Iterable[Record]) -> Iterator[str]:
         yield f"delete topic [{places[0]['topic']}] from cluster [{cluster}] success.\n"
     if any(not record["cluster"] for record in places):
         yield f"delete topic [{places[0]['topic']}] from NameServer success.\n"
-
-
-def _permission(record: Record) -> Iterator[str]:
-    if record["result"] == UNCHANGED:
-        yield "new perm equals to the old one!\n"
-    elif record["result"] == CHANGED:
-        was = record["was"]
-        old = number(was["perm"]) if isinstance(was, dict) else 0
-        new = parse_perm(str(record["perm"]))
-        yield f"update topic perm from {old} to {new} in {record['address']} success.\n"
 
 
 def _config(record: Record) -> str:

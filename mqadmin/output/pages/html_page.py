@@ -83,7 +83,7 @@ def cut_note(count: int, shown: int, what: str) -> str:
     return nothing(f"and {count - shown:,} more {what}") if count > shown else ""
 
 
-def ranked(
+def ranking(
     title: str, found: Sequence[tuple[str, float, str, str]], *, most: int, what: str
 ) -> str:
     """Return a bar for each (name, amount, amount as text, what hovers), the largest first.
@@ -100,7 +100,7 @@ def ranked(
     return bars(title, shown) + cut_note(len(order), most, what)
 
 
-def counted(number: int, word: str) -> str:
+def count_text(number: int, word: str) -> str:
     """Return ``1 error`` or ``2 errors``."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 

@@ -11,12 +11,12 @@ from typing import Final
 from mqadmin.output.pages.charts import Bar, FileStrip, bars, cells, columns, file_map, safe
 from mqadmin.output.pages.html_page import (
     cell,
-    counted,
+    count_text,
     cut_note,
     header,
     nothing,
     page,
-    ranked,
+    ranking,
     section,
     table,
     tiles,
@@ -51,7 +51,7 @@ def html_report(
     Args:
         made_ms: the time to print as the page's own.
         deep: verify bodies and every key, too.
-        progress: told the bytes of log that are done, of three times its size.
+        progress: is called with the bytes of log that are done, of three times its size.
     """
     info = store.info()
     size = store.log.end - store.log.min_offset
@@ -77,7 +77,7 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
     counts = {s: sum(f.severity is s for f in report.findings) for s in Severity}
     verdict = "no damage found"
     if not report.ok:
-        verdict = f"{counted(counts[Severity.ERROR], 'error')}, " + counted(
+        verdict = f"{count_text(counts[Severity.ERROR], 'error')}, " + count_text(
             counts[Severity.WARNING], "warning"
         )
     state = "running or killed" if info.aborted else "stopped in order"
@@ -164,7 +164,7 @@ def _lag(info: StoreInfo) -> str:
     if not lags:
         return nothing("no consumer group has an offset here")
     found = [(name, lag, f"{lag:,}", "") for name, lag in lags.items()]
-    return ranked("lag of consumer groups", found, most=GROUPS_MAX, what="groups")
+    return ranking("lag of consumer groups", found, most=GROUPS_MAX, what="groups")
 
 
 def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:

@@ -37,19 +37,8 @@ PROSE: Final = frozenset(
 )
 STATES: Final = frozenset(
     {
-        *(
-            "result",
-            "severity",
-            "status",
-            "perm",
-            "lag",
-            "ok",
-            "holds",
-            "success",
-            "online",
-            "what",
-        ),
-        *("bar", "sparkline"),
+        *("result", "severity", "status", "perm", "lag", "ok", "holds", "success", "online"),
+        *("what", "bar", "sparkline"),
     }
 )
 """What a person looks for in every row: coloured, and never lifted into the title."""
@@ -90,7 +79,7 @@ def text_of(name: str, value: Value) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         is_instant = name.endswith("_ms") and value >= EPOCH_MS_MIN
         return str(value) if name in UNGROUPED or is_instant else f"{value:,}"
-    return printable(shown(value))
+    return printable(value_text(value))
 
 
 def words_of(name: str, value: Value) -> str:
@@ -100,10 +89,10 @@ def words_of(name: str, value: Value) -> str:
         from mqadmin.output.versions import version_name
 
         return version_name(value)
-    return printable(shown(value))
+    return printable(value_text(value))
 
 
-def shown(value: Value) -> str:
+def value_text(value: Value) -> str:
     """Return a cell for people: words for lists and for maps of words, else as in csv."""
     if isinstance(value, list) and not holds_nested(value):
         return ", ".join(cell_text(item) for item in value)

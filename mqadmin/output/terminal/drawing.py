@@ -23,7 +23,14 @@ from rich.tree import Tree
 
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.printer import Look, Printer
-from mqadmin.output.terminal.cells import STATES, ColumnKind, shown, style_of, text_of, time_text
+from mqadmin.output.terminal.cells import (
+    STATES,
+    ColumnKind,
+    style_of,
+    text_of,
+    time_text,
+    value_text,
+)
 from mqadmin.output.terminal.fitting import (
     GAP,
     FittedColumn,
@@ -237,7 +244,11 @@ class TerminalPrinter(Printer):
         else:
             drawn = Group(
                 *(
-                    Text(", ".join(f"{name} {printable(shown(record[name]))}" for name in record))
+                    Text(
+                        ", ".join(
+                            f"{name} {printable(value_text(record[name]))}" for name in record
+                        )
+                    )
                     for record in records
                 )
             )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mqadmin.output.columns import Record, Value
-from mqadmin.output.shorten import cell_width, cut, narrowest, shortened
+from mqadmin.output.shorten import cell_width, cut, narrowest_width, shorten_all
 from mqadmin.output.terminal.cells import (
     STATES,
     ColumnKind,
@@ -115,8 +115,8 @@ class FittedColumn:
             self.width = min(self.width, max(width, PROSE_WIDTH_MIN))
         elif self.kind is ColumnKind.NAME:
             low = max(width, self.head_width, NAME_WIDTH_MIN)
-            self.width = narrowest(self.whole, low=min(low, self.width), high=self.width)
-            self.texts = shortened(self.whole, self.width) or self.texts
+            self.width = narrowest_width(self.whole, low=min(low, self.width), high=self.width)
+            self.texts = shorten_all(self.whole, self.width) or self.texts
 
     def follow(self, first: "FittedColumn") -> None:
         """Take the width that the first row of a follower has; a number may stick out."""

@@ -5,22 +5,22 @@ from typing import Final
 import click
 import pytest
 
-from mqadmin.cli.command import Parsed
+from mqadmin.cli.command import ParsedLine
 from mqadmin.cli.java.names import Java
 from mqadmin.cli.java.table import JAVA
 from mqadmin.cli.parse import parse
-from mqadmin.cli.types import Session
+from mqadmin.cli.types import ParseContext
 from mqadmin.errors import Usage
 from mqadmin.messages.find import split_ids
 
 
-def parsed(*tokens: str, **known: str | None) -> Parsed:
-    made = parse(tokens, Session(**known))
-    assert isinstance(made, Parsed)
+def parsed(*tokens: str, **known: str | None) -> ParsedLine:
+    made = parse(tokens, ParseContext(**known))
+    assert isinstance(made, ParsedLine)
     return made
 
 
-def value(made: Parsed, name: str) -> object:
+def value(made: ParsedLine, name: str) -> object:
     return made.values[name]
 
 
@@ -274,7 +274,7 @@ def test_what_is_not_on_the_line_has_its_default(java: Java) -> None:
 
     parsed = parse([java.name, *(word for part in words.values() for word in part)])
 
-    assert isinstance(parsed, Parsed)
+    assert isinstance(parsed, ParsedLine)
     said = {*words, *(field for field, _ in java.preset)}
     left = [one for one in parsed.command.params if one.name not in said and not one.required]
     native = {one.name: default_of(one) for one in left}

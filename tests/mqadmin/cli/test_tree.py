@@ -12,7 +12,7 @@ import pytest
 
 from mqadmin import commands
 from mqadmin.cli import tree
-from mqadmin.cli.command import Command, Needs, Parsed
+from mqadmin.cli.command import Command, Needs, ParsedLine
 from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.help import command_help, listing, overview
 from mqadmin.cli.java.names import JavaOption
@@ -77,8 +77,8 @@ def test_a_command_takes_what_it_declares(made: Command) -> None:
 
 def test_each_command_is_found_by_its_name_in_any_case() -> None:
     for made in COMMANDS:
-        assert tree.named(made.name.split()) == made.name
-        assert tree.named(made.name.upper().replace("-", "_").split()) == made.name
+        assert tree.command_named(made.name.split()) == made.name
+        assert tree.command_named(made.name.upper().replace("-", "_").split()) == made.name
 
 
 def test_the_tree_is_what_the_modules_declare() -> None:
@@ -224,7 +224,7 @@ def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> No
         for name in filter(None, (one["name"], one["alias"])):
             flags = [option for option in one["options"] if not option["common"]]
             every = [word for flag in flags for word in line_of(flag, flag["short"])]
-            assert isinstance(parse([name, *every]), Parsed), name
+            assert isinstance(parse([name, *every]), ParsedLine), name
             needed = [flag for flag in flags if flag["required"] or flag in either(flags, name)]
             for flag in flags:
                 for spelled in (flag["short"], flag["long"].strip()):
@@ -235,7 +235,7 @@ def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> No
                         for word in line_of(other, other["short"])
                     ]
                     words = line_of(flag, spelled)
-                    assert isinstance(parse([name, *words, *rest]), Parsed), (name, words)
+                    assert isinstance(parse([name, *words, *rest]), ParsedLine), (name, words)
 
 
 def line_of(flag: dict[str, object], spelled: str) -> list[str]:

@@ -5,11 +5,10 @@ from collections.abc import Callable
 import pytest
 from rich.text import Text
 
-from mqadmin.cli.command import Parsed
+from mqadmin.cli.command import ParsedLine
 from mqadmin.cli.parse import parse
 from mqadmin.output.terminal.live import mark_changes
 from mqadmin.session.call import Memory, Workplace
-from mqadmin.session.settings import Settings
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result, run_words
 
@@ -29,7 +28,7 @@ from tests.mqadmin.conftest import Result, run_words
 def test_seconds_may_be_left_out(words: tuple[str, ...], seconds: float | None) -> None:
     parsed = parse(words)
 
-    assert isinstance(parsed, Parsed)
+    assert isinstance(parsed, ParsedLine)
     assert parsed.command.name == "topic list"
     assert parsed.settings.watch == seconds
 
@@ -132,7 +131,3 @@ def test_memory_keeps_one_object_a_class() -> None:
 
     assert memory.of(list) is memory.of(list)
     assert memory.of(dict) == {}
-
-
-def test_settings_know_when_a_call_is_watched() -> None:
-    assert Settings().watch is None

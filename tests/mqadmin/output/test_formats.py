@@ -10,11 +10,12 @@ import pytest
 import yaml
 
 from mqadmin.errors import Usage
-from mqadmin.output.columns import columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row, omitted
 from mqadmin.session.settings import Format
+from tests.mqadmin.output import printing
+from tests.mqadmin.output.printing import print_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,7 @@ ROWS = (
 def printed(name: Format, rows: tuple[Sample, ...] = ROWS, **look: object) -> bytes:
     held = io.BytesIO()
     out = io.TextIOWrapper(held, encoding="utf-8", write_through=True)
-    columns = columns_of(Sample)
-    names = tuple(column.name for column in columns)
-    printer = printer_for(name, out, Look(names=names, **look))
-    for row in rows:
-        printer.row(record_of(row, columns))
-    printer.end()
-    out.flush()
+    print_rows(Sample, rows, out, name, **look)
     return held.getvalue()
 
 
@@ -81,13 +76,9 @@ class Whole(Row):
 
 
 def test_rows_within_a_row_stay_columns_beside_a_long_name() -> None:
-    held = io.StringIO()
-    columns = columns_of(Whole)
-    printer = printer_for("table", held, Look(names=("parts",), single=True))
-    printer.row(record_of(Whole((Part("a", 1), Part("n" * 90, 20))), columns))
-    printer.end()
+    whole = Whole((Part("a", 1), Part("n" * 90, 20)))
 
-    assert held.getvalue().splitlines() == [
+    assert printing.printed([whole], single=True).splitlines() == [
         "parts:",
         f"  NAME{' ' * 56}  COUNT",
         f"  a{' ' * 59}      1",

@@ -1,6 +1,5 @@
 """Names and bodies from strangers on a terminal and in a pipe: shown, never obeyed."""
 
-import io
 import json
 import re
 import shutil
@@ -11,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from mqadmin.cli.run import run_line
-from mqadmin.output.columns import columns_of, record_of
-from mqadmin.output.formats import printer_for
-from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import Addresses
 from tests.golden import Golden
 from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.output.printing import printed
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 """What rich writes for a colour; everything else that begins with an escape is hostile."""
@@ -49,7 +46,7 @@ class Inner(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Row):
+class HostileRow(Row):
     """A row with a hostile text in every kind of column."""
 
     topic: str
@@ -65,8 +62,8 @@ class Told(Row):
     parts: tuple[Inner, ...]
 
 
-def told(text: str, other: str = "") -> Told:
-    return Told(
+def told(text: str, other: str = "") -> HostileRow:
+    return HostileRow(
         topic=text,
         group=other or text,
         result=text,
@@ -81,15 +78,8 @@ def told(text: str, other: str = "") -> Told:
     )
 
 
-def drawn(rows: list[Told], **look: object) -> str:
-    out = io.StringIO()
-    columns = columns_of(Told)
-    names = tuple(column.name for column in columns)
-    printer = printer_for("table", out, Look(names=names, **{"now_ms": 1, **look}))
-    for row in rows:
-        printer.row(record_of(row, columns))
-    printer.end()
-    return out.getvalue()
+def drawn(rows: list[HostileRow], **look: object) -> str:
+    return printed(rows, **{"now_ms": 1, **look})
 
 
 def check_harmless(text: str) -> None:

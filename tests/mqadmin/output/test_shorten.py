@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqadmin.output.shorten import cell_width, cut, narrowest, shortened
+from mqadmin.output.shorten import cell_width, cut, narrowest_width, shorten_all
 
 
 def test_ids_that_differ_at_their_end_keep_their_end() -> None:
     names = [f"AC1100020B6B18B4AAC2064ED6A3{number:04X}" for number in range(300)]
 
-    made = shortened(names, 12)
+    made = shorten_all(names, 12)
 
     assert made is not None
     assert made[0] == "AC1100…A0000".replace("A0000", made[0][-5:])
@@ -20,15 +20,15 @@ def test_ids_that_differ_at_their_end_keep_their_end() -> None:
 def test_names_that_differ_in_the_middle_move_the_cut_or_stay_wide() -> None:
     names = ["orders-eu-invoices", "orders-us-invoices"]
 
-    assert shortened(names, 8) is None
-    width = narrowest(names, low=6, high=18)
-    assert len(set(shortened(names, width) or ())) == 2
+    assert shorten_all(names, 8) is None
+    width = narrowest_width(names, low=6, high=18)
+    assert len(set(shorten_all(names, width) or ())) == 2
     assert width < 18
 
 
 @pytest.mark.parametrize(("text", "width"), [("日志日志日志日志", 7), ("abcdefgh", 7)])
 def test_wide_characters_count_as_two_cells(text: str, width: int) -> None:
-    made = shortened([text], width)
+    made = shorten_all([text], width)
 
     assert made is not None
     assert cell_width(made[0]) <= width
@@ -37,8 +37,10 @@ def test_wide_characters_count_as_two_cells(text: str, width: int) -> None:
 
 @given(st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=0x3FF), max_size=40)))
 def test_no_two_different_names_look_alike(names: list[str]) -> None:
-    width = narrowest(names, low=6, high=max((cell_width(name) for name in names), default=6) + 1)
-    made = shortened(names, width)
+    width = narrowest_width(
+        names, low=6, high=max((cell_width(name) for name in names), default=6) + 1
+    )
+    made = shorten_all(names, width)
 
     assert made is not None
     assert len(set(made)) == len(set(names))

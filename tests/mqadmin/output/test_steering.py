@@ -10,16 +10,14 @@ from typing import get_args
 import pytest
 
 from mqadmin.cli.run import run_line
-from mqadmin.output.columns import columns_of, record_of
-from mqadmin.output.formats import printer_for
-from mqadmin.output.printer import Look
 from mqadmin.output.rows import Row
 from mqadmin.session.call import Workplace
-from mqadmin.session.console import Console, printable
+from mqadmin.session.console import printable
 from mqadmin.session.settings import Format
 from mqadmin.shell.engine import Shell
 from tests.golden import Golden
-from tests.mqadmin.conftest import console_of
+from tests.mqadmin.conftest import console_of, console_on
+from tests.mqadmin.output import printing
 
 EVIL = "a\x1b[2Jb\x9b31mc\x07d\u202ee\x7ff\rg"
 STEERING = set("\x1b\x9b\x07\u202e\x7f\r")
@@ -31,14 +29,8 @@ class Named(Row):
     nested: dict[str, str]
 
 
-def printed(kind: Format, *, width: int, single: bool = False) -> str:
-    out = io.StringIO()
-    columns = columns_of(Named)
-    look = Look(names=("name", "nested"), width=width, single=single)
-    printer = printer_for(kind, out, look)
-    printer.row(record_of(Named(EVIL, {"key" + EVIL: EVIL}), columns))
-    printer.end()
-    return out.getvalue()
+def printed(kind: Format, **look: object) -> str:
+    return printing.printed([Named(EVIL, {"key" + EVIL: EVIL})], kind=kind, **look)
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -61,11 +53,8 @@ def test_csv_in_a_pipe_keeps_the_text_as_it_is() -> None:
 
 def test_warnings_show_control_characters() -> None:
     err = io.StringIO()
-    console = Console(
-        stdin=io.StringIO(), out=io.StringIO(), err=err, out_is_tty=True, can_ask=False, env={}
-    )
 
-    console.warn(f"topic {EVIL}")
+    console_on(err).warn(f"topic {EVIL}")
 
     assert not STEERING & set(err.getvalue())
     assert "\\x1b[2J" in err.getvalue()

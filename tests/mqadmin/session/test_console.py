@@ -2,21 +2,13 @@
 
 import io
 
-from mqadmin.session.console import Console
+from tests.mqadmin.conftest import Terminal, console_on
 
 SENTENCE = "error: no name server given; use -n HOST:PORT, NAMESRV_ADDR or `context use`, " * 2
 
 
-class Terminal(io.StringIO):
-    """A terminal that does not say how wide it is."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def told(err: io.StringIO, text: str, *, as_is: bool = False) -> list[str]:
-    console = Console(io.StringIO(), io.StringIO(), err, out_is_tty=False, can_ask=False, env={})
-    console.warn(text, as_is=as_is)
+    console_on(err).warn(text, as_is=as_is)
     return err.getvalue().splitlines()
 
 
@@ -41,10 +33,7 @@ def test_what_is_for_a_program_is_one_line_on_a_terminal_too() -> None:
 
 
 def asked(err: io.StringIO, question: str) -> str:
-    console = Console(
-        io.StringIO("y\n"), io.StringIO(), err, out_is_tty=False, can_ask=True, env={}
-    )
-    assert console.ask(question)
+    assert console_on(err, stdin="y\n").ask(question)
     return err.getvalue()
 
 
@@ -72,7 +61,7 @@ Options:
 
 
 def help_on(out: io.StringIO) -> str:
-    Console(io.StringIO(), out, io.StringIO(), out_is_tty=True, can_ask=False, env={}).tell(HELP)
+    console_on(io.StringIO(), out=out).tell(HELP)
     return out.getvalue()
 
 

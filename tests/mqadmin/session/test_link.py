@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 
-from mqadmin.cli.command import Command
 from mqadmin.cli.parse import everything, load
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import Addresses
@@ -54,8 +53,4 @@ def test_only_commands_that_talk_to_servers_are_direct() -> None:
     direct = {made.name for made in everything() if made.direct}
 
     assert {"topic list", "message query id"} <= direct
-    assert all(made.needs.name in {"NAMESRV", "EITHER"} for made in map(_named, direct))
-
-
-def _named(name: str) -> Command:
-    return load(name)
+    assert all(made.needs.name in {"NAMESRV", "EITHER"} for made in map(load, direct))

@@ -14,6 +14,13 @@ from mqadmin.session import loop_thread as loopthread
 from mqadmin.session.loop_thread import LoopThread
 
 
+@pytest.fixture
+def thread() -> Iterator[LoopThread]:
+    made = LoopThread()
+    yield made
+    made.stop(asyncio.sleep(0))
+
+
 @contextmanager
 def interrupted_after(steps: int) -> Iterator[None]:
     """Raise KeyboardInterrupt in this thread after so many steps of the loop's thread."""
@@ -38,8 +45,9 @@ def interrupted_after(steps: int) -> Iterator[None]:
         sys.settrace(before)
 
 
-def test_ctrl_c_at_any_step_leaves_nothing_running_and_nothing_unawaited() -> None:
-    thread = LoopThread()
+def test_ctrl_c_at_any_step_leaves_nothing_running_and_nothing_unawaited(
+    thread: LoopThread,
+) -> None:
     running = 0
 
     async def work() -> str:
@@ -61,42 +69,31 @@ def test_ctrl_c_at_any_step_leaves_nothing_running_and_nothing_unawaited() -> No
                 ended = True
         gc.collect()
 
-    thread.stop(asyncio.sleep(0))
     assert steps > 20
     assert running == 0
     assert [str(one.message) for one in warned] == []
 
 
-def test_an_error_of_the_work_comes_out_as_it_is() -> None:
-    thread = LoopThread()
-
+def test_an_error_of_the_work_comes_out_as_it_is(thread: LoopThread) -> None:
     async def work() -> None:
         raise LookupError("gone")
 
     with pytest.raises(LookupError, match="gone"):
         thread.run(work)
-    thread.stop(asyncio.sleep(0))
 
 
-def test_an_error_before_there_is_a_coroutine_comes_out_too() -> None:
-    thread = LoopThread()
-
+def test_an_error_before_there_is_a_coroutine_comes_out_too(thread: LoopThread) -> None:
     def refuse() -> Coroutine[None, None, None]:
         raise LookupError("no such work")
 
     with pytest.raises(LookupError, match="no such work"):
         thread.run(refuse)
 
-    thread.stop(asyncio.sleep(0))
 
-
-def test_a_question_is_asked_in_the_thread_that_waits() -> None:
-    thread = LoopThread()
-
+def test_a_question_is_asked_in_the_thread_that_waits(thread: LoopThread) -> None:
     async def work() -> bool:
         return await thread.ask(lambda: sys.gettrace() is not None)
 
     with interrupted_after(10**9):
         assert thread.run(work)
     assert not thread.run(work)
-    thread.stop(asyncio.sleep(0))

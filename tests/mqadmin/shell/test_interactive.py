@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqadmin.shell.interactive import coloured, hint
+from mqadmin.shell.interactive import hint, styled_parts
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_half_typed_name_is_not_called_unknown(text: str) -> None:
     ],
 )
 def test_words_are_coloured_by_what_they_are(text: str, styles: list[str]) -> None:
-    parts = coloured(text)
+    parts = styled_parts(text)
 
     assert "".join(part[1] for part in parts) == text
     shown = [part[0].removeprefix("class:") for part in parts if part[1].strip()]

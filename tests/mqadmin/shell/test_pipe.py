@@ -15,7 +15,7 @@ from mqadmin.errors import CommandError, Usage
 from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
 from mqadmin.shell.filters import stage_of
-from mqadmin.shell.pipe import Enough, Pipe
+from mqadmin.shell.pipe import Pipe, PipeClosed
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Run, console_of
 
@@ -53,7 +53,7 @@ def test_a_filter_that_has_enough_ends_the_command() -> None:
     out = io.StringIO()
     through = pipe(out, "head 2", "count")
 
-    with pytest.raises(Enough):
+    with pytest.raises(PipeClosed):
         through.write("a\nb\nc\n")
     through.finish()
 
@@ -167,7 +167,7 @@ def test_a_program_that_has_ended_ends_the_command() -> None:
     out = io.StringIO()
     through = pipe(out, "sed 1q")
 
-    with pytest.raises(Enough):
+    with pytest.raises(PipeClosed):
         through.write("a line\n" * 100_000)
     through.finish()
 

@@ -1,7 +1,5 @@
 """What a person sees: the shell's screen, read back by a terminal emulator."""
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,10 +10,9 @@ import pytest
 
 from mqadmin.shell.server import Addresses, EmbeddedServer
 from tests.mqadmin.conftest import Result
-from tests.mqadmin.typed import end_of, kill
+from tests.mqadmin.typed import WAIT_S, end_of, kill, spawn_shell
 from tests.ports import free_ports
 
-WAIT_S = 60.0
 CURSOR_QUERY = b"\x1b[6n"
 
 
@@ -27,18 +24,7 @@ class Screen:
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self._answered_count = 0
-        self.child = pexpect.spawn(
-            sys.executable,
-            ["-m", "mqadmin", "shell", *words],
-            env={
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": os.getcwd(),
-                "TERM": "xterm-256color",
-                **env,
-            },
-            timeout=WAIT_S,
-            dimensions=(lines, columns),
-        )
+        self.child = spawn_shell(env, *words, columns=columns, lines=lines)
 
     def shows(self, *texts: str) -> list[str]:
         """Return the lines of the screen once all of the texts are on it."""

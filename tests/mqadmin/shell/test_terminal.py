@@ -1,18 +1,15 @@
 """The shell in a pseudo-terminal, driven key by key against running servers."""
 
-import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
-from tests.mqadmin.typed import end_of, kill
+from tests.mqadmin.typed import end_of, kill, spawn_shell
 
 TAB, UP, CTRL_C, CTRL_D, CTRL_R = "\t", "\x1b[A", "\x03", "\x04", "\x12"
 CURSOR_QUERY, CURSOR_ANSWER = r"\x1b\[6n", "\x1b[1;1R"
@@ -24,20 +21,8 @@ class Terminal:
     """A shell that somebody types at."""
 
     def __init__(self, env: dict[str, str], *words: str) -> None:
-        self.child = pexpect.spawn(
-            sys.executable,
-            ["-m", "mqadmin", "shell", *words],
-            env={
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": os.getcwd(),
-                "TERM": "xterm-256color",
-                "NO_COLOR": "1",
-                **env,
-            },
-            encoding="utf-8",
-            timeout=60,
-            dimensions=(40, 160),
-        )
+        plain = {"NO_COLOR": "1", **env}
+        self.child = spawn_shell(plain, *words, columns=160, lines=40, encoding="utf-8")
 
     def type(self, keys: str) -> None:
         """Press keys."""

@@ -7,7 +7,7 @@ from prompt_toolkit.output import DummyOutput
 
 from mqadmin.top.sample import GroupSnapshot, Snapshot
 from mqadmin.top.screen import Screen
-from mqadmin.top.view import Mode
+from mqadmin.top.view import InputMode
 
 
 def screen(*, fails: bool = False) -> Screen:
@@ -35,7 +35,7 @@ def test_keys_reach_the_view_and_q_ends_it() -> None:
 
     assert shown(made, "s\t/ab\rq") == 0
     assert (made.view.sort, made.view.section, made.view.text) == ("lag", "broker", "ab")
-    assert made.view.mode is Mode.BROWSING
+    assert made.view.mode is InputMode.BROWSING
 
 
 def test_ctrl_c_ends_with_130() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mqadmin.output.table import cell_width
 from mqadmin.top.sample import TopRow
-from mqadmin.top.view import KEYS_HELP, Mode, View, chosen, draw, press
+from mqadmin.top.view import KEYS_HELP, InputMode, View, chosen, draw, press
 
 ROWS = [
     TopRow("broker", "broker-a", in_tps=3.0, out_tps=1.5, disk_ratio=0.42),
@@ -45,7 +45,7 @@ def test_tab_shows_one_kind_alone() -> None:
 
 def test_a_filter_is_typed_kept_and_dropped() -> None:
     typing = after("/", "O", "x", "backspace", "r")
-    assert (typing.mode, typing.text) == (Mode.FILTERING, "Or")
+    assert (typing.mode, typing.text) == (InputMode.FILTERING, "Or")
     assert names(press(typing, "enter")) == ["orders"]
     assert press(typing, "escape") == View()
     assert press(press(typing, "enter"), "escape").text == ""

@@ -10,12 +10,13 @@ import pytest
 
 from docs.screens import lags, locks
 from mqadmin.cli.parse import load
-from mqadmin.output.columns import choose, columns_of, record_of
+from mqadmin.output.columns import choose, record_of
 from mqadmin.output.formats import printer_for
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.output.times import age_text, epoch_ms_of, iso_utc
 from tests.mqadmin.conftest import Result
+from tests.mqadmin.output.printing import printed
 from tests.programs import python
 
 NOW_MS = 1_764_000_000_000
@@ -55,14 +56,8 @@ NAMES = ("topic", "broker", "queue_id", "lag", "msg_id", "store_time", "body")
 def lines(
     rows: Sequence[Row], names: Sequence[str] = NAMES, *, width: int = 80, **look: object
 ) -> list[str]:
-    out = io.StringIO()
-    columns = choose(type(rows[0]), names) if names else columns_of(type(rows[0]))
-    names = tuple(column.name for column in columns)
-    printer = printer_for("table", out, Look(names=names, width=width, now_ms=NOW_MS, **look))
-    for row in rows:
-        printer.row(record_of(row, columns))
-    printer.end()
-    made = [line.rstrip() for line in out.getvalue().splitlines()]
+    text = printed(rows, *names, width=width, now_ms=NOW_MS, **look)
+    made = [line.rstrip() for line in text.splitlines()]
     assert all(len(line) <= width for line in made)
     return made
 

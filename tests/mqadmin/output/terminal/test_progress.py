@@ -3,12 +3,7 @@
 import io
 
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.console import Console
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.mqadmin.conftest import Terminal, console_on
 
 
 class Clock:
@@ -19,16 +14,10 @@ class Clock:
         return self.now_s
 
 
-def console_of(err: io.StringIO) -> Console:
-    return Console(
-        stdin=io.StringIO(), out=io.StringIO(), err=err, out_is_tty=False, can_ask=False, env={}
-    )
-
-
 def test_nothing_is_shown_in_the_first_two_seconds() -> None:
     err, clock = io.StringIO(), Clock()
 
-    with Progress(console_of(err), "verify", clock=clock) as progress:
+    with Progress(console_on(err), "verify", clock=clock) as progress:
         clock.now_s = 1.9
         progress(50, 100)
 
@@ -38,7 +27,7 @@ def test_nothing_is_shown_in_the_first_two_seconds() -> None:
 def test_a_log_file_gets_a_line_every_ten_seconds() -> None:
     err, clock = io.StringIO(), Clock()
 
-    with Progress(console_of(err), "verify", clock=clock) as progress:
+    with Progress(console_on(err), "verify", clock=clock) as progress:
         for now_s in (2.0, 5.0, 11.9, 12.0):
             clock.now_s = now_s
             progress(int(now_s * 1024), 100 * 1024)
@@ -52,7 +41,7 @@ def test_a_log_file_gets_a_line_every_ten_seconds() -> None:
 def test_a_bar_on_a_terminal_is_drawn_over_itself_and_wiped() -> None:
     err, clock = Terminal(), Clock()
 
-    with Progress(console_of(err), "carve", clock=clock) as progress:
+    with Progress(console_on(err), "carve", clock=clock) as progress:
         clock.now_s = 4.0
         progress(4 << 30, 0)
         clock.now_s = 4.1
