@@ -11,6 +11,7 @@ If a peer does not read, nothing is read from it either, and it is disconnected 
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final, cast
 
@@ -57,7 +58,7 @@ class Outbox:
             link.flush()
 
 
-class Link(asyncio.BufferedProtocol):
+class Link(asyncio.BufferedProtocol, ABC):
     """One connection; subclasses handle its frames and its end.
 
     Args:
@@ -84,23 +85,13 @@ class Link(asyncio.BufferedProtocol):
         self.activity = 0
         """Counts reads, and writes that the peer took: while it grows, the peer is alive."""
 
-    # A subclass defines these two methods.
-
+    @abstractmethod
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Handle the complete frames of one read.
+        """Handle the complete frames of one read."""
 
-        Raises:
-            NotImplementedError: the subclass does not define this method.
-        """
-        raise NotImplementedError
-
+    @abstractmethod
     def on_bad_frame(self, error: BadFrame) -> None:
-        """Handle the error about bytes that are not a frame; the connection is closed afterwards.
-
-        Raises:
-            NotImplementedError: the subclass does not define this method.
-        """
-        raise NotImplementedError
+        """Handle the error about bytes that are no frame; the connection is closed afterwards."""
 
     @property
     def is_closing(self) -> bool:

@@ -12,6 +12,7 @@ Source: as ``storefmt.formats.message``, against which it is tested record by re
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -147,9 +148,15 @@ class Records:
         """Return the bodies as stored."""
         return self._binary(self._body_pos, self._body_end)
 
+    @cached_property
     def properties_raw(self) -> pa.Array:
-        """Return the raw properties."""
+        """The raw properties."""
         return self._binary(self._properties_pos, self._ends)
+
+    @cached_property
+    def properties(self) -> "Properties":
+        """The properties, found in their text."""
+        return Properties(text(self.properties_raw))
 
     def addresses(self, name: str) -> pa.Array:
         """Return the address of a host as text, without its port."""
@@ -313,7 +320,7 @@ def same_text(text: str, count: int) -> Any:
 
 
 def timestamps(times_ms: Ints) -> Any:
-    """Return times as timestamps; null what no calendar has: Python and SQL refuse it."""
+    """Return times as timestamps; those that no calendar has are null, as SQL refuses them."""
     low, high = CALENDAR_MS.start, CALENDAR_MS.stop
     if len(times_ms) and times_ms.min() >= low and times_ms.max() < high:
         buffers = [None, pa.py_buffer(times_ms * 1000)]

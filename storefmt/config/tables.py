@@ -170,7 +170,7 @@ class TopicConfig:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionGroup:
-    """The settings of one consumer group; counts are what their names say."""
+    """The settings of one consumer group."""
 
     group_name: str
     consume_enable: bool = True

@@ -57,7 +57,7 @@ def place_of(
 
 
 def _said(head: bytes) -> tuple[int, int] | None:
-    """Return the size and the log offset that a record says, None if there is no record."""
+    """Return the size and the log offset in a record's head, None if there is no record."""
     if len(head) < HEAD_SIZE:
         return None
     size, magic, *_, log_offset = RECORD_HEAD.unpack(head)

@@ -161,7 +161,7 @@ class TimerCheckpoint(NamedTuple):
 
 
 def delivered_log_offset(data: bytes) -> int | None:
-    """Return what ``TimerCheckpoint.encode`` was told, or None if a 5.x broker wrote since."""
+    """Return the log offset that ``encode`` was given, None if a 5.x broker wrote the file."""
     if len(data) < _CHECKPOINT.size + _OWN.size:
         return None
     log_offset, found = _OWN.unpack_from(data, _CHECKPOINT.size)

@@ -1,4 +1,4 @@
-"""Golden stores by name, unpacked once for all tests of this package; the ways to scan."""
+"""Golden stores by name, unpacked once for all tests of this package; the kernels of the scan."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def corpus(golden: Golden) -> Callable[[str], Corpus]:
 
 @pytest.fixture(params=["pure", "compiled"])
 def scan_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make ``scan_log`` take one of its ways; return its name."""
+    """Let ``scan_log`` use one implementation; return its name."""
     way: str = request.param
     if way not in scan.scans():
         pytest.skip("the scan kernel is not built: `make kernel`")

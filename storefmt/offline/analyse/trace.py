@@ -136,7 +136,7 @@ class _Search:
     notes: list[str] = field(default_factory=list)
 
     def add(self, records: Iterable[Record]) -> None:
-        """Keep records of the wanted topic, and what consumers and producers traced of them."""
+        """Keep records of the wanted topic, and the trace records of clients about them."""
         for record in records:
             if self.topic in (None, own_topic(record)) or kind_of(record.topic) is TopicKind.TRACE:
                 self.found.setdefault(record.log_offset, record)

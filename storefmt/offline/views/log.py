@@ -181,8 +181,8 @@ class LogView:
 
     def file_holding(self, log_offset: int) -> str:
         """Return the name of the file whose records lie at ``log_offset``; empty for none."""
-        place = self.file_at(log_offset)
-        return "" if place is None else place[1].path.name
+        number = bisect_right(self._places, log_offset, key=lambda place: place[0]) - 1
+        return self._places[number][1].path.name if number >= 0 else ""
 
     def file_name_at(self, log_offset: int) -> str:
         """Return the name (20 digits) of the file that holds, or should hold, an offset."""

@@ -10,9 +10,9 @@ Source: store/ConsumeQueue.java#putMessagePositionInfoWrapper, #multiDispatchLmq
 store/CommitLog.java#checkMessageAndReturnSize (tags code of delayed messages).
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from storefmt.dispatch.record_entries import copy_offsets
@@ -105,7 +105,7 @@ class Matching:
         self.by_entry: dict[tuple[str, int, int], ExpectedEntry] = {}
         self.by_log: dict[int, ExpectedEntry] = {}
         self.overflow: dict[QueueKey, Overflow] = {}
-        self._windows: OrderedDict[tuple[FileSpan, int], bytes] = OrderedDict()
+        self._window = lru_cache(maxsize=_WINDOWS_MAX)(_read_window)
         self._views: dict[QueueKey, QueueView | None] = {}
 
     def view(self, key: QueueKey) -> QueueView | None:
@@ -166,17 +166,10 @@ class Matching:
             return None
         return CqEntry._make(CQ_ENTRY.unpack_from(data, at * ENTRY_SIZE))
 
-    def _window(self, view: QueueView, span: FileSpan, window: int) -> bytes:
-        key = (span, window)
-        data = self._windows.get(key)
-        if data is None:
-            first = span.start // ENTRY_SIZE + window * _WINDOW_ENTRIES
-            data = self._windows[key] = view.read(span, first, _WINDOW_ENTRIES)
-            if len(self._windows) > _WINDOWS_MAX:
-                self._windows.popitem(last=False)
-        else:
-            self._windows.move_to_end(key)
-        return data
+
+def _read_window(view: QueueView, span: FileSpan, window: int) -> bytes:
+    first = span.start // ENTRY_SIZE + window * _WINDOW_ENTRIES
+    return view.read(span, first, _WINDOW_ENTRIES)
 
 
 def is_entry_of(entry: CqEntry, expected: ExpectedEntry) -> bool:
