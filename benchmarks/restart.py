@@ -30,7 +30,8 @@ from server.store.store import MessageStore
 from storefmt.formats.javahash import tags_code
 from storefmt.paths import StorePaths
 from tests.ports import free_ports
-from tests.server.store.sparsestores import HOST, QUEUES, generate
+from tests.server.store.sparsestores import QUEUES, generate
+from tests.server.store.stores import HOST
 
 BODY = b"x" * 1024
 WRITE_EVERY = 64
