@@ -9,11 +9,10 @@ prints one line when both serve, then runs until SIGTERM, SIGINT or the end of s
     {"namesrv": "127.0.0.1:9876", "broker": "127.0.0.1:10911", "store": "/tmp/rocketmq-x/store",
      "grpc": "127.0.0.1:8081"}
 
-Rule: it listens on loopback unless told otherwise, and keeps nothing unless ``--store``
-says where: without it the data lies in a temporary directory that is removed at the end.
-Files are small (64 MiB logs); in an existing store the sizes found there win. It shares its
-machine with the programs it serves: a write or a disk that takes a second does not refuse
-the sends behind it, as on a broker that stands alone.
+Rule: it listens on loopback unless ``--host`` names another interface. Without ``--store`` the
+data is in a temporary directory that is removed at the end. Files are small (64 MiB logs), but in
+an existing store the sizes found there win. It shares its machine with the programs that it
+serves, so it refuses no sends because a write takes a second, as a standalone broker does.
 """
 
 import argparse
@@ -68,7 +67,7 @@ PATIENCE_MS: Final = 60_000
 
 
 class EmbeddedAddresses(NamedTuple):
-    """Where a started pair is reached, and where its data lies; ``grpc`` may be ""."""
+    """The addresses of a started pair and its store directory; ``grpc`` is "" without a port."""
 
     namesrv: str
     broker: str
@@ -80,13 +79,13 @@ class Embedded:
     """A name server and the one broker that registers with it.
 
     Args:
-        store: directory of the broker's data; made when it is not there.
-        host: the interface both listen on.
+        store: directory of the broker's data; it is created if it is absent.
+        host: the interface that both listen on.
         namesrv_port: 0 takes a free port.
         broker_port: 0 takes a free port.
         grpc_port: the port for gRPC clients; 0 takes a free one, None opens none.
-        clock: the time of both.
-        settings: of the broker, for what is not given above.
+        clock: the clock of both servers.
+        settings: further settings of the broker.
     """
 
     def __init__(
@@ -222,7 +221,7 @@ def _grpc_port(arguments: argparse.Namespace) -> int | None:
     if arguments.grpc_port is not None:
         return int(arguments.grpc_port)
     if not arguments.namesrv_port:
-        # Who lets the system choose the other ports may run many pairs at once.
+        # If the system chooses the other ports, many pairs may run at once.
         return 0
     if _is_taken(arguments.host, GRPC_PORT):
         LOG.warning("no port for gRPC clients: %d is taken; --grpc-port names another", GRPC_PORT)
@@ -243,8 +242,8 @@ def _is_taken(host: str, port: int) -> bool:
 def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:
     """Set ``stop`` when stdin ends, as it does when the parent process is gone.
 
-    A thread, because the loop cannot watch every kind of stdin; ``os.read``, because a
-    buffered reader would hold a lock that the end of the interpreter waits for.
+    A thread waits for it because the loop cannot watch every kind of stdin. It uses ``os.read``
+    because a buffered reader would hold a lock that the end of the interpreter waits for.
     """
     loop = asyncio.get_running_loop()
 

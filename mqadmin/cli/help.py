@@ -4,7 +4,6 @@ Rule: nothing is said twice, and lists of commands import none of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 
 import click
 
@@ -96,7 +95,7 @@ def command_help(made: Command) -> str:
     if made.options:
         lines += ["Options:", *_listing(made.options), ""]
     if made.details:
-        lines += [*wrap(made.details, 95, break_on_hyphens=False), ""]
+        lines += [made.details, ""]
     if made.writes:
         lines += ["Changes something: --dry-run shows what would change; -y does not ask.", ""]
     lines += [f"Also: {alias}" for alias, name in tree.ALIASES.items() if name == made.name]

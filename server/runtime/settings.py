@@ -219,20 +219,30 @@ def convert(value: Value, key: Key) -> object:
     if key.optional and not text:
         return None
     if key.kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise _refused(value, "true or false")
-        return text.lower() == "true"
+        return boolean(value)
     if key.kind is int:
         return _integer(value, key)
     if issubclass(key.kind, Enum):
         if text not in key.kind.__members__:
-            raise _refused(value, "one of " + ", ".join(key.kind.__members__))
+            raise refused(value, "one of " + ", ".join(key.kind.__members__))
         return key.kind[text]
     if key.kind is Path:
         if not text:
-            raise _refused(value, "a path")
+            raise refused(value, "a path")
         return Path(text)
     return text
+
+
+def boolean(value: Value) -> bool:
+    """Return a setting as a boolean.
+
+    Raises:
+        SettingsError: the text is not ``true`` or ``false``, in any case.
+    """
+    text = value.text.lower()
+    if text not in ("true", "false"):
+        raise refused(value, "true or false")
+    return text == "true"
 
 
 def format_settings(config: object, *, important_only: bool = False) -> list[tuple[str, str]]:
@@ -266,13 +276,14 @@ def _integer(value: Value, key: Key) -> int:
     except ValueError:
         number = None
     if number is None or "_" in value.text:
-        raise _refused(value, "an integer" + limits)
+        raise refused(value, "an integer" + limits)
     if (key.low is not None and number < key.low) or (key.high is not None and number > key.high):
-        raise _refused(value, "an integer" + limits)
+        raise refused(value, "an integer" + limits)
     return number
 
 
-def _refused(value: Value, expected: str) -> SettingsError:
+def refused(value: Value, expected: str) -> SettingsError:
+    """Return the error for a value that is not what is expected."""
     return SettingsError(f"{value.source}: {value.key} is {value.text!r}, expected {expected}")
 
 

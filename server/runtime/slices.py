@@ -2,7 +2,7 @@
 
     handler ── first slice ── the handler ended ────────────────> answered immediately
                      ├─ yield ── other work ── next slice ─ … ──> answered later
-                     └─ yield from aside(work) ── in a thread ── next slice ─ …
+                     └─ yield from in_thread(work) ── next slice ─ …
 
     @handles(RequestCode.GET_ALL_TOPIC_CONFIG)
     @in_slices
@@ -58,7 +58,7 @@ Step = Callable[[], object] | Wait | None
 Steps = Generator[Step, None, T]
 
 
-def aside(work: Callable[[], T]) -> Steps[T]:
+def in_thread(work: Callable[[], T]) -> Steps[T]:
     """Run ``work`` in a thread, and return its result or raise its error."""
     found: list[T] = []
 
@@ -91,7 +91,7 @@ def large(work: Callable[[], T], *, count: int = 0, size: int = 0) -> Steps[T]:
     """
     if count <= SMALL_COUNT and size <= SMALL_SIZE:
         return work()
-    return (yield from aside(work))
+    return (yield from in_thread(work))
 
 
 def decoded(decode: Callable[[bytes], T], body: bytes) -> Steps[T]:

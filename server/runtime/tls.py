@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode
-from server.runtime.settings import SettingsError, Value, read_file
+from server.runtime.settings import SettingsError, Value, boolean, read_file, refused
 
 PREFIX: Final = "tls."
 CONFIG_FILE: Final = "tls.config.file"
@@ -104,12 +104,7 @@ def _path(found: Mapping[str, Value], key: str) -> Path | None:
 
 
 def _flag(found: Mapping[str, Value], key: str, default: bool) -> bool:
-    if key not in found:
-        return default
-    text = found[key].text.lower()
-    if text not in ("true", "false"):
-        raise _refused(found[key], "true or false")
-    return text == "true"
+    return boolean(found[key]) if key in found else default
 
 
 def _one_of(kind: type[_E], found: Mapping[str, Value], key: str, default: _E) -> _E:
@@ -119,8 +114,4 @@ def _one_of(kind: type[_E], found: Mapping[str, Value], key: str, default: _E) -
         return kind(found[key].text.lower())
     except ValueError:
         words = ", ".join(str(one.value) for one in kind)
-        raise _refused(found[key], f"one of {words}") from None
-
-
-def _refused(value: Value, expected: str) -> SettingsError:
-    return SettingsError(f"{value.source}: {value.key} is {value.text!r}, expected {expected}")
+        raise refused(found[key], f"one of {words}") from None

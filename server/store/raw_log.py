@@ -20,7 +20,12 @@ from typing import Final
 from server.runtime.observers import Observers
 from server.store.commitlog.append import Appender
 from server.store.commitlog.dispatch_requests import dispatch_entries
-from server.store.commitlog.log_scan import ScannedRecord, candidates, parse_record, parse_records
+from server.store.commitlog.log_scan import (
+    ScannedRecord,
+    magic_positions,
+    parse_record,
+    parse_records,
+)
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueHandle
@@ -60,7 +65,7 @@ class RawLog:
         safe_file: SafePointFile,
     ) -> None:
         self.topic_remade = Observers[[str, int]]()
-        """Told when a topic's queues have to be removed because its records start again at 0.
+        """Called when a topic's queues have to be removed because its records start again at 0.
 
         The arguments are the topic and the log offset of its first new record."""
         self._config = config
@@ -291,7 +296,7 @@ def _size_of_other(
     if reason == "truncated":
         return 0, min(max(size, RECORD_SIZE_MIN, have + 1), left)
     # Damage, copied from the master's log: skip to the next whole record.
-    for at in candidates(data[pos : pos + left]):
+    for at in magic_positions(data[pos : pos + left]):
         start = at - _FRONT.size // 2
         if start > 0 and _is_item(data, pos + start, log_offset + start, left - start):
             return start, 0

@@ -1,4 +1,4 @@
-"""Reading messages by queue offset, by time, by log offset and by key.
+"""Reading messages by queue offset, by time and by log offset.
 
     queue entries ──pick: tag codes, limits──> parts of the log ──> copied from memory, or read
 
@@ -6,8 +6,8 @@ Rule: the status, the next offset and every limit are Java's, because clients de
 them. Only dispatched messages can be read, and every dispatched message is written.
 Fillers (entries without a record) are skipped silently.
 
-Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDiskByCommitOffset,
-#queryMessage; store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7).
+Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDiskByCommitOffset;
+store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7).
 """
 
 import logging
@@ -20,12 +20,11 @@ from typing import Final
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_read import read_parts, warm
 from server.store.commitlog.log_scan import LogWalk, ScannedRecord
-from server.store.commitlog.log_window import LogWindow, Wants
+from server.store.commitlog.log_window import LogWindow, RecordFilter
 from server.store.commitlog.picking import GetLimits, Picked, TagCodes, pick, pick_each
 from server.store.config import StoreConfig
 from server.store.disk.nowait import ColdRead, no_wait
 from server.store.index.index import Index
-from server.store.index.key_search import KeySearch
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueTable
 from server.store.results import GetResult, GetStatus
@@ -79,7 +78,6 @@ class Reader:
         self._size_max = config.max_transfer_bytes_on_message_in_memory
         self._disk_count_max = config.max_transfer_count_on_message_in_disk
         self._disk_size_max = config.max_transfer_bytes_on_message_in_disk
-        self._query_count_max = config.max_msgs_num_batch
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self._memory_size = memory * config.access_message_in_memory_max_ratio // 100
 
@@ -92,7 +90,7 @@ class Reader:
         count_max: int,
         size_max: int | None = None,
         codes: TagCodes | None = None,
-        wants: Wants | None = None,
+        wants: RecordFilter | None = None,
         may_wait: bool = True,
     ) -> GetResult:
         """Return the messages of a queue from ``queue_offset`` on.
@@ -162,7 +160,7 @@ class Reader:
         queue_offset: int,
         limits: GetLimits,
         codes: TagCodes | None,
-        wants: Wants | None,
+        wants: RecordFilter | None,
     ) -> Picked | None:
         """Examine the entries from ``queue_offset`` on; None if none of them can be read."""
         entry_count = max(SCAN_COUNT, limits.count_max)
@@ -328,25 +326,6 @@ class Reader:
                 return
             if isinstance(item, list):
                 yield item
-
-    def search(
-        self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int
-    ) -> KeySearch | None:
-        """Return a search for the newest records that have a key; None without an index.
-
-        Other keys may have the same hash, so the caller must compare them.
-
-        Args:
-            topic: the topic of the records.
-            key: one key of the records.
-            count_max: most records to find, at most ``max_msgs_num_batch``.
-            begin_ms: oldest store time.
-            end_ms: newest store time.
-        """
-        if self._index is None:
-            return None
-        count_max = min(count_max, self._query_count_max)
-        return self._index.search(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
 
     def index_end(self) -> tuple[int, int]:
         """Return store time (ms) and log offset of the last record with keys, 0 and 0 for none."""

@@ -63,7 +63,7 @@ class MessageStore:
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.recovery: RecoveryReport = opened.report
         self.dispatched = Observers[[list[DispatchEntry]]]()
-        """Told of the entries that became readable, after each write or flush."""
+        """Called with the entries that became readable, after each write or flush."""
         self.failure = ""
         """Why puts are refused, permanently or until there is space; empty if they are not."""
         self.is_read_only = False
@@ -90,7 +90,6 @@ class MessageStore:
             config,
             opened,
             safe_file=self._upkeep.safe_file,
-            removed=self._upkeep.removed,
             store_ms_at=self.reader.store_ms,
         )
         """Deletes old data; its jobs run in their own thread."""
@@ -99,8 +98,8 @@ class MessageStore:
         self._waiting_handles: list[QueueHandle] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
-        self._again: list[DiskJob] = []
         # Jobs that could not open a file for lack of a descriptor; they are run again.
+        self._again: list[DiskJob] = []
 
     def settings_changed(self) -> None:
         """Apply the current settings; file sizes change only after a restart."""
@@ -375,14 +374,24 @@ class MessageStore:
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
     ) -> KeySearch | None:
-        """Return a search for the records whose key has the same hash as ``key``.
+        """Return a search for the newest records that have a key; None without an index.
+
+        Other keys may have the same hash, so the caller must compare them.
 
         Args:
-            topic, key, count_max, begin_ms, end_ms: see ``Reader.search``.
+            topic: the topic of the records.
+            key: one key of the records.
+            count_max: most records to find, at most ``max_msgs_num_batch``.
+            begin_ms: oldest store time.
+            end_ms: newest store time.
         """
+        index = self._dispatcher.index
+        if index is None:
+            return None
         with may_wait():
             self._dispatcher.put_keys(self._written_ms)
-        return self.reader.search(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
+        count_max = min(count_max, self._config.max_msgs_num_batch)
+        return index.search(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
 
     @property
     def written_offset(self) -> int:

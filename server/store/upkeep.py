@@ -25,7 +25,7 @@ from server.store.commitlog.flush import FlushJob, QueueSyncJob, write_checkpoin
 from server.store.config import StoreConfig
 from server.store.index.index import PAGES_A_STEP
 from server.store.queues.queue_ends import QueueEnds
-from server.store.queues.removal import Removed, RemoveJob
+from server.store.queues.removal import RemoveJob, move_away
 from server.store.recovery.index_rewind import IndexEnds
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point import Listing
@@ -66,8 +66,6 @@ class Upkeep:
         self._checkpoint = opened.checkpoint
         self.safe_file = SafePointFile(opened.disk, opened.paths, opened.point)
         """The one writer of ``dispatch.json``."""
-        self.removed = Removed(opened.disk)
-        """Moves the directories of deleted queues out of the way."""
         self._release = opened.release
         self.settings_changed(config)
         self._next_write_ms = opened.now_ms + self._interval_ms
@@ -174,7 +172,7 @@ class Upkeep:
         """
         cost, looks = 0, count_max * LOOKS_A_STEP // QUEUES_A_STEP
         while round_.slots and cost < count_max and looks:
-            with self._table.borrowed(round_.slots[-1]) as queue:
+            with self._table.borrow(round_.slots[-1]) as queue:
                 # A queue that was deleted and created again belongs to the next round.
                 if queue is not None and queue.key not in self._table.forgotten:
                     if queue.unwritten_size:
@@ -236,7 +234,7 @@ class Upkeep:
             self.safe_file.note_removed(queue.key)
         return len(queues), RemoveJob(
             disk=self._disk,
-            moved=[self.removed.move(queue.directory) for queue in queues],
+            moved=[move_away(self._disk, queue.directory) for queue in queues],
             directories=[self._paths.consumequeue / topic],
             record=lambda: self.safe_file.forget_topic(topic, log_end),
         )

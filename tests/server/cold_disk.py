@@ -1,4 +1,4 @@
-"""Stores that are not in memory, and reads of them that take as long as a test wants."""
+"""Drops stores from the page cache, and delays the reads of cold data."""
 
 import os
 import threading

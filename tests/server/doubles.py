@@ -1,11 +1,11 @@
-"""Doubles for server tests: a clock moved by hand, a connection that keeps what is sent."""
+"""Doubles for server tests: a clock that the test sets, and a connection that records answers."""
 
 from remoting.command import Command
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
 
 
 class FakeClock:
-    """Clocks that stand still until ``ms`` is set, both go on then; ``jump`` sets the wall's."""
+    """Clocks that stand still; ``ms`` sets both of them, and ``jump`` only the wall clock."""
 
     def __init__(self, ms: int = 1_000_000) -> None:
         self.ms = ms

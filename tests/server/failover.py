@@ -1,4 +1,4 @@
-"""Two brokers on two networks, and faults until one of them has to take over.
+"""Two brokers on two networks, of which one takes over when the other fails.
 
     hub 10.77.0.1   name server, senders, the one who promotes
     a   10.77.0.2   master ─ fault ─> wiped, slave of the other one     and so on, in turn
@@ -11,9 +11,8 @@ partition of the pair; run it in namespaces of its own (``unshare -n -m``): all 
 with the process. NETWORK ``loopback`` has two addresses of this machine instead, and a master
 that hangs in place of partitions.
 
-Rule: only sends that ended with SEND_OK count as acknowledged.
-Who promotes insists where the slave
-says that it lacks bytes and the master waited for nobody: that is what ASYNC_MASTER loses.
+Rule: only sends that ended with SEND_OK count as acknowledged. If the slave of an ASYNC_MASTER
+refuses the promotion because it lacks bytes, it is forced: these bytes are what ASYNC_MASTER loses.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +33,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
-from mqclient.message import Message
+from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
@@ -44,12 +43,12 @@ from tests.ports import free_ports
 TOPIC, SENDERS, SEED = "Failover", 8, 20261121
 WAIT_S = 60.0
 ENOUGH = 60
-"""Messages that a cycle acknowledges before its master fails, at least."""
+"""Least number of messages that a cycle acknowledges before its master fails."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """Where everything listens, and what may fail there."""
+    """The addresses of all programs, and the faults that are possible."""
 
     hub: str
     hosts: dict[str, str]
@@ -68,7 +67,7 @@ class Network:
 
 
 def namespaces() -> Network:
-    """Make hub, two namespaces and the wires between them."""
+    """Create the hub, two namespaces and the links between them."""
     net = Network(
         "10.77.0.1",
         {"a": "10.77.0.2", "b": "10.77.0.3"},
@@ -102,7 +101,7 @@ def sh(line: str) -> None:
 
 @dataclass
 class Node:
-    """One machine and what runs on it."""
+    """One machine and its broker."""
 
     name: str
     directory: Path
@@ -114,7 +113,7 @@ class Node:
         return f"{self.net.hosts[self.name]}:{self.net.port}"
 
     def start(self, role: str) -> None:
-        """Start a broker with this role on the store that is there."""
+        """Start a broker with this role on the existing store."""
         conf = self.directory / f"{self.name}.conf"
         net, host = self.net, self.net.hosts[self.name]
         conf.write_text(
@@ -138,31 +137,31 @@ class Node:
         return self.directory / self.name
 
     def kill(self) -> None:
-        """End the broker as a power cut does."""
+        """Kill the broker."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
 
     def wipe(self) -> None:
-        """Lose the disk."""
+        """Delete the store."""
         shutil.rmtree(self.store)
 
 
 @dataclass
 class Load:
-    """What was sent, and where and when it was acknowledged."""
+    """The messages that were sent, and where and when they were acknowledged."""
 
     sent: set[bytes] = field(default_factory=set)
     acknowledged: dict[bytes, tuple[int, int, float]] = field(default_factory=dict)
 
     takeovers: list["Takeover"] = field(default_factory=list)
-    """One for each cycle."""
+    """The takeover of each cycle."""
 
     failing: bool = False
-    """Whether the master of this cycle has failed: who cannot send then sends no more."""
+    """Whether the master of this cycle has failed; a sender that then fails stops."""
 
     async def send(self, producer: Producer, name: str) -> None:
-        """Send until the master fails; answers that say less than SEND_OK do not count."""
+        """Send until the master fails; only answers with SEND_OK count."""
         for count in range(1_000_000):
             body = f"{name}-{count}".encode().ljust(200 + 37 * (count % 50), b".")
             self.sent.add(body)
@@ -188,7 +187,7 @@ class Takeover:
 
 
 async def until(holds: Callable[[], Awaitable[bool]], what: str) -> None:
-    """Return when something holds; errors of clients are "not yet"."""
+    """Wait until a condition holds; while a client gets an error, it does not hold."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         with contextlib.suppress(ClientError):
@@ -199,7 +198,7 @@ async def until(holds: Callable[[], Awaitable[bool]], what: str) -> None:
 
 
 async def in_step(master: Node, slave: Node) -> None:
-    """Return when the slave has all that the master has."""
+    """Wait until the slave has everything that the master has."""
     async with MQClient(slave.net.namesrv, timeout_s=3) as client:
         admin = Admin(client)
 
@@ -215,7 +214,7 @@ async def in_step(master: Node, slave: Node) -> None:
 
 
 def cut(fault: str, node: Node, *, other: Node, heal: bool = False) -> None:
-    """Break the network of a node, or mend it."""
+    """Break the network of a node, or repair it."""
     if fault == "partition from all":
         sh(f"ip link set to-{node.name} {'up' if heal else 'down'}")
     elif fault == "partition of the pair":
@@ -226,7 +225,7 @@ def cut(fault: str, node: Node, *, other: Node, heal: bool = False) -> None:
 
 
 async def promote(slave: Node, role: str) -> float:
-    """Make a slave the master; returns when it was ordered to be."""
+    """Promote a slave; return when the promotion was ordered."""
     async with MQClient(slave.net.namesrv, timeout_s=3) as client:
         admin, force, ordered = Admin(client), False, 0.0
 
@@ -266,7 +265,7 @@ async def cycle(number: int, load: Load, master: Node, slave: Node, role: str) -
         if fault == "kill":
             master.kill()
         else:
-            # Isolated masters live on for a while; what they answer then has no copy.
+            # An isolated master serves for a while; what it acknowledges then has no copy.
             await asyncio.sleep(3)
         ordered = await promote(slave, role)
         if fault != "kill":
@@ -283,26 +282,29 @@ async def cycle(number: int, load: Load, master: Node, slave: Node, role: str) -
     await in_step(slave, master)
 
 
+async def all_messages(namesrv: str, topic: str) -> AsyncIterator[MessageExt]:
+    """Yield every message of a topic that can be read, queue by queue."""
+    async with MQClient(namesrv, timeout_s=60) as client:
+        consumer = PullConsumer(client, "checker")
+        for queue in await consumer.queues(topic):
+            pulled = await consumer.pull(queue, queue_offset=0)
+            while pulled.status is PullStatus.FOUND:
+                for message in pulled.messages:
+                    yield message
+                pulled = await consumer.pull(queue, queue_offset=pulled.next_offset)
+
+
 async def stored(net: Network) -> dict[bytes, list[tuple[int, int]]]:
     """Return the places of every message that can be read."""
     found: dict[bytes, list[tuple[int, int]]] = {}
-    async with MQClient(net.namesrv, timeout_s=60) as client:
-        consumer = PullConsumer(client, "checker")
-        for queue in await consumer.queues(TOPIC):
-            next_offset = 0
-            while True:
-                pulled = await consumer.pull(queue, queue_offset=next_offset)
-                if pulled.status is not PullStatus.FOUND:
-                    break
-                for message in pulled.messages:
-                    place = queue.queue_id, message.queue_offset
-                    found.setdefault(message.body, []).append(place)
-                next_offset = pulled.next_offset
+    async for message in all_messages(net.namesrv, TOPIC):
+        place = message.record.queue_id, message.queue_offset
+        found.setdefault(message.body, []).append(place)
     return found
 
 
 async def run(directory: Path, cycles: int, role: str, net: Network) -> dict[str, object]:
-    """Go through all cycles; returns what was found."""
+    """Run all cycles and return the result."""
     nodes = {name: Node(name, directory, net) for name in net.hosts}
     master, slave = nodes["a"], nodes["b"]
     load = Load()
@@ -328,7 +330,7 @@ async def run(directory: Path, cycles: int, role: str, net: Network) -> dict[str
 
 
 def judged(load: Load, found: dict[bytes, list[tuple[int, int]]]) -> dict[str, object]:
-    """Hold what was read against what was sent.
+    """Compare what was read with what was sent.
 
     ``holes`` are lost messages in front of one of the same master that is there; a window is the
     time from the first lost acknowledgement of a cycle to the end of its master.

@@ -29,7 +29,7 @@ from server.broker.serving import flusher
 from storefmt.errors import StoreError
 from tests import soak
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, create, running
-from tests.server.nursery import Nursery, nursery
+from tests.server.forking import ForkServer, fork_server
 
 MODULE = "tests.server.test_broker_syscalls"
 COUNT = 300
@@ -40,14 +40,14 @@ TRIES_MAX = 100
 PROCESSORS = 2
 CHANGES = ("pwrite64", "write", "rename", "ftruncate", "fallocate", "linkat", "unlink", "mkdir")
 FILE_CALLS = tuple(call for call in CHANGES if call != "write")
-"""Those that are not made to tell something, too."""
+"""Calls that are made only for files."""
 SYNCS = ("fdatasync", "fsync")
 CREATED, COMMITTED, ACKNOWLEDGED = 0, 2, 16
-"""Where a run says that the topic is there, which position, and which messages."""
+"""Where ``said`` has whether the topic exists, the committed offset, and the messages."""
 
 
 class _Here(ThreadPoolExecutor):
-    """Does at once, in the thread of the loop, what it is given."""
+    """Runs what is submitted at once, in the thread of the event loop."""
 
     def submit(self, fn: Callable[..., object], /, *args: object, **words: object) -> Future:  # type: ignore[type-arg]
         done: Future[object] = Future()
@@ -74,7 +74,7 @@ def body(number: int) -> bytes:
 
 
 def scripted_run(root: Path, said: memoryview) -> None:
-    """Send as many messages as the directory's name says; every refused one again."""
+    """Send as many messages as the directory's name says, each until it is acknowledged."""
     for module in (app, cold, saves, flusher):
         module.ThreadPoolExecutor = _Here  # type: ignore[attr-defined]
     flusher.sync_each = None
@@ -84,12 +84,12 @@ def scripted_run(root: Path, said: memoryview) -> None:
             if asyncio.run(session(root, said)):
                 return
         except (StoreError, OSError) as error:
-            # What a person would do: read it, and start again.
+            # An operator would read the error and start the broker again.
             print(f"the broker ended: {error}", flush=True)
 
 
 async def session(root: Path, said: memoryview) -> bool:
-    """Run the broker once; tells whether nothing is left to do."""
+    """Run the broker once; return whether nothing is left to do."""
     asyncio.get_running_loop().set_default_executor(_Here(1))
     count = int(root.name)
     is_first = not any(said[ACKNOWLEDGED:])
@@ -108,13 +108,13 @@ async def session(root: Path, said: memoryview) -> bool:
             if not await send_all(desk, left, said):
                 return False
             await commit(desk, start + BATCH, said)
-            # A time for those who save.
+            # Let the tasks run that save state.
             await asyncio.sleep(0.005)
     return not is_first
 
 
 async def send_all(desk: Desk, left: list[int], said: memoryview) -> bool:
-    """Send until all are acknowledged; False when the broker will take no more."""
+    """Send until all are acknowledged; False if the broker takes no more messages."""
     for _ in range(TRIES_MAX):
         answers = await asyncio.gather(
             *(desk.send(body(one), queue_id=one % 2, properties=f"KEYS\1k{one}") for one in left)
@@ -128,7 +128,7 @@ async def send_all(desk: Desk, left: list[int], said: memoryview) -> bool:
         left = [one for one in left if not said[ACKNOWLEDGED + one]]
         if not left:
             return True
-        # Whatever the disk does, what is acknowledged is read.
+        # Whatever the disk does, what is acknowledged can be read.
         await everything(desk, said)
         if desk.app.broker.store.is_read_only:
             return False
@@ -142,7 +142,7 @@ async def commit(desk: Desk, queue_offset: int, said: memoryview) -> None:
 
 
 async def everything(desk: Desk, said: bytes | memoryview) -> list[int]:
-    """Read both queues; what was acknowledged is there. Returns the numbers, by queue."""
+    """Read both queues, which have all acknowledged messages; return the numbers, by queue."""
     found: list[int] = []
     for queue_id in (0, 1):
         records = await desk.messages(queue_id=queue_id)
@@ -157,7 +157,7 @@ async def everything(desk: Desk, said: bytes | memoryview) -> list[int]:
 
 
 def check(root: Path, said: bytes) -> None:
-    """Start what is left: all that was acknowledged is there, in order, and it goes on."""
+    """Start the broker: it has all acknowledged messages in order, and takes further ones."""
 
     async def look() -> None:
         async with running(root, config=settings(root)) as desk:
@@ -175,8 +175,8 @@ def check(root: Path, said: bytes) -> None:
     asyncio.run(look())
 
 
-def run_and_check(children: Nursery, root: Path, call: str, effect: str) -> tuple[bool, bool]:
-    """Let it happen in one run and check; tells whether it happened, and whether all was sent."""
+def run_and_check(children: ForkServer, root: Path, call: str, effect: str) -> tuple[bool, bool]:
+    """Cause the effect in one run; return whether it happened, and whether all was sent."""
     ended = children.run(root, call, effect)
     children.check(root, ended)
     shutil.rmtree(root)
@@ -184,8 +184,8 @@ def run_and_check(children: Nursery, root: Path, call: str, effect: str) -> tupl
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    with nursery(MODULE, tmp_path_factory.mktemp("log")) as found:
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    with fork_server(MODULE, tmp_path_factory.mktemp("log")) as found:
         yield found
 
 
@@ -208,19 +208,19 @@ NO_SPACE_CALLS = 6
     ],
 )
 def test_trouble_at_a_sample_of_calls_loses_nothing_acknowledged(
-    call: str, effect: str, children: Nursery, tmp_path: Path, *, is_sent: bool | None
+    call: str, effect: str, children: ForkServer, tmp_path: Path, *, is_sent: bool | None
 ) -> None:
     was_hit, was_sent = run_and_check(children, tmp_path / str(COUNT_IN_SAMPLE), call, effect)
 
     assert was_hit
-    # Where a kill finds the run depends on its timers.
+    # How far a run is when it is killed depends on its timers.
     assert is_sent is None or was_sent == is_sent
 
 
 def calls_of(directory: Path, calls: tuple[str, ...], count: int) -> list[tuple[str, int]]:
     """Return kind and number of each call that a whole run makes."""
     directory.mkdir()
-    with nursery(MODULE, directory) as children:
+    with fork_server(MODULE, directory) as children:
         children.run(directory / str(count), ",".join(calls), NEVER)
         lines = children.trace.read_text().splitlines()
     kinds = Counter(line.split()[1].partition("(")[0] for line in lines)
@@ -228,17 +228,17 @@ def calls_of(directory: Path, calls: tuple[str, ...], count: int) -> list[tuple[
 
 
 def at_every_call(directory: Path, calls: tuple[str, ...], effect: str, count: int) -> None:
-    """Let it happen at every call of each kind, as far as there is time."""
+    """Cause the effect at every call of each kind, as far as there is time."""
     points = calls_of(directory / "whole", calls, count)
 
     def walk(part: int) -> tuple[int, int]:
         own = directory / f"part{part}"
         own.mkdir()
         hits = sent = 0
-        with nursery(MODULE, own) as children:
+        with fork_server(MODULE, own) as children:
             for call, number in soak.some(points[part::PROCESSORS], minutes=1.5):
                 happens = effect.format(number, number + NO_SPACE_CALLS - 1)
-                # How often a timer writes is not the same in each run.
+                # How often timers write differs from run to run.
                 was_hit, is_sent = run_and_check(children, own / str(count), call, happens)
                 assert was_hit or is_sent, (call, number)
                 hits, sent = hits + was_hit, sent + (was_hit and is_sent)

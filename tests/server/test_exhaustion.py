@@ -17,22 +17,18 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.frame import FRAME_SIZE_MAX
 from tests.server.broker.desk import create, pull, send
+from tests.server.test_processes import SMALL
 from tests.waiting import eventually
 
 DESCRIPTORS = 256
 MIB = 1 << 20
-SMALL = (
-    "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
-    # A busy machine must not look like an overloaded broker.
-    "brokerFastFailureEnable=false\nosPageCacheBusyTimeOutMills=60000\nsyncFlushTimeout=60000\n"
-)
 
 
 @contextmanager
 def serving(
     module: str, directory: Path, settings: str, kind: int, limit: int
 ) -> Iterator[tuple[str, list[str]]]:
-    """Run a server under one limit; gives its address and, after a clean stop, its log."""
+    """Run a server under one limit; yield its address and its log, which a clean stop fills."""
     conf, log = directory / "server.conf", directory / "log"
     conf.write_text(f"listenPort=0\nbindAddress=127.0.0.1\n{settings}")
     told: list[str] = []
@@ -59,7 +55,7 @@ def serving(
 
 
 class Crowd:
-    """Connections of strangers; those that the server closed are not counted."""
+    """Connections of strangers to a server."""
 
     def __init__(self) -> None:
         self._writers: list[asyncio.StreamWriter] = []
@@ -75,7 +71,7 @@ class Crowd:
 
     @property
     def closed_count(self) -> int:
-        """How many the server closed."""
+        """Number of connections that the server closed."""
         return sum(reader.at_eof() or reader.exception() is not None for reader in self._readers)
 
     def leave(self) -> None:

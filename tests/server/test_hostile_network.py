@@ -24,7 +24,7 @@ from tests.waiting import until
 SEED = 20_261_121
 FRAMES = 10_000
 FRAMES_A_CONNECTION = 5
-"""The last of them is bent; what follows a bent one is never looked at."""
+"""The last one is damaged, since what follows a damaged frame is never read."""
 GROWTH_MAX = 64 * 1024 * 1024
 
 KEYS = ("topic", "b", "a", "group", "consumerGroup", "offset", "queueId", "maxNum", "compressed")
@@ -59,12 +59,12 @@ BODIES = (
 
 
 def rss() -> int:
-    """Return the largest size this process had, in bytes."""
+    """Return the largest resident size that this process had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def hostile(rng: random.Random) -> bytes:
-    """Return one whole frame that means harm."""
+    """Return one whole hostile frame."""
     command = Command.request(rng.choice([*RequestCode, rng.randrange(-(2**15), 2**15)]))
     command.opaque = rng.randrange(2**31)
     command.serialize = rng.choice(list(SerializeType))
@@ -75,8 +75,8 @@ def hostile(rng: random.Random) -> bytes:
     return encode_frame(command)
 
 
-def bent(rng: random.Random) -> bytes:
-    """Return what looks like a frame, or not even that."""
+def damaged(rng: random.Random) -> bytes:
+    """Return a damaged frame, or random bytes."""
     whole = bytearray(hostile(rng))
     kind = rng.randrange(4)
     if kind == 0:
@@ -91,7 +91,7 @@ def bent(rng: random.Random) -> bytes:
 
 
 async def attack(server: RemotingServer, port: int, rng: random.Random) -> int:
-    """Throw all frames at a port, some a connection; return how many came to be looked at."""
+    """Send all frames to a port, some with each connection; return how many were handled."""
     seen = 0
     on_frame = server.on_frame
 
@@ -105,7 +105,7 @@ async def attack(server: RemotingServer, port: int, rng: random.Random) -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         with contextlib.suppress(ConnectionError):
             frames = [hostile(rng) for _ in range(FRAMES_A_CONNECTION - 1)]
-            writer.write(b"".join((*frames, bent(rng))))
+            writer.write(b"".join((*frames, damaged(rng))))
             writer.write_eof()
             async with asyncio.timeout(60):
                 await reader.read()
@@ -159,7 +159,7 @@ async def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(tmp_pat
 
 
 async def test_consumers_that_never_read_hold_little_each(tmp_path: Path) -> None:
-    """One answer is up to 256 KiB here; what waits for one peer is that and what is put off."""
+    """An answer has up to 256 KiB; one peer may hold that and the answers that are deferred."""
     peers, pulls = 40, 50
 
     async with running(tmp_path) as desk:

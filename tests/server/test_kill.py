@@ -34,7 +34,7 @@ def run(settings: Settings, directory: Path) -> Totals:
 
 
 def assert_kept(totals: Totals) -> None:
-    """Hold the sums of a loop against the promise."""
+    """Assert that a loop found no fault and acknowledged many messages."""
     assert totals.faults == {}
     assert totals.acknowledged > 10 * totals.kills
 

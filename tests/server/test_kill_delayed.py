@@ -1,9 +1,9 @@
 """SIGKILL while delayed messages are delivered to topics that sends have just made.
 
-Every life sends to a topic of its own, which the first send makes, so that some kills come
-right behind the first acknowledgement. In the end each acknowledged message is in its topic
-once: none lost with its topic, none delivered twice. With ASYNC_FLUSH as well: a SIGKILL
-leaves the page cache.
+Every life sends to a topic of its own, which the first send creates, so that some kills come
+directly after the first acknowledgement. In the end each acknowledged message is in its topic
+once: none is lost with its topic, and none is delivered twice. This holds with ASYNC_FLUSH as
+well, because a SIGKILL leaves the page cache.
 """
 
 import asyncio
@@ -16,11 +16,10 @@ import pytest
 
 from mqclient import Producer
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull.pull_request import PullStatus
-from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.send_result import SendStatus
+from tests.server.failover import all_messages
 from tests.server.kills.supervisor import Supervisor
 from tests.waiting import eventually, until
 
@@ -62,21 +61,10 @@ class Load:
 
     async def stored(self, topic: str) -> Counter[bytes]:
         """Return how often each message can be read."""
-        found: Counter[bytes] = Counter()
-        async with MQClient(self.namesrv, timeout_s=60) as client:
-            consumer = PullConsumer(client, "checker")
-            for queue in await consumer.queues(topic):
-                next_offset = 0
-                while True:
-                    pulled = await consumer.pull(queue, queue_offset=next_offset)
-                    if pulled.status is not PullStatus.FOUND:
-                        break
-                    found.update(message.body for message in pulled.messages)
-                    next_offset = pulled.next_offset
-        return found
+        return Counter([one.body async for one in all_messages(self.namesrv, topic)])
 
     async def check(self) -> int:
-        """Assert that each acknowledged message is there once; returns how many there are."""
+        """Assert that each acknowledged message is there once; return how many there are."""
         count = 0
         for topic, known in self.acknowledged.items():
             found = await eventually(

@@ -1,12 +1,12 @@
-"""SIGKILL while consumers pop: nothing acknowledged comes again, nothing else is forgotten.
+"""SIGKILL while consumers pop: what is acknowledged does not come again, the rest does.
 
 Every life has producers and consumers. A consumer acknowledges most of what it pops, hides some of
 it longer, and leaves the rest. A message counts as acknowledged when the broker answered so before
-the message would have come again. One that was hidden longer only after that time is out twice, as
-with the real broker, and may come again. In the end everything that was sent is popped and
-acknowledged, but for what is acknowledged perhaps: the broker was killed before it answered, or
-answered late.
-With ASYNC_FLUSH as well: a SIGKILL leaves the page cache.
+the message would have come again. A message that was hidden longer only after that time was
+delivered twice, as with the real broker, and may come again. In the end everything that was sent is
+popped and acknowledged, except for messages whose acknowledgement is uncertain, because the broker
+was killed before it answered, or answered late. This holds with ASYNC_FLUSH as well, because a
+SIGKILL leaves the page cache.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ SEED = int(os.environ.get("KILL_SEED", "20261123"))
 PRODUCERS, CONSUMERS, QUEUES = 3, 6, 4
 INVISIBLE_MS = 1_500
 QUIET_S = 4.0
-"""How long nothing may come in the end: longer than a message is hidden and revived."""
+"""How long nothing may come in the end, longer than a message is hidden before it is revived."""
 
 
 class Asker:
@@ -51,7 +51,7 @@ class Asker:
 
 
 class Load:
-    """Producers and consumers, and what they know."""
+    """Producers and consumers, and the messages that they sent and got."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance

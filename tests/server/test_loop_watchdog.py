@@ -50,7 +50,7 @@ from tests.server.doubles import FakeConn
 T = TypeVar("T")
 TRIES: Final = 7
 HELD_LOAD: Final = 1.5
-"""The load that fails; the half is for machines whose memory is slow beside their interpreter."""
+"""The load at which a test fails; it is more than 1 for machines with slow memory."""
 CALIBRATION_COUNT: Final = 300_000
 """Turns of the calibration loop, which take some 20 ms."""
 TOPIC_COUNT: Final = 5_000
@@ -90,7 +90,7 @@ EXT: Final[Mapping[str, str]] = {
     "brokerId": "0", "bodyCrc32": "0", "compressed": "false", "role": "ASYNC_MASTER",
     "force": "false", "consumeMessageDirectly": "false", "jstackEnable": "false",
 }  # fmt: skip
-"""A value for every field that a header may have; each reads those that it knows."""
+"""A value for every field that a header may have; each header reads the fields that it has."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Server:
         self._reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
 
     def run(self, work: Callable[[], T]) -> T:
-        """Do something in the server's thread."""
+        """Run a function in the server's thread."""
 
         async def call() -> T:
             return work()
@@ -145,7 +145,7 @@ class Server:
         assert self._socket is not None
         self._socket.sendall(encode_frame(command))
         if not ask.is_answered:
-            # What nobody handles is answered by a broker when all before it was read.
+            # A broker answers a code without a handler once everything before it was read.
             self._socket.sendall(encode_frame(after))
         wanted = command.opaque if ask.is_answered else after.opaque
         while True:
@@ -167,7 +167,7 @@ class Server:
 
 
 def calibration_ns() -> int:
-    """Return the CPU time of what takes some 20 ms on an ordinary machine."""
+    """Return the CPU time of a loop that takes some 20 ms on an ordinary machine."""
     found = []
     for _ in range(3):
         began, total = time.thread_time_ns(), 0
@@ -197,7 +197,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server = Server()
     monkeypatch.setattr(asyncio.Handle, "_run", server.timed(asyncio.Handle._run))
     gc.collect()
-    # Collections hit whoever allocates just then.
+    # A garbage collection would count for the callback that happens to run.
     gc.disable()
     try:
         yield server
@@ -269,7 +269,7 @@ def registration(version: int) -> bytes:
 
 
 class Deaf(FakeConn):
-    """A connection that keeps nothing of what it is sent: thousands of members get large frames."""
+    """A connection that drops what it is sent, because thousands of members get large frames."""
 
     def send(self, data: bytes) -> None:
         """Drop it."""
@@ -469,7 +469,7 @@ NAMESRV: Final[dict[int, Input | tuple[Input, ...]]] = {
 
 
 def fill(app: BrokerApp) -> None:
-    """Give a broker very much of everything."""
+    """Fill a broker with very many topics, groups, queues, members and keys."""
     broker = app.broker
     for number in range(TOPIC_COUNT):
         name = f"topic{number}"

@@ -1,4 +1,4 @@
-"""mqnamesrv and mqbroker as two processes: they find each other, and part cleanly."""
+"""mqnamesrv and mqbroker as two processes, from the registration to a clean end."""
 
 import asyncio
 import json
@@ -41,6 +41,16 @@ def address_of(process: subprocess.Popen[str]) -> str:
     return line.rpartition(" ")[2].strip()
 
 
+def run_name_server(run: Run, directory: Path) -> tuple[subprocess.Popen[str], str]:
+    """Start a name server that keeps its files in a directory; return it and its address."""
+    conf = directory / "namesrv.conf"
+    conf.write_text(
+        f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={directory}/kvConfig.json\n"
+    )
+    process = run("server.namesrv.app", conf)
+    return process, address_of(process)
+
+
 def cluster(namesrv: str) -> ClusterInfo:
     async def ask() -> ClusterInfo:
         client = RemotingClient()
@@ -53,12 +63,8 @@ def cluster(namesrv: str) -> ClusterInfo:
 
 
 def test_a_broker_registers_at_its_start_and_is_gone_after_its_end(run: Run, tmp_path) -> None:
-    namesrv_conf, broker_conf = tmp_path / "namesrv.conf", tmp_path / "broker.conf"
-    namesrv_conf.write_text(
-        f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={tmp_path}/kvConfig.json\n"
-    )
-    namesrv = run("server.namesrv.app", namesrv_conf)
-    namesrv_address = address_of(namesrv)
+    broker_conf = tmp_path / "broker.conf"
+    namesrv, namesrv_address = run_name_server(run, tmp_path)
     broker_conf.write_text(
         "brokerName=a\nbrokerClusterName=C\nlistenPort=0\nbindAddress=127.0.0.1\n"
         f"namesrvAddr={namesrv_address}\nstorePathRootDir={tmp_path}/store\n{SMALL}"
@@ -98,11 +104,8 @@ def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) 
 
 
 def test_a_filter_server_is_in_the_routes_of_its_broker_until_it_ends(run: Run, tmp_path) -> None:
-    namesrv_conf, broker_conf = tmp_path / "namesrv.conf", tmp_path / "broker.conf"
-    namesrv_conf.write_text(
-        f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={tmp_path}/kvConfig.json\n"
-    )
-    namesrv = address_of(run("server.namesrv.app", namesrv_conf))
+    broker_conf = tmp_path / "broker.conf"
+    _, namesrv = run_name_server(run, tmp_path)
     broker_conf.write_text(
         f"brokerName=a\nlistenPort=0\nbindAddress=127.0.0.1\nnamesrvAddr={namesrv}\n"
         f"storePathRootDir={tmp_path}/store\n{SMALL}"

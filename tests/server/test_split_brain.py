@@ -1,11 +1,11 @@
-"""An old master comes back beside the slave that replaced it, in each order of restarts.
+"""An old master comes back although a slave has replaced it, in each order of restarts.
 
     name server, master and slave, each a process ── the master fails ── the slave is promoted
       ── the order of the test ── the old master takes nothing, the new one has the route
       ── `broker demote` ── the old master follows the new one, by itself
 
-Where the old master took messages before it heard of the promotion, its log parts from the new
-master's: it follows only when `broker demote --cut-tail` has set the end of its log aside.
+If the old master took messages before it heard of the promotion, its log diverges from that of the
+new master. It follows only after `broker demote --cut-tail` has set the end of its log aside.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Cluster:
         return f"127.0.0.1:{self.first_port + {'m': 3, 's': 7}[name]}"
 
     def start(self, name: str) -> None:
-        """Start a process on what it had before, and return when it serves."""
+        """Start a process on its existing files, and return when it serves."""
         conf, module = self.root / f"{name}.conf", "server.broker.app"
         port = self.address(name).rpartition(":")[2] if name != "ns" else str(self.first_port)
         lines = [f"listenPort={port}", "bindAddress=127.0.0.1"]
@@ -81,7 +81,7 @@ class Cluster:
         assert b"boot success" in process.stdout.readline(), self.log(name)
 
     def kill(self, name: str) -> None:
-        """End a process as a power cut does."""
+        """Kill a process."""
         with self.running.pop(name) as process:
             process.kill()
 
@@ -89,7 +89,7 @@ class Cluster:
         return (self.root / f"{name}.log").read_text()
 
     def ask(self, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-        """Return what a client does, given a fresh one."""
+        """Call a function with a new client, and return its result."""
 
         async def run() -> _T:
             async with MQClient(self.namesrv, timeout_s=30) as client:
@@ -109,7 +109,7 @@ class Cluster:
         return self.ask(act)
 
     def send(self, name: str, body: bytes) -> Command:
-        """Send to a broker, as a client that has an old route does; returns the answer."""
+        """Send to a broker directly, as a client with an old route does; return the answer."""
 
         async def act(client: MQClient) -> Command:
             remoting = RemotingClient()
@@ -131,7 +131,7 @@ class Cluster:
         return self.ask(act)
 
     def mqadmin(self, *words: str) -> tuple[int, list[dict[str, object]], str]:
-        """Run a command; returns its exit code, its rows and what it said besides."""
+        """Run a command; return its exit code, its rows and its stderr."""
         command = [sys.executable, "-m", "mqadmin", *words, "-o", "json"]
         if words[0] != "store":
             command += ["-n", self.namesrv]
@@ -195,7 +195,7 @@ def old_first_and_name_server_empty(cluster: Cluster) -> None:
         cluster.kill(name)
     cluster.start("ns")
     cluster.start("m")
-    # Nobody is there who knows of the promotion: it leads, and its log parts from the other one.
+    # Nobody there knows of the promotion, so the old master serves, and its log diverges.
     assert cluster.send("m", b"of the old master alone").code in TAKEN
     cluster.start("s")
 
@@ -218,7 +218,7 @@ ALONE = "old master first, name server empty"
 
 
 def assert_one_master(cluster: Cluster) -> None:
-    """Assert that the old master is fenced, that this is seen, and that the new one serves."""
+    """Assert that the old master is fenced and reported as such, and that the new one serves."""
     wait(lambda: cluster.numbers("m").get("haFence"), what="the old master hears of the promotion")
     wait(cluster.master, lambda found: found == cluster.address("s"), what="the route")
     assert cluster.send("s", b"of the new master").code in TAKEN
@@ -259,7 +259,7 @@ def test_old_master_takes_nothing_and_rejoins_when_it_is_demoted(pair: Cluster, 
 
 
 def assert_tail_is_set_aside_by_order(cluster: Cluster) -> None:
-    """Assert that a log that parts is kept until the order comes, which copies what it cuts."""
+    """Assert that a diverging log is kept until the order to cut it, which copies its end."""
     wait(lambda: cluster.numbers("m").get("haState") == "DIVERGED", what="the logs are compared")
     end = cluster.numbers("m")["commitLogMaxOffset"]
     _, rows, _ = cluster.mqadmin("ha", "status")

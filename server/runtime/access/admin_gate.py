@@ -13,6 +13,7 @@ Source: our own; Java takes every request from everybody (CVE-2023-33246, CVE-20
 
 import logging
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
@@ -24,19 +25,16 @@ from server.runtime.settings import SettingsError
 LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class LocalGate:
-    """Admits administrators' requests only from this machine and from listed addresses.
+    """Admits administrators' requests only from this machine and from listed addresses."""
 
-    Args:
-        codes: request codes that need an administrator.
-        allowed: further addresses that may send them.
-        setting: the key of the setting that ``allowed`` comes from.
-    """
-
-    def __init__(self, codes: Collection[int], *, allowed: AddressList, setting: str) -> None:
-        self._codes = frozenset(codes)
-        self._allowed = allowed
-        self._setting = setting
+    codes: Collection[int]
+    """Request codes that need an administrator."""
+    allowed: AddressList
+    """Further addresses that may send them."""
+    setting: str
+    """The key of the setting that ``allowed`` comes from."""
 
     def __call__(self, request: Request) -> None:
         """Let a request pass or refuse it.
@@ -44,14 +42,14 @@ class LocalGate:
         Raises:
             RequestRefused: the address may not send this request code.
         """
-        if request.command.code not in self._codes:
+        if request.command.code not in self.codes:
             return
         conn = request.conn
-        if not is_local(conn) and not self._allowed.matches(conn.peer[0]):
+        if not is_local(conn) and not self.allowed.matches(conn.peer[0]):
             raise RequestRefused(
                 ResponseCode.NO_PERMISSION,
                 f"request code {request.command.code} is taken from the server's own machine "
-                f"only, not from {conn.peer[0]}; allow it with {self._setting}",
+                f"only, not from {conn.peer[0]}; allow it with {self.setting}",
             )
 
 

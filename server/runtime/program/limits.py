@@ -52,7 +52,7 @@ def descriptor_limit() -> int:
 
 
 def keep_freed_memory() -> bool:
-    """Let the allocator keep what large frames took; return whether it can be told so.
+    """Let the allocator keep what large frames took; return whether the C library allows that.
 
     By default glibc gives freed memory back to the system at a bound that it moves itself. About
     every second broker then got and gave back the memory of each read: half a page fault a message
@@ -60,10 +60,13 @@ def keep_freed_memory() -> bool:
 
     Source: mallopt(3).
     """
-    tell = getattr(ctypes.CDLL(None), "mallopt", None)
-    if tell is None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
         return False
-    kept = tell(_M_TRIM_THRESHOLD, HEAP_KEPT_SIZE), tell(_M_MMAP_THRESHOLD, HEAP_KEPT_SIZE // 8)
+    kept = (
+        mallopt(_M_TRIM_THRESHOLD, HEAP_KEPT_SIZE),
+        mallopt(_M_MMAP_THRESHOLD, HEAP_KEPT_SIZE // 8),
+    )
     return all(kept)
 
 

@@ -97,10 +97,10 @@ def serve(
     raise_descriptor_limit()
     keep_freed_memory()
     # A BadCall means that the TLS files cannot be used.
-    told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
+    in_one_line: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:
         run(_serve(make, address=address, ready=ready, again=again or asyncio.Event()))
-    except told as error:
+    except in_one_line as error:
         complain(program, error)
         return EXIT_FAILED
     return EXIT_OK
@@ -127,7 +127,7 @@ def complain(program: str, error: Exception) -> None:
         print(f"{program}: {line}", file=sys.stderr)
 
 
-def tell_systemd(state: str) -> None:
+def notify_systemd(state: str) -> None:
     """Report a state to systemd if it waits for one (``Type=notify``)."""
     address = os.environ.get("NOTIFY_SOCKET")
     if address:
@@ -160,11 +160,11 @@ async def _serve(
         server = make()
         port = await start(server, address=address)
         print(ready(port), flush=True)
-        tell_systemd("READY=1")
+        notify_systemd("READY=1")
         waiting = [asyncio.create_task(event.wait()) for event in (stop, again)]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
         if stop.is_set():
-            tell_systemd("STOPPING=1")
+            notify_systemd("STOPPING=1")
         await server.stop()

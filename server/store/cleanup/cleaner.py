@@ -21,8 +21,8 @@ from typing import Final
 from server.store.cleanup.jobs import (
     DeleteFilesJob,
     DeleteLogJob,
+    QueueExtent,
     QueueFinding,
-    QueueSeen,
     ScanQueuesJob,
 )
 from server.store.cleanup.retention import Retention, RetentionClock
@@ -31,7 +31,7 @@ from server.store.config import StoreConfig
 from server.store.disk.job import DiskJob
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_rows import QueueRow
-from server.store.queues.removal import Removed, RemoveJob
+from server.store.queues.removal import RemoveJob, move_away
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.safe_point_file import SafePointFile
@@ -52,7 +52,6 @@ class Cleaner:
         config: the settings of the store.
         opened: the parts of the open store.
         safe_file: records removals in ``dispatch.json``.
-        removed: moves the directories of removed queues away.
         store_ms_at: returns the store time (ms) of the record at a log offset, -1 for none.
     """
 
@@ -62,7 +61,6 @@ class Cleaner:
         opened: OpenedStore,
         *,
         safe_file: SafePointFile,
-        removed: Removed,
         store_ms_at: Callable[[int], int],
     ) -> None:
         clock = RetentionClock(
@@ -74,7 +72,6 @@ class Cleaner:
         self._config = config
         self._disk = opened.disk
         self._paths = opened.paths
-        self._removed = removed
         self._log = opened.log
         self._table = opened.table
         self._dispatcher: Dispatcher = opened.dispatcher
@@ -89,13 +86,13 @@ class Cleaner:
         self._has_ext = opened.disk.is_dir(opened.paths.consumequeue_ext)
         self._has_ext |= config.enable_consume_queue_ext
         self._findings: list[QueueFinding] = []
-        # Queues that begin later, and files to delete; dispatch.json does not say so yet.
+        # Queues that begin later, and files to delete, which dispatch.json does not have yet.
         self._rows: list[tuple[str, int, int, int]] = []
         self._paths_gone: list[Path] = []
         # Requests to remove queues without messages: the waiting ones, and those being worked on.
         self._requests: list[Callable[[], None]] = []
         self._requests_now: list[Callable[[], None]] = []
-        self._expired: list[QueueSeen] = []
+        self._expired: list[QueueExtent] = []
 
     def delete_by_hand(self) -> None:
         """Delete expired commit log files now and for some minutes, whatever the hour is."""
@@ -287,7 +284,7 @@ class Cleaner:
             queue = self._table.find(view.topic, view.queue_id)
             if queue is None or queue.topic == SCHEDULE_TOPIC or queue.max_offset != view.end:
                 continue
-            if queue.is_even and queue.min_offset == queue.max_offset:
+            if queue.is_written_out and queue.min_offset == queue.max_offset:
                 gone.append(queue)
         if not gone:
             if not self._expired:
@@ -298,7 +295,7 @@ class Cleaner:
             self._table.forget(queue)
             self._table.exts.remove(queue)
             self._safe_file.note_removed(queue.key)
-            moved.append(self._removed.move(queue.directory))
+            moved.append(move_away(self._disk, queue.directory))
             LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)
 
         return RemoveJob(

@@ -76,7 +76,7 @@ class DeleteLogJob(DiskJob):
         self.slowest_ms = max(self.slowest_ms, (time.perf_counter() - started) * 1000)
 
 
-class QueueSeen(NamedTuple):
+class QueueExtent(NamedTuple):
     """A queue as the event loop last saw it, in entries."""
 
     topic: str
@@ -95,7 +95,7 @@ class QueueSeen(NamedTuple):
 class QueueFinding(NamedTuple):
     """What a scan found in one queue."""
 
-    view: QueueSeen
+    view: QueueExtent
     expired: list[Path]
     """Files that are there and whose messages have all expired, the oldest first."""
     first: int
@@ -119,13 +119,13 @@ class ScanQueuesJob(DiskJob):
     has ended."""
     found: list[QueueFinding] = field(default_factory=list)
     """Queues with something to delete or to correct."""
-    empty: list[QueueSeen] = field(default_factory=list)
+    empty: list[QueueExtent] = field(default_factory=list)
     """Queues without a message, found by this scan or an earlier one."""
 
     def work(self) -> None:
         """Look at every queue."""
         for topic, queue_id, row in self.rows:
-            view = QueueSeen(topic, queue_id, *row)
+            view = QueueExtent(topic, queue_id, *row)
             if view.is_expired:
                 self.empty.append(view)
             if view.end <= view.first or view.minimum >= view.end:
@@ -138,7 +138,7 @@ class ScanQueuesJob(DiskJob):
             ):
                 self._look(view, directory, entries)
 
-    def _look(self, view: QueueSeen, directory: Path, entries: "_Entries") -> None:
+    def _look(self, view: QueueExtent, directory: Path, entries: "_Entries") -> None:
         low, end, log_min = view.minimum, view.end, self.log_min
         count = self.file_size // ENTRY_SIZE
         first, minimum, is_expired = view.first, low, False

@@ -14,7 +14,7 @@ Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#c
 from typing import Final
 
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.multi_dispatch import Copies
+from server.store.commitlog.multi_dispatch import MultiDispatch
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueHandle, QueueTable
@@ -65,7 +65,7 @@ class Appender:
         """Number of records stored since the start."""
         self.extra_count = 0
         """Pending entries that are not a record's own: copies, and fillers of gaps."""
-        self._copies = Copies(config, table) if config.enable_multi_dispatch else None
+        self._copies = MultiDispatch(config, table) if config.enable_multi_dispatch else None
 
     def settings_changed(self, config: StoreConfig) -> None:
         """Apply the current limits."""

@@ -161,7 +161,7 @@ class Dispatcher:
         """
         cost = 0
         for slot in self.to_write or ():
-            with self._table.borrowed(slot) as queue:
+            with self._table.borrow(slot) as queue:
                 if queue is not None and queue.unwritten_size:
                     cost += NEW_FILE_COST if queue.is_at_new_file else 1
                     queue.write()

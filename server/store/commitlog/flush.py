@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from server.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
 from server.store.disk.job import DiskJob
+from server.store.index.index_file import IndexFile
 from server.store.queues.queue import NewNames
 from server.store.queues.queue_ends import QueueEnds
 from storefmt.formats.checkpoint import Checkpoint
@@ -28,13 +29,6 @@ OVERLOADED: Final = OUT_OF_SPACE | NOT_OPENED | {errno.ENOMEM}
 """Errors of a write on an intact disk: a resource ran out and may become available again."""
 SYNC_ALL_FROM: Final = 256
 """Number of files from which it is cheaper to sync the whole file system than each file."""
-
-
-class Syncable(Protocol):
-    """A file that can be synced."""
-
-    def fdatasync(self) -> None:
-        """Write the file's data to the disk, and return when it is there."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -79,7 +73,7 @@ class QueueSyncJob(DiskJob):
     """Queues whose files to sync."""
     paths: Sequence[FilePath]
     """Further files to sync by name, of consume queue ext."""
-    files: Sequence[Syncable]
+    files: Sequence[IndexFile]
     """Index files to sync."""
     names: NewNames
     """Queue directories with new names."""

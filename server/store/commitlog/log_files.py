@@ -169,10 +169,9 @@ class CommitLog:
         self.directory_unsynced = True
 
     def _next_file(self, base: int) -> NextFile:
-        path = self._directory / log_file_name(base)
         return NextFile(
-            self._disk,
-            path,
+            disk=self._disk,
+            path=self.path_of(base),
             base=base,
             size=self.file_size,
             warm_size=self.warm_size,

@@ -266,7 +266,7 @@ class LogWalk:
         start = first_data(windows.file, pos + 1, size_max)
         while start is not None and start < size_max:
             data = windows.file.pread(WINDOW_SIZE, start)
-            for at in candidates(data):
+            for at in magic_positions(data):
                 found = start + at - 4
                 if found > pos and not isinstance(self._item_at(windows, base, found), str):
                     return found
@@ -277,7 +277,7 @@ class LogWalk:
         return size_max
 
 
-def candidates(data: bytes) -> list[int]:
+def magic_positions(data: bytes) -> list[int]:
     """Return every position in ``data`` that holds a magic; a record begins 4 bytes before it."""
     found: list[int] = []
     for pattern in _PATTERNS:

@@ -44,7 +44,7 @@ _SEPARATOR: Final = ","
 QueueKey = tuple[str, int]
 
 
-class Copies:
+class MultiDispatch:
     """Finds the queues that the records of one store are copied to."""
 
     def __init__(self, config: StoreConfig, table: QueueTable) -> None:

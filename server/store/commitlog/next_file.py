@@ -15,6 +15,7 @@ Source: store/AllocateMappedFileService.java, store/MappedFile.java#warmMappedFi
 
 import errno
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,27 +25,22 @@ from server.store.disk.job import DiskJob
 _ZEROS: Final = bytes(1 << 20)
 
 
+@dataclass(eq=False, kw_only=True)
 class NextFile(DiskJob):
-    """One file that is being created ahead.
+    """One file that is being created ahead."""
 
-    Args:
-        disk: the disk that will hold the file.
-        path: path of the file.
-        base: log offset at which it starts.
-        size: bytes of the file.
-        warm_size: bytes of zeros after which the file is synced; 0 for no warming.
-        is_first: whether the log has no other file.
-    """
+    disk: Disk
+    path: Path
+    base: int
+    """Log offset at which the file starts."""
+    size: int
+    """Bytes of the file."""
+    warm_size: int
+    """Bytes of zeros after which the file is synced; 0 for no warming."""
+    is_first: bool
+    """The log has no other file."""
 
-    def __init__(
-        self, disk: Disk, path: Path, *, base: int, size: int, warm_size: int, is_first: bool
-    ) -> None:
-        self.base = base
-        self._disk = disk
-        self._path = path
-        self._size = size
-        self._warm_size = warm_size
-        self._is_first = is_first
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._needed = threading.Event()
         self._is_tried = False
@@ -59,12 +55,12 @@ class NextFile(DiskJob):
 
     def _make(self) -> None:
         try:
-            self._disk.mkdir(self._path.parent)
-            if not self._is_first:
-                self._disk.fsync_dir(self._path.parent)
-            self._file = self._disk.open(self._path, create=True)
-            self._file.allocate(self._size)
-            if self._warm_size:
+            self.disk.mkdir(self.path.parent)
+            if not self.is_first:
+                self.disk.fsync_dir(self.path.parent)
+            self._file = self.disk.open(self.path, create=True)
+            self._file.allocate(self.size)
+            if self.warm_size:
                 self._warm(self._file)
         except OSError as error:
             self.error = error
@@ -72,12 +68,12 @@ class NextFile(DiskJob):
 
     def _warm(self, file: DiskFile) -> None:
         unsynced = 0
-        for pos in range(0, self._size, len(_ZEROS)):
+        for pos in range(0, self.size, len(_ZEROS)):
             if self._needed.is_set():
                 return
-            file.pwrite(_ZEROS[: self._size - pos], pos)
+            file.pwrite(_ZEROS[: self.size - pos], pos)
             unsynced += len(_ZEROS)
-            if unsynced >= self._warm_size:
+            if unsynced >= self.warm_size:
                 file.fdatasync()
                 unsynced = 0
 
@@ -85,7 +81,7 @@ class NextFile(DiskJob):
         file, self._file = self._file, None
         if file is not None:
             file.close()
-            self._disk.unlink(self._path)
+            self.disk.unlink(self.path)
 
     def take(self) -> DiskFile:
         """Return the open file, created now if necessary.
@@ -96,7 +92,7 @@ class NextFile(DiskJob):
         self._needed.set()
         self.run()
         if self._file is None:
-            raise self.error or _given_up(self._path)
+            raise self.error or _given_up(self.path)
         return self._file
 
     def give_up(self) -> None:
@@ -108,7 +104,7 @@ class NextFile(DiskJob):
         self._needed.set()
         with self._lock:
             self._is_tried = True
-            self.error = self.error or _given_up(self._path)
+            self.error = self.error or _given_up(self.path)
             self._discard()
 
 

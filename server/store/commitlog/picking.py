@@ -15,7 +15,7 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from server.store.commitlog.log_window import LogWindow, Wants
+from server.store.commitlog.log_window import LogWindow, RecordFilter
 from server.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER_SIZE
 from storefmt.formats.consumequeue_ext import ExtUnit
@@ -67,7 +67,7 @@ def pick_each(
     data: bytes | bytearray,
     limits: GetLimits,
     codes: TagCodes | None,
-    wants: Wants | None = None,
+    wants: RecordFilter | None = None,
     *,
     window: LogWindow | None = None,
     unit_at: Callable[[int], ExtUnit | None] = lambda address: None,
@@ -76,10 +76,10 @@ def pick_each(
 
     Args:
         data: whole entries.
-        limits: of this get.
+        limits: the limits of this get.
         codes: the wanted tag codes; None for all messages.
-        wants: further tests of what the queue's ext units say.
-        window: further tests of the records; when they have cost too much, no more entries are
+        wants: tests the ext units of the queue.
+        window: tests the records; when these tests have cost too much, no more entries are
             examined.
         unit_at: returns the ext unit at an address, None if there is none.
 
@@ -130,7 +130,7 @@ def _is_full(limits: GetLimits, count: int, size: int, log_offset: int) -> bool:
     return size > limits.size_max or count >= limits.count_max
 
 
-def _takes_unit(unit: ExtUnit, codes: TagCodes | None, wants: Wants | None) -> bool:
+def _takes_unit(unit: ExtUnit, codes: TagCodes | None, wants: RecordFilter | None) -> bool:
     if codes is not None and unit.tags_code not in codes:
         return False
     return wants is None or wants.takes_unit(unit)

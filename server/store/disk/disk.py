@@ -25,12 +25,12 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Final, NamedTuple, Protocol
 
-from server.store.disk.mapped import Mapped
+from server.store.disk.mapped import MappedFile
 from server.store.disk.nowait import MODE, ColdRead
 from server.store.errors import StoreLocked
 
 
-def begin(read: Callable[[], bytes]) -> Callable[[], bytes]:
+def _read_in_thread(read: Callable[[], bytes]) -> Callable[[], bytes]:
     """Start a read in a thread; return a function that waits for its bytes or its error."""
     reading: Future[bytes] = Future()
 
@@ -238,7 +238,7 @@ class RealFile:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._can_tell = True
-        self._mapped = Mapped(fd)
+        self._mapped = MappedFile(fd)
         self.parts = self._mapped.parts
 
     def pread(self, size: int, pos: int) -> bytes:
@@ -267,7 +267,7 @@ class RealFile:
         return got
 
     def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
-        return begin(lambda: self.pread(size, pos))
+        return _read_in_thread(lambda: self.pread(size, pos))
 
     def _read_cached(self, view: memoryview, pos: int) -> int | None:
         """Fill ``view`` from the page cache; None if the file system cannot tell what is cached.

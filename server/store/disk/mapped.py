@@ -69,7 +69,7 @@ def joins() -> dict[str, Join]:
 _join: Join = chosen(joins())
 
 
-class Mapped:
+class MappedFile:
     """A mapping of one whole file, made at the first read.
 
     Args:

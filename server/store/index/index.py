@@ -175,8 +175,8 @@ class Index:
             end_ms: newest store time.
         """
         return KeySearch(
-            self.files,
-            index_key_hash(index_key(topic, key)),
+            files=self.files,
+            key_hash=index_key_hash(index_key(topic, key)),
             count_max=count_max,
             begin_ms=begin_ms,
             end_ms=end_ms,

@@ -12,6 +12,7 @@ Source: store/index/IndexService.java#queryOffset, store/index/IndexFile.java#se
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from server.store.disk.nowait import ColdRead
@@ -23,36 +24,27 @@ ENTRIES_A_STEP: Final = 1_000
 """About 3 ms of CPU time."""
 
 
+@dataclass(eq=False, kw_only=True)
 class KeySearch:
-    """The state of one search.
+    """The state of one search."""
 
-    Args:
-        files: the index files, the oldest first; the owner removes those that it deletes.
-        key_hash: hash of ``topic#key``.
-        count_max: most log offsets to find.
-        begin_ms: oldest store time.
-        end_ms: newest store time.
-    """
+    files: Sequence[IndexFile]
+    """The index files, the oldest first; the owner removes those that it deletes."""
+    key_hash: int
+    """Hash of ``topic#key``."""
+    count_max: int
+    """Most log offsets to find."""
+    begin_ms: int
+    """Oldest store time."""
+    end_ms: int
+    """Newest store time."""
+    log_offsets: list[int] = field(default_factory=list)
+    """Found so far, newest first (bytes)."""
 
-    def __init__(
-        self,
-        files: Sequence[IndexFile],
-        key_hash: int,
-        *,
-        count_max: int,
-        begin_ms: int,
-        end_ms: int,
-    ) -> None:
-        self.log_offsets: list[int] = []
-        """Found so far, newest first (bytes)."""
-        self._present = files
-        self._key_hash = key_hash
-        self._count_max = count_max
-        self._begin_ms = begin_ms
-        self._end_ms = end_ms
-        self._waiting = list(files)
+    def __post_init__(self) -> None:
+        self._waiting = list(self.files)
         self._file: IndexFile | None = None
-        self._matches = KeyMatches(key_hash, 0, begin_ms, end_ms, self.log_offsets)
+        self._matches = KeyMatches(self.key_hash, 0, self.begin_ms, self.end_ms, self.log_offsets)
         self._number = 0
 
     def advance(self) -> bool:
@@ -64,7 +56,7 @@ class KeySearch:
         """
         for count in range(ENTRIES_A_STEP):
             try:
-                if len(self.log_offsets) >= self._count_max or not self._next_entry():
+                if len(self.log_offsets) >= self.count_max or not self._next_entry():
                     return True
             except ColdRead as cold:
                 if not count:
@@ -79,7 +71,7 @@ class KeySearch:
         file = self._file
         if file is None:
             return self._begin_file()
-        if file not in self._present or not 0 < self._number < file.entry_count:
+        if file not in self.files or not 0 < self._number < file.entry_count:
             self._file = None
             return True
         entry = file.entry(self._number)
@@ -97,10 +89,10 @@ class KeySearch:
             return False
         file = self._waiting[-1]
         self._number = 0
-        if file in self._present and file.is_time_matched(self._begin_ms, self._end_ms):
-            self._number = file.newest_number(self._key_hash)
+        if file in self.files and file.is_time_matched(self.begin_ms, self.end_ms):
+            self._number = file.newest_number(self.key_hash)
             self._matches.begin_ms = file.begin_ms
         self._file = file
         # Files before one that began earlier than the wanted time have only older records.
-        self._waiting = [] if file.begin_ms < self._begin_ms else self._waiting[:-1]
+        self._waiting = [] if file.begin_ms < self.begin_ms else self._waiting[:-1]
         return True

@@ -231,7 +231,7 @@ class ConsumeQueue:
         )  # fmt: skip
 
     @property
-    def is_even(self) -> bool:
+    def is_written_out(self) -> bool:
         """Tell whether every queue offset given out has its entry in a file."""
         return self.next_offset == self.max_offset == self.written_count
 

@@ -112,7 +112,7 @@ class QueueTable:
         return self.find(topic, self.columns.queue_ids[slot]) if topic else None
 
     @contextmanager
-    def borrowed(self, slot: int) -> Iterator[ConsumeQueue | None]:
+    def borrow(self, slot: int) -> Iterator[ConsumeQueue | None]:
         """Lend the queue of a slot, None if it is free; an evicted queue is evicted afterwards."""
         was_evicted = self.columns.written[slot] != NONE
         queue = self.at(slot)

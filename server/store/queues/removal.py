@@ -12,6 +12,7 @@ Source: store/DefaultMessageStore.java#cleanUnusedTopic, #cleanExpiredConsumerQu
 #loadConsumeQueue.
 """
 
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,25 +52,18 @@ class RemoveJob(DiskJob):
                 LOG.warning("%s not removed: %s; the next start tries again", moved, error)
 
 
-class Removed:
-    """Moves the directories of removed queues to new names."""
+def move_away(disk: Disk, directory: Path) -> Path | None:
+    """Move the directory of a queue away; return its new path, or None if it does not exist.
 
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self._count = 0
-
-    def move(self, directory: Path) -> Path | None:
-        """Move a directory away; return its new path, or None if it does not exist.
-
-        Raises:
-            OSError: the disk refused.
-        """
-        if not self._disk.is_dir(directory):
-            return None
-        target = directory.with_name(f"{directory.name}.{self._count}{SUFFIX}")
-        self._disk.rename(directory, target)
-        self._count += 1
-        return target
+    Raises:
+        OSError: the disk refused.
+    """
+    if not disk.is_dir(directory):
+        return None
+    targets = (directory.with_name(f"{directory.name}.{n}{SUFFIX}") for n in itertools.count())
+    target = next(path for path in targets if not disk.is_dir(path))
+    disk.rename(directory, target)
+    return target
 
 
 def remove_tree(disk: Disk, directory: Path) -> None:

@@ -297,17 +297,17 @@ class _Opening:
         known = self._point
         fits = known is not None and known.log_file_size == log.file_size
         queues = QueueRecovery(
-            self._disk, self._paths, self._config,
+            disk=self._disk, paths=self._paths, config=self._config,
             log=log, table=table, is_of_java=known is None, deleted=point.deleted_topics,
             knows_deletions=self._knows_deletions, seen=self._listing.queues,
             report=self._report, trusted=trusted or {}, is_complete=point.names_all_queues,
         )  # fmt: skip
         progress = RecoveryProgress(
-            self._disk, self._paths,
+            disk=self._disk, paths=self._paths,
             log=log, table=table, point=point, sync_log=not self._report.clean,
         )  # fmt: skip
         recovery = Recovery(
-            self._disk, self._paths,
+            disk=self._disk, paths=self._paths,
             log=log, start=log.min_offset if trusted is None else point.safe_log_offset,
             queues=queues, index=index, delays_ms=self._config.delays_ms(), report=self._report,
             progress=progress, is_ours=fits and self._is_ours,

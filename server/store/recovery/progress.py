@@ -8,6 +8,7 @@ entries of all its records below the safe point. After an interrupted recovery t
 continues from there, like any other start.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from server.store.commitlog.flush import sync_queue_files
@@ -34,37 +35,23 @@ SAVE_EVERY_SIZE: Final = 256 << 20
 Rebuilds = dict[tuple[str, int], QueueRebuild | None]
 
 
+@dataclass(eq=False, kw_only=True)
 class RecoveryProgress:
-    """Writes the safe point during one recovery.
+    """Writes the safe point during one recovery."""
 
-    Args:
-        disk: the disk that holds the store.
-        paths: the store's paths.
-        log: the commit log.
-        table: the table that has the queues.
-        point: the current safe point; every save changes it.
-        sync_log: whether the log may hold bytes that were never synced.
-    """
+    disk: Disk
+    paths: StorePaths
+    log: CommitLog
+    table: QueueTable
+    point: SafePoint
+    """The current safe point; every save changes it."""
+    sync_log: bool
+    """The log may hold bytes that were never synced."""
+    is_claimed: bool = False
+    """The safe point describes every queue as it is."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        paths: StorePaths,
-        *,
-        log: CommitLog,
-        table: QueueTable,
-        point: SafePoint,
-        sync_log: bool,
-    ) -> None:
-        self.point = point
-        self.is_claimed = False
-        """The safe point describes every queue as it is."""
-        self._disk = disk
-        self._paths = paths
-        self._log = log
-        self._table = table
-        self._sync_log = sync_log
-        self._log_synced = point.safe_log_offset
+    def __post_init__(self) -> None:
+        self._log_synced = self.point.safe_log_offset
 
     def save(self, until: int, rebuilds: Rebuilds, index: Index | None) -> None:
         """Record that queues and index have the entries of every record below ``until``.
@@ -96,9 +83,9 @@ class RecoveryProgress:
         self.sync_queues()
         point.index = self._sync_index(index, until)
         point.safe_log_offset = until
-        point.lock_ns = lock_time(self._disk, self._paths)
-        point.queue_file_size = self._table.files.file_size
-        write_safe_point(self._disk, self._paths, point)
+        point.lock_ns = lock_time(self.disk, self.paths)
+        point.queue_file_size = self.table.files.file_size
+        write_safe_point(self.disk, self.paths, point)
 
     def sync_queues(self) -> None:
         """Sync every queue file that may not be on the disk.
@@ -106,18 +93,18 @@ class RecoveryProgress:
         Raises:
             OSError: the disk refused.
         """
-        files = self._table.files
-        ends = QueueEnds(self._paths.consumequeue, file_size=files.file_size)
-        for queue in self._table.queues.values():
+        files = self.table.files
+        ends = QueueEnds(self.paths.consumequeue, file_size=files.file_size)
+        for queue in self.table.queues.values():
             ends.add(queue, below=None)
-        sync_queue_files(self._disk, self._paths, queues=ends, names=files.take_new_names())
+        sync_queue_files(self.disk, self.paths, queues=ends, names=files.take_new_names())
 
     def _sync_log_until(self, until: int) -> None:
-        size = self._log.file_size
-        if self._sync_log:
-            for base in self._log.bases:
+        size = self.log.file_size
+        if self.sync_log:
+            for base in self.log.bases:
                 if base < until and base + size > self._log_synced:
-                    self._log.file_at(base).fdatasync()
+                    self.log.file_at(base).fdatasync()
         self._log_synced = until
 
     def claim(self, *, log_end: int, index: Index | None) -> None:
@@ -130,7 +117,7 @@ class RecoveryProgress:
         self.point.index = self._sync_index(index, log_end)
         self.point.safe_log_offset = log_end
         self.point.queues = QueueRows()
-        for topic, queue_id, row in self._table.rows():
+        for topic, queue_id, row in self.table.rows():
             if row.end > row.first:
                 self.point.queues.put(topic, queue_id, row)
         self.is_claimed = True
@@ -142,7 +129,7 @@ class RecoveryProgress:
         index.write()
         for file in index.take_unsynced():
             file.fdatasync()
-        return IndexEnds(self._disk, index).mark(below=until)
+        return IndexEnds(self.disk, index).mark(below=until)
 
 
 def new_point(log: CommitLog, known: SafePoint | None) -> SafePoint:

@@ -31,7 +31,7 @@ _UNWRITTEN_MAX: Final = 1 << 20
 _NO_ENTRY: Final = (0, 0, 0)
 
 
-class Behind(Enum):
+class RestOfFiles(Enum):
     """What the files of a queue hold after the entries that are known to be right."""
 
     NOTHING = "zeros up to the end of the last file"
@@ -47,7 +47,7 @@ class QueueRebuild:
         queue: the queue; ``finish`` sets its offsets.
         log_min: log offset of the first retained byte.
         known: the entries that are right; None to compare the whole queue with the log.
-        behind: what the files hold after those entries.
+        rest: what the files hold after those entries.
         keeps_units: whether an ext address may stay if offset and size agree.
     """
 
@@ -58,7 +58,7 @@ class QueueRebuild:
         *,
         log_min: int,
         known: QueueRow | None = None,
-        behind: Behind = Behind.ANYTHING,
+        rest: RestOfFiles = RestOfFiles.ANYTHING,
         keeps_units: bool = False,
     ) -> None:
         self.queue = queue
@@ -80,12 +80,12 @@ class QueueRebuild:
         self._buffer_start = 0
         self.no_space: OSError | None = None
         """Why entries stay in memory; housekeeping writes them once there is space."""
-        self._behind = behind
+        self._rest = rest
         table.files.note_names(str(queue.directory))
         if known is not None:
             self._start = self._buffer_start = self.next = known.end
             self._believed = True
-        if known is not None and behind is not Behind.ANYTHING:
+        if known is not None and rest is not RestOfFiles.ANYTHING:
             pos, end = known.first * ENTRY_SIZE, known.end * ENTRY_SIZE
             self._bases = list(range(pos, end, self._files.file_size))
         else:
@@ -152,8 +152,8 @@ class QueueRebuild:
             self._believed = False
             self._known_base = -1
         self._buffer_start = self.next = queue_offset
-        if self._behind is not Behind.ANYTHING:
-            self._behind = Behind.ANYTHING
+        if self._rest is not RestOfFiles.ANYTHING:
+            self._rest = RestOfFiles.ANYTHING
             self._bases = self._usable_bases()
 
     def add_next(self, log_offset: int, size: int, tags_code: int) -> None:
@@ -187,7 +187,7 @@ class QueueRebuild:
 
     def _write(self) -> None:
         wanted, found = self._buffer, b""
-        if self._behind is not Behind.NOTHING:
+        if self._rest is not RestOfFiles.NOTHING:
             found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
             if self._keeps_units and found != bytes(len(found)):
@@ -232,7 +232,7 @@ class QueueRebuild:
             first = self._first_entry()
         else:
             first = self.settle()
-        if self._behind is not Behind.NOTHING:
+        if self._rest is not RestOfFiles.NOTHING:
             self._cut(self.next)
         queue = self.queue
         queue.first = first
@@ -297,7 +297,7 @@ class QueueRebuild:
     def _cut(self, end: int) -> None:
         """Remove everything from entry ``end`` on, and give the last files their full length."""
         end_pos = end * ENTRY_SIZE
-        if self._behind is Behind.ENTRIES:
+        if self._rest is RestOfFiles.ENTRIES:
             in_file = end_pos % self._files.file_size
             if in_file:
                 self._erase(end_pos - in_file, in_file)

@@ -9,6 +9,7 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_scan import ScannedRecord
@@ -16,7 +17,7 @@ from server.store.config import StoreConfig
 from server.store.disk.disk import Disk, read_file
 from server.store.queues.queue_rows import QueueRows
 from server.store.queues.queue_table import QueueTable
-from server.store.recovery.queue_rebuild import Behind, QueueRebuild
+from server.store.recovery.queue_rebuild import QueueRebuild, RestOfFiles
 from server.store.recovery.trust import SafePointWrong, TrustedQueue
 from server.store.results import DispatchEntry, RecoveryReport
 from storefmt.config.tables import TopicTable
@@ -37,86 +38,67 @@ from storefmt.formats.sysflag import TRANSACTION_MASK
 from storefmt.paths import StorePaths
 
 
+@dataclass(eq=False, kw_only=True)
 class QueueRecovery:
-    """Compares every queue with the records of the log, in log order.
+    """Compares every queue with the records of the log, in log order."""
 
-    Args:
-        disk: the disk that holds the store.
-        paths: the store's paths.
-        config: the store's settings.
-        log: the commit log.
-        table: the table that gets the queues.
-        is_of_java: whether the store has no safe point, as one that only Java wrote.
-        deleted: log offset by topic below which its records get no entries; topics that turn
-            out to be deleted are added.
-        knows_deletions: whether ``deleted`` names every deleted topic.
-        seen: the queues that have a directory.
-        report: gets the findings.
-        trusted: the queues of which only a part has to be compared.
-        is_complete: whether ``table`` and ``trusted`` have every queue with a record before those
-            that are scanned.
-    """
+    disk: Disk
+    paths: StorePaths
+    config: StoreConfig
+    log: CommitLog
+    table: QueueTable
+    """Gets the queues."""
+    is_of_java: bool
+    """The store has no safe point, as one that only Java wrote."""
+    deleted: dict[str, int]
+    """Log offset by topic below which its records get no entries; topics that turn out to be
+    deleted are added."""
+    knows_deletions: bool
+    """``deleted`` names every deleted topic."""
+    seen: QueueRows
+    """The queues that have a directory."""
+    report: RecoveryReport
+    trusted: Mapping[tuple[str, int], TrustedQueue]
+    """The queues of which only a part has to be compared."""
+    is_complete: bool
+    """``table`` and ``trusted`` have every queue with a record before those that are scanned."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        paths: StorePaths,
-        config: StoreConfig,
-        *,
-        log: CommitLog,
-        table: QueueTable,
-        is_of_java: bool,
-        deleted: dict[str, int],
-        knows_deletions: bool,
-        seen: QueueRows,
-        report: RecoveryReport,
-        trusted: Mapping[tuple[str, int], TrustedQueue],
-        is_complete: bool,
-    ) -> None:
-        self.lost_size = 0
-        """Bytes of the log so far that are no record, which bounds the lost records."""
-        self._table = table
-        self._paths = paths
-        self._disk = disk
-        self._report = report
-        self._log_min = log.min_offset
-        self._config = config
-        self._is_of_java = is_of_java
-        self._deleted = deleted
-        self._knows_deletions = knows_deletions
+    lost_size: int = 0
+    """Bytes of the log so far that are no record, which bounds the lost records."""
+    rebuilds: dict[tuple[str, int], QueueRebuild | None] = field(default_factory=dict)
+    """By topic and queue id; None for a queue that must not exist."""
+
+    def __post_init__(self) -> None:
+        self._log_min = self.log.min_offset
         # Topics that another broker deleted, none of whose records get entries.
         self._gone: set[str] = set()
-        self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
-        """By topic and queue id; None for a queue that must not exist."""
-        self._trusted = trusted
-        self._is_complete = is_complete
         # From this log offset on every queue takes its records.
-        self._old_below = max(self._deleted.values(), default=0)
+        self._old_below = max(self.deleted.values(), default=0)
         self._suspects: dict[tuple[str, int], DispatchEntry] = {}
-        for topic, queue_id, _ in seen:
-            if not table.has(topic, queue_id):
+        for topic, queue_id, _ in self.seen:
+            if not self.table.has(topic, queue_id):
                 self._add(topic, queue_id)
         self._known_topics = self._read_topics()
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
-        known = self._table.row(topic, queue_id)
+        known = self.table.row(topic, queue_id)
         # The table has the queues that agree with the safe point.
-        behind = Behind.ANYTHING if known is None else Behind.NOTHING
-        if (topic, queue_id) in self._trusted:
-            known, behind = self._trusted[topic, queue_id]
+        rest = RestOfFiles.ANYTHING if known is None else RestOfFiles.NOTHING
+        if (topic, queue_id) in self.trusted:
+            known, rest = self.trusted[topic, queue_id]
         try:
-            queue = self._table.make(topic, queue_id)
+            queue = self.table.make(topic, queue_id)
         except BadCall as error:
-            self._report.notes.append(f"queue of a record: {error}; it gets no queue")
+            self.report.notes.append(f"queue of a record: {error}; it gets no queue")
             rebuild = None
         else:
             rebuild = QueueRebuild(
-                self._table,
+                self.table,
                 queue,
                 log_min=self._log_min,
                 known=known,
-                behind=behind,
-                keeps_units=self._is_of_java,
+                rest=rest,
+                keeps_units=self.is_of_java,
             )
         self.rebuilds[topic, queue_id] = rebuild
         return rebuild
@@ -124,13 +106,13 @@ class QueueRecovery:
     def _read_topics(self) -> set[str] | None:
         """Return the topics that the broker knows, or None if their file cannot be read."""
         for name in ("topics.json", "topics.json.bak"):
-            data = read_file(self._disk, self._paths.config_file(name))
+            data = read_file(self.disk, self.paths.config_file(name))
             if not data:
                 continue
             try:
                 return set(TopicTable.decode(data).topics)
             except StoreError as error:
-                self._report.notes.append(f"{name}: {error}")
+                self.report.notes.append(f"{name}: {error}")
         return None
 
     def take_all(self, entries: Sequence[DispatchEntry], records: Sequence[ScannedRecord]) -> None:
@@ -147,13 +129,13 @@ class QueueRecovery:
                 continue
             if may_have_copies(found[-1]):
                 self._take_copies(entry, found.properties)
-            if log_offset < self._old_below and log_offset < self._deleted.get(topic, 0):
+            if log_offset < self._old_below and log_offset < self.deleted.get(topic, 0):
                 continue
             key = topic, queue_id
             rebuild = rebuilds[key] if key in rebuilds else self._obtain(key)
             if rebuild is None:
                 if topic in self._gone:
-                    self._deleted[topic] = log_offset + size
+                    self.deleted[topic] = log_offset + size
                 continue
             if rebuild.next == queue_offset and key not in suspects:
                 rebuild.add_next(log_offset, size, code)
@@ -162,7 +144,7 @@ class QueueRecovery:
 
     def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
         """Return the queue of the first record that was found for it."""
-        if self._table.has(*key) or self._may_come_back(key[0]):
+        if self.table.has(*key) or self._may_come_back(key[0]):
             return self._add(*key)
         self.rebuilds[key] = None
         return None
@@ -173,40 +155,40 @@ class QueueRecovery:
             copy = entry._replace(topic=name, queue_offset=queue_offset)
             key = self._copy_key(copy)
             is_own = key == (entry.topic, entry.queue_id)
-            if key is None or is_own or copy.log_offset < self._deleted.get(name, 0):
+            if key is None or is_own or copy.log_offset < self.deleted.get(name, 0):
                 continue
             rebuild = self.rebuilds[key] if key in self.rebuilds else self._obtain(key)
             if rebuild is not None and is_copy_believed(
                 copy,
                 _old_entries(rebuild, copy),
                 expected=rebuild.next,
-                makes_copies=self._config.enable_multi_dispatch,
+                makes_copies=self.config.enable_multi_dispatch,
             ):
                 self._place(rebuild, key, copy)
 
     def _copy_key(self, copy: DispatchEntry) -> tuple[str, int] | None:
         """Return topic and queue id of a copy, or None if it gets no entry."""
-        if self._config.enable_multi_dispatch:
-            lmq = self._config.enable_lmq
+        if self.config.enable_multi_dispatch:
+            lmq = self.config.enable_lmq
             return copy.topic, copy_queue_id(copy.topic, copy.queue_id, enable_lmq=lmq)
         keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
-        there = (key for key in keys if self._table.has(*key))
+        there = (key for key in keys if self.table.has(*key))
         return next(there, None)
 
     def _may_come_back(self, topic: str) -> bool:
         """Tell whether a queue that is not on the disk may be created for this topic's record."""
-        if self._knows_deletions:
+        if self.knows_deletions:
             return True
         gone = self._known_topics is not None and topic not in self._known_topics
-        directory = self._paths.consumequeue / topic
+        directory = self.paths.consumequeue / topic
         # A deleted topic leaves an empty directory.
-        if gone and self._disk.is_dir(directory) and not self._disk.list(directory):
+        if gone and self.disk.is_dir(directory) and not self.disk.list(directory):
             self._gone.add(topic)
             return False
         return True
 
     def _place(self, rebuild: QueueRebuild, key: tuple[str, int], entry: DispatchEntry) -> None:
-        if self._is_complete and entry.queue_offset != (rebuild.next or 0):
+        if self.is_complete and entry.queue_offset != (rebuild.next or 0):
             raise SafePointWrong(
                 f"record at {entry.log_offset}: queue offset {entry.queue_offset} in {key[0]} "
                 f"queue {key[1]}, expected {rebuild.next or 0}"
@@ -232,7 +214,7 @@ class QueueRecovery:
         queue_offset = settle_claim(
             suspect, _old_entries(rebuild, suspect), expected=rebuild.next, following=following
         )
-        self._report.notes.append(
+        self.report.notes.append(
             f"record at {suspect.log_offset}: queue offset {suspect.queue_offset} in "
             f"{key[0]} queue {key[1]}, expected {rebuild.next or 0}; "
             + ("it gets no entry" if queue_offset is None else f"taken as {queue_offset}")
@@ -253,9 +235,9 @@ class QueueRecovery:
                 self._settle(rebuild, key, None)
             rebuild.finish(log_end=log_end if self.lost_size else self._log_min)
             if rebuild.changed:
-                self._report.rebuilt_queues.append(key)
-            if rebuild.queue.max_offset == 0 and not self._disk.is_dir(rebuild.queue.directory):
-                self._table.forget(rebuild.queue)
+                self.report.rebuilt_queues.append(key)
+            if rebuild.queue.max_offset == 0 and not self.disk.is_dir(rebuild.queue.directory):
+                self.table.forget(rebuild.queue)
 
     @property
     def is_settled(self) -> bool:

@@ -19,6 +19,7 @@ store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import InitVar, dataclass, field
 from operator import itemgetter
 from typing import Final
 
@@ -40,64 +41,44 @@ _KEYS_WAITING_MAX: Final = 200 * _ENTRIES_A_STEP
 """Most records whose keys may wait in memory while the disk is full."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Recovery:
-    """One scan of a log whose end, queues or index are not known to be right.
+    """One scan of a log whose end, queues or index are not known to be right."""
 
-    Args:
-        disk: the disk that holds the store.
-        paths: the store's paths.
-        log: the commit log.
-        start: log offset from which it is scanned.
-        queues: the recovery of the consume queues.
-        index: the index so far; None if the store has none.
-        delays_ms: the delay of each delay level.
-        report: gets the findings.
-        progress: saves how far the recovery has come.
-        synced_until: log offset below which the log is known to be on the disk.
-        is_ours: whether our broker wrote the log last and was not shut down properly.
-        recover_from_ms: store time of records that the checkpoint of a Java broker covers.
-    """
+    disk: Disk
+    paths: StorePaths
+    log: CommitLog
+    start: int
+    """Log offset from which the log is scanned."""
+    queues: QueueRecovery
+    index: Index | None
+    """The index so far; None if the store has none."""
+    delays_ms: InitVar[Sequence[int]]
+    """The delay of each delay level."""
+    report: RecoveryReport
+    progress: RecoveryProgress
+    synced_until: int
+    """Log offset below which the log is known to be on the disk."""
+    is_ours: bool
+    """Our broker wrote the log last and was not shut down properly."""
+    recover_from_ms: int
+    """Store time of records that the checkpoint of a Java broker covers."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        paths: StorePaths,
-        *,
-        log: CommitLog,
-        start: int,
-        queues: QueueRecovery,
-        index: Index | None,
-        delays_ms: Sequence[int],
-        report: RecoveryReport,
-        progress: RecoveryProgress,
-        synced_until: int,
-        is_ours: bool,
-        recover_from_ms: int,
-    ) -> None:
-        self.last_store_ms = 0
-        self.last_log_offset = -1
-        self.index = index
-        self.progress = progress
-        self._disk = disk
-        self._paths = paths
-        self._log = log
+    last_store_ms: int = 0
+    last_log_offset: int = -1
+    keys: list[DispatchEntry] = field(default_factory=list)
+    """Records whose keys still found no space in the index."""
+    no_space: OSError | None = None
+    """Why some queue or index entries are only in memory; None if all are in files."""
+    _file_number: int = 0
+    _index_ended: bool = False
+    _zeros_from: int | None = None
+    _doubtful_from: int | None = None
+    _now_ms: int = 0
+
+    def __post_init__(self, delays_ms: Sequence[int]) -> None:
         self._due = DueTimes(delays_ms)
-        self._report = report
-        self._recover_from_ms = recover_from_ms
-        self._synced_until = synced_until
-        self._ours = is_ours
-        self._queues = queues
-        self._start = start
-        self._save_at = start + SAVE_EVERY_SIZE
-        self._file_number = 0
-        self._index_ended = False
-        self.keys: list[DispatchEntry] = []
-        """Records whose keys still found no space in the index."""
-        self.no_space: OSError | None = None
-        """Why some queue or index entries are only in memory; None if all are in files."""
-        self._zeros_from: int | None = None
-        self._doubtful_from: int | None = None
-        self._now_ms = 0
+        self._save_at = self.start + SAVE_EVERY_SIZE
 
     def run(self, now_ms: int, *, cut_at: int | None) -> None:
         """Recover the log, queues and index, so that they are ready to serve.
@@ -112,24 +93,24 @@ class Recovery:
         """
         self._now_ms = now_ms
         self._doubtful_from = cut_at
-        if not self._report.clean:
-            until = self._synced_until
+        if not self.report.clean:
+            until = self.synced_until
             self._doubtful_from = until if cut_at is None else min(cut_at, until)
-        bases = list(self._log.bases)
-        if not self._report.clean:
+        bases = list(self.log.bases)
+        if not self.report.clean:
             self._drop_caches(bases)
         # Read-ahead would fill the page cache with zeros of a file that was only reserved.
         # Cached zeros no longer count as a hole, so the scan would have to read all of them.
         for base in bases[-2:]:
-            self._log.file_at(base).read_ahead(on=False)
+            self.log.file_at(base).read_ahead(on=False)
         end = self._walk(bases)
         self._erase_from(end)
-        for base in self._log.bases[-2:]:
-            self._log.file_at(base).read_ahead(on=True)
-        self._log.set_end(end)
-        self._queues.finish(end)
+        for base in self.log.bases[-2:]:
+            self.log.file_at(base).read_ahead(on=True)
+        self.log.set_end(end)
+        self.queues.finish(end)
         self._finish_index(end)
-        self.no_space = self._queues.no_space or (self.no_space if self.keys else None)
+        self.no_space = self.queues.no_space or (self.no_space if self.keys else None)
 
     def _drop_caches(self, bases: list[int]) -> None:
         """Drop cached pages after a crash, so that what may be unsynced is read from the disk.
@@ -137,14 +118,14 @@ class Recovery:
         Pages that a failed sync left behind look written but are not on the disk.
         """
         for base in bases:
-            if base + self._log.file_size > self._synced_until:
-                self._log.file_at(base).drop_cache()
+            if base + self.log.file_size > self.synced_until:
+                self.log.file_at(base).drop_cache()
 
     def _walk(self, bases: list[int]) -> int:
         """Process every record and return the log offset at which the log ends."""
         last_data = self._last_base_with_data(bases)
-        walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
-        end = start = self._start
+        walk = LogWalk(self.log, bases, doubtful_from=self._doubtful_from)
+        end = start = self.start
         gaps: list[LogGap] = []
         with closing(walk.items(start)) as items:
             for item in items:
@@ -164,9 +145,9 @@ class Recovery:
         return self._end_of_log(end, gaps, last_data)
 
     def _last_base_with_data(self, bases: list[int]) -> int:
-        size = self._log.file_size
+        size = self.log.file_size
         for base in reversed(bases):
-            if not is_blank_to(self._log.file_at(base), 0, size):
+            if not is_blank_to(self.log.file_at(base), 0, size):
                 return base
         return bases[0] if bases else 0
 
@@ -177,13 +158,13 @@ class Recovery:
         synced were not synced either. A store of the Java broker does not record how far it was
         synced, so there only the last file can have such holes.
         """
-        if self._report.clean:
+        if self.report.clean:
             return False
-        if self._ours:
-            return gap.start >= self._synced_until
+        if self.is_ours:
+            return gap.start >= self.synced_until
         return (
-            gap.start >= max(last_data, self._synced_until)
-            and following.store_ms > self._recover_from_ms
+            gap.start >= max(last_data, self.synced_until)
+            and following.store_ms > self.recover_from_ms
         )
 
     def _end_of_log(self, end: int, gaps: list[LogGap], last_data: int) -> int:
@@ -193,10 +174,10 @@ class Recovery:
         solid = [gap for gap in gaps if gap.reason != ZEROS and gap.reason != "missing file"]
         if not solid:
             return end
-        size = self._log.file_size
+        size = self.log.file_size
         tail_from = last_data
-        if not self._report.clean:
-            tail_from = min(last_data, self._synced_until if self._ours else last_data - size)
+        if not self.report.clean:
+            tail_from = min(last_data, self.synced_until if self.is_ours else last_data - size)
         if gaps[0].start >= tail_from:
             return end
         # Bytes in later files without any record are not a torn write. They stay where they
@@ -206,12 +187,12 @@ class Recovery:
         return last_data + size
 
     def _report_gap(self, gap: LogGap) -> None:
-        self._report.damaged.append((gap.start, gap.end - gap.start))
-        self._report.notes.append(
+        self.report.damaged.append((gap.start, gap.end - gap.start))
+        self.report.notes.append(
             f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "
             "it is left as it is, look at it with `mqadmin store verify`"
         )
-        self._queues.lost_size += gap.end - gap.start
+        self.queues.lost_size += gap.end - gap.start
 
     def _take(self, records: Sequence[ScannedRecord]) -> None:
         """Process adjacent records, and save progress after the first one that is far enough."""
@@ -228,9 +209,9 @@ class Recovery:
         last = records[-1]
         self.last_store_ms = last.store_ms
         self.last_log_offset = last.log_offset
-        self._report.record_count += len(records)
-        self._report.scanned_size += last.log_offset + last.size - records[0].log_offset
-        self._queues.take_all(entries, records)
+        self.report.record_count += len(records)
+        self.report.scanned_size += last.log_offset + last.size - records[0].log_offset
+        self.queues.take_all(entries, records)
         index = self.index
         if index is None:
             return
@@ -246,7 +227,7 @@ class Recovery:
     def _save(self, until: int) -> None:
         """Save the progress, except after damage, which the next start has to report again."""
         self._save_at = until + SAVE_EVERY_SIZE
-        if self._report.damaged or not self._queues.is_settled:
+        if self.report.damaged or not self.queues.is_settled:
             # A record in doubt has no entry yet, and a save below it would have to take back the
             # entries of all later records. So no save comes until the next record of its queue,
             # or the end of the log, decides. An interrupted recovery then only repeats more.
@@ -254,7 +235,7 @@ class Recovery:
         if self.index is not None:
             self._put_keys(self.index)
         if self.no_space is None:
-            self.progress.save(until, self._queues.rebuilds, self.index)
+            self.progress.save(until, self.queues.rebuilds, self.index)
 
     def _put_keys(self, index: Index) -> None:
         if not self.keys:
@@ -289,7 +270,7 @@ class Recovery:
                 following = number < len(files) and files[number].begin_log_offset
                 if following == entry.log_offset or index.has_all(number, entry.keys):
                     return False
-            self._report.rebuilt_index_files += index.drop_from(number)
+            self.report.rebuilt_index_files += index.drop_from(number)
         self._index_ended = True
         return True
 
@@ -304,10 +285,10 @@ class Recovery:
             number -= 1
         if number == len(index.files):
             return
-        self._report.rebuilt_index_files += index.drop_from(number)
+        self.report.rebuilt_index_files += index.drop_from(number)
         self.keys = []
-        start = index.files[-1].end_log_offset if index.files else self._log.min_offset
-        for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
+        start = index.files[-1].end_log_offset if index.files else self.log.min_offset
+        for item in LogWalk(self.log, self.log.bases).items(max(start, self.log.min_offset)):
             for found in item if isinstance(item, list) else ():
                 if found.log_offset < end:
                     self.keys += dispatch_entries((found,), self._due)
@@ -317,22 +298,22 @@ class Recovery:
 
     def _erase_from(self, end: int) -> None:
         """Overwrite everything after the end of the log with zeros, and sync it."""
-        size = self._log.file_size
-        for base in self._log.bases[::-1]:
-            if base >= end and base > self._log.bases[0]:
-                if not is_blank_to(self._log.file_at(base), 0, size):
-                    self._report.cut_size += size
-                self._log.remove(base)
-        for base in self._log.bases[-1:]:
+        size = self.log.file_size
+        for base in self.log.bases[::-1]:
+            if base >= end and base > self.log.bases[0]:
+                if not is_blank_to(self.log.file_at(base), 0, size):
+                    self.report.cut_size += size
+                self.log.remove(base)
+        for base in self.log.bases[-1:]:
             if end - base < size and self._zeros_from != end:
-                self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
-        if not self._report.clean:
+                self.report.cut_size += self.log.erase_tail(base, max(end - base, 0))
+        if not self.report.clean:
             # Bytes that were only in the page cache when the last broker died are synced now.
-            for base in self._log.bases:
-                if base + size > self._synced_until:
-                    self._log.file_at(base).fdatasync()
-        if self._disk.is_dir(self._paths.commitlog):
-            self._disk.fsync_dir(self._paths.commitlog)
+            for base in self.log.bases:
+                if base + size > self.synced_until:
+                    self.log.file_at(base).fdatasync()
+        if self.disk.is_dir(self.paths.commitlog):
+            self.disk.fsync_dir(self.paths.commitlog)
 
 
 def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:

@@ -15,6 +15,7 @@ sizes and modification times of all files show that nobody changed them, and no 
 Source: store/ConsumeQueue.java#recover (which examines the last three files only).
 """
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from server.store.commitlog.log_files import CommitLog
@@ -23,7 +24,7 @@ from server.store.disk.disk import Disk
 from server.store.queues.queue import ConsumeQueue, QueueFiles
 from server.store.queues.queue_rows import QueueRow
 from server.store.queues.queue_table import QueueTable
-from server.store.recovery.queue_rebuild import Behind
+from server.store.recovery.queue_rebuild import RestOfFiles
 from server.store.recovery.safe_point import Listing, SafePoint, StoreState
 from server.store.results import RecoveryReport
 from storefmt.errors import BadCall
@@ -45,7 +46,7 @@ class TrustedQueue(NamedTuple):
     """A queue whose files hold more than the entries of its row."""
 
     row: QueueRow
-    behind: Behind
+    rest: RestOfFiles
 
 
 def check_point(
@@ -124,14 +125,14 @@ def trusted_queues(
         for topic, queue_id, row in point.queues:
             table.put_row(topic, queue_id, row)
         return trusted
-    check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
+    check = QueueCheck(disk=disk, files=table.files, log=log, safe=point.safe_log_offset)
     for topic, queue_id, row in point.queues:
         try:
             queue = ConsumeQueue(table.files, table.place(topic), queue_id, first=row.first)
         except BadCall as error:
             raise SafePointWrong(f"it names a queue that cannot be one: {error}") from error
         found = check.look_at(queue, row, listing.queues.get(topic, queue_id))
-        if found.behind is Behind.NOTHING:
+        if found.rest is RestOfFiles.NOTHING:
             table.put_row(topic, queue_id, found.row)
         else:
             trusted[topic, queue_id] = found
@@ -143,26 +144,22 @@ def trusted_queues(
     return trusted
 
 
+@dataclass(eq=False, kw_only=True)
 class QueueCheck:
-    """Compares queues with their rows in the safe point.
+    """Compares queues with their rows in the safe point."""
 
-    Args:
-        disk: the disk that holds the queues.
-        files: the open queue files.
-        log: the commit log.
-        safe: log offset below which the safe point covers records.
-    """
+    disk: Disk
+    files: QueueFiles
+    """The open queue files."""
+    log: CommitLog
+    safe: int
+    """Log offset below which the safe point covers records."""
+    read_count: int = 0
+    """Number of reads of queue files and of the log."""
 
-    def __init__(self, disk: Disk, files: QueueFiles, log: CommitLog, *, safe: int) -> None:
-        self.read_count = 0
-        """Number of reads of queue files and of the log."""
-        self._disk = disk
-        self._files = files
-        self._log = log
-        self._safe = safe
-        # The first block of the last file that was read holds every entry of a short queue.
-        self._place: tuple[str, int, int] = "", -1, -1
-        self._window = b""
+    # The first block of the last file that was read holds every entry of a short queue.
+    _place: tuple[str, int, int] = "", -1, -1
+    _window: bytes = b""
 
     def look_at(self, queue: ConsumeQueue, row: QueueRow, seen: QueueRow | None) -> TrustedQueue:
         """Check a queue against its row, and return what its files hold after that.
@@ -176,7 +173,7 @@ class QueueCheck:
             SafePointWrong: the queue does not agree with its row.
             OSError: the disk could not be read.
         """
-        size, count = self._files.file_size, queue.file_entry_count
+        size, count = self.files.file_size, queue.file_entry_count
         if row.end <= row.first or row.first % count:
             raise _wrong(queue, f"entries from {row.first} to {row.end} cannot be")
         known = self._sizes(queue, seen)
@@ -189,9 +186,9 @@ class QueueCheck:
         self._check_last(queue, row)
         # Some files may still exist that retention recorded as removed.
         if min(known) != first or max(known) != last:
-            return TrustedQueue(row, Behind.ANYTHING)
+            return TrustedQueue(row, RestOfFiles.ANYTHING)
         is_end = self._is_end(queue, row.end)
-        return TrustedQueue(row, Behind.NOTHING if is_end else Behind.ENTRIES)
+        return TrustedQueue(row, RestOfFiles.NOTHING if is_end else RestOfFiles.ENTRIES)
 
     def _check_order(self, queue: ConsumeQueue, row: QueueRow) -> None:
         """Check that the first and last entries of all files are in log order."""
@@ -213,7 +210,7 @@ class QueueCheck:
             # There is nearly always one file, and the listing has its size.
             return {seen.first: seen.end}
         found: dict[int, int] = {}
-        for entry in self._disk.scan(queue.directory):
+        for entry in self.disk.scan(queue.directory):
             base = parse_log_file_name(entry.name)
             if base is not None:
                 found[base] = entry.size
@@ -237,11 +234,11 @@ class QueueCheck:
 
     def _difference(self, queue: ConsumeQueue, number: int, log_offset: int, size: int) -> str:
         """Return how an entry differs from its record, "" if it does not."""
-        log = self._log
+        log = self.log
         if 0 <= log_offset < log.min_offset:
             return ""
         base = log_offset - log_offset % log.file_size
-        if log_offset + size > self._safe:
+        if log_offset + size > self.safe:
             return "behind the safe point"
         if base not in log.bases or not RECORD_SIZE_MIN <= size <= log.file_size:
             return "at no record"
@@ -260,7 +257,7 @@ class QueueCheck:
 
     def _is_end(self, queue: ConsumeQueue, end: int) -> bool:
         """Tell whether the last file holds only zeros from entry ``end`` on."""
-        size = self._files.file_size
+        size = self.files.file_size
         start = end * ENTRY_SIZE % size
         if start == 0:
             return True
@@ -269,7 +266,7 @@ class QueueCheck:
         data = self._read(queue, base, start, block_end - start)
         if data != _ZEROS[: len(data)]:
             return False
-        following = self._files.get(queue.path_at(base)).next_data(block_end)
+        following = self.files.get(queue.path_at(base)).next_data(block_end)
         return following is None or following >= size
 
     def check_unnamed(self, queue: ConsumeQueue, seen: QueueRow) -> None:
@@ -283,13 +280,13 @@ class QueueCheck:
         whole_size = len(data) - len(data) % ENTRY_SIZE
         for log_offset, size, _ in CQ_ENTRY.iter_unpack(data[:whole_size]):
             if size != FILLER_SIZE:
-                if size > 0 and self._log.min_offset <= log_offset < self._safe:
+                if size > 0 and self.log.min_offset <= log_offset < self.safe:
                     raise _wrong(queue, "it is not named and has entries of earlier records")
                 return
 
     def _entry(self, queue: ConsumeQueue, number: int) -> tuple[int, int, int]:
         pos = number * ENTRY_SIZE
-        start = pos % self._files.file_size
+        start = pos % self.files.file_size
         data = self._read(queue, pos - start, start, ENTRY_SIZE)
         log_offset, size, tags_code = CQ_ENTRY.unpack(data.ljust(ENTRY_SIZE, b"\0"))
         return log_offset, size, tags_code
@@ -301,7 +298,7 @@ class QueueCheck:
             self._place, self._window = place, b""
         if start + size <= len(self._window):
             return self._window[start : start + size]
-        file = self._files.get(queue.path_at(base))
+        file = self.files.get(queue.path_at(base))
         self.read_count += 1
         if start + size > _BLOCK:
             return file.pread(size, start)

@@ -45,7 +45,7 @@ CHECKPOINT_FILE: Final = "timercheck"
 
 
 class TimerFlush(DiskJob):
-    """Makes the state of one moment durable."""
+    """Makes the state of the timer at one moment durable."""
 
     def __init__(
         self,
@@ -77,14 +77,14 @@ class TimerFlush(DiskJob):
 
 
 class TimerFiles:
-    """The timer's files of one store.
+    """The files of one store's timer.
 
     Args:
-        disk: has them.
-        paths: the store directory.
+        disk: the disk that holds the files.
+        paths: the store's paths.
         config: the settings of the store.
-        log_end: where the commit log ended when the store was opened; messages behind that are
-            other ones than those of the units.
+        log_end: log offset at which the commit log ended when the store was opened. Units of
+            messages beyond it are void, since other messages will be stored there.
 
     Raises:
         OSError: a file cannot be read.
@@ -100,13 +100,13 @@ class TimerFiles:
         self._check_file: DiskFile | None = None
         self._start_empty()
         self.checkpoint = TimerCheckpoint()
-        """What the checkpoint said when the files were opened; all 0 if there is none."""
+        """The checkpoint as it was when the files were opened; all 0 if there is none."""
         self.delivered_log_offset: int | None = None
         """Log offset before which that checkpoint counts every delivery; None if not known."""
         self.replayed: set[int] = set()
         """Log offsets of the messages that entered the wheel after that checkpoint."""
         self.lost = ""
-        """Why the files were removed, to be built again; empty if they are whole."""
+        """Why the files were removed and have to be built again; empty if they were usable."""
         if timer_files_exist(disk, paths):
             self.lost = self._open()
             if self.lost:
@@ -190,15 +190,15 @@ class TimerFiles:
         is_roll: bool,
         is_deletion: bool,
     ) -> None:
-        """Let a message wait in the slot of ``due_ms``; ``log.write`` writes its unit.
+        """Put a message into the slot of ``due_ms``; ``log.write`` writes its unit.
 
         Args:
-            due_ms: when it is delivered, or enqueued again if ``is_roll``.
+            due_ms: when the message is delivered, or enqueued again if ``is_roll``.
             write_ms: the present tick, in ms.
-            log_offset, size: the message in the commit log.
-            topic_hash: hash of the topic that it will be delivered to.
-            is_roll: whether it is due later than the wheel reaches.
-            is_deletion: whether it takes another message back.
+            log_offset, size: where the message is in the commit log.
+            topic_hash: hash of the topic to which the message will be delivered.
+            is_roll: whether the message is due later than the wheel reaches.
+            is_deletion: whether the message recalls another one.
         """
         magic = MAGIC_PLAIN | MAGIC_ROLL * is_roll | MAGIC_DELETE * is_deletion
         tick = due_ms // self._precision_ms
@@ -224,12 +224,13 @@ class TimerFiles:
     def flush(
         self, checkpoint: TimerCheckpoint, *, delivered: int | None, log_offset: int
     ) -> TimerFlush:
-        """Return a job that makes the present state durable; pass it to ``end_flush`` when it ran.
+        """Return a job that makes the present state durable; pass it to ``end_flush`` afterwards.
 
         Args:
             checkpoint: the progress, without the position of the log.
             delivered: log offset before which it counts every delivery.
-            log_offset: log offset up to which the commit log has to be on the disk before.
+            log_offset: log offset up to which the commit log has to be on the disk before the job
+                runs.
 
         Raises:
             OSError: units could not be written, or a file could not be created.
@@ -245,7 +246,7 @@ class TimerFiles:
     def end_flush(self, job: TimerFlush) -> None:
         """Note whether a job succeeded; what it did not write is written by the next one."""
         if job.error is not None:
-            self.wheel.give_back(job.pages)
+            self.wheel.restore_changes(job.pages)
             self.log.sync_again()
 
     def wheel_file(self) -> DiskFile:
@@ -273,20 +274,20 @@ class TimerFiles:
         return file
 
     def remove(self) -> None:
-        """Remove all files, and go on with an empty wheel.
+        """Remove all files and continue with an empty wheel.
 
         Raises:
             OSError: the disk refused.
         """
         self.close()
-        # The checkpoint goes first: without it the others are not believed.
+        # The checkpoint is removed first, because without it the other files are not used.
         remove_timer_files(self._disk, self._paths)
         self.checkpoint, self.delivered_log_offset = TimerCheckpoint(), None
         self.replayed = set()
         self._start_empty()
 
     def close(self) -> None:
-        """Close every file; what was not flushed is built again from the queue."""
+        """Close every file; what was not flushed is rebuilt from the queue."""
         self.log.close()
         self.wheel.close()
         for file in (self._wheel_file, self._check_file):

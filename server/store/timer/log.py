@@ -26,8 +26,8 @@ class TimerLog:
     """The files of one timer log.
 
     Args:
-        disk: has them.
-        directory: where they are; it is created with the first unit.
+        disk: the disk that holds the files.
+        directory: the directory of the files, which is created with the first unit.
         file_size: bytes of a new file (mappedFileSizeTimerLog).
     """
 
@@ -73,7 +73,7 @@ class TimerLog:
 
     @property
     def start(self) -> int:
-        """Position of the first byte that is kept."""
+        """Position of the first byte that is retained."""
         return min(self._files, default=self.end)
 
     @property
@@ -93,10 +93,10 @@ class TimerLog:
         return pos
 
     def write(self) -> None:
-        """Write what was appended.
+        """Write the units that were appended.
 
         Raises:
-            OSError: the disk refused; nothing is lost, and a later call tries again.
+            OSError: the disk refused; the units stay in memory, and a later call tries again.
         """
         pending = self._pending
         while pending:
@@ -129,7 +129,7 @@ class TimerLog:
         return TimerUnit.decode(self._window, known)
 
     def _fetch(self, pos: int) -> None:
-        """Read around a position: most of it before, because chains go back."""
+        """Read bytes around a position, most of them before it, because chains go back."""
         base = pos - pos % self.file_size
         low = max(base, pos + UNIT_SIZE * 256 - WINDOW_SIZE)
         high = min(self.end, base + self.file_size, low + WINDOW_SIZE)
@@ -137,10 +137,10 @@ class TimerLog:
         self._window_pos = low
 
     def find_end(self, start: int) -> int:
-        """Set ``end`` behind the last unit of an unbroken row, and return it.
+        """Set ``end`` behind the last unit of an unbroken sequence, and return it.
 
         Args:
-            start: where the row begins; a position that a checkpoint named.
+            start: where the sequence begins, which is a position from a checkpoint.
 
         Raises:
             OSError: the disk could not be read.
@@ -214,7 +214,7 @@ class TimerLog:
         return [self._files[base] for base in sorted(bases) if base in self._files]
 
     def sync_again(self) -> None:
-        """Let the next flush sync every file, because one failed."""
+        """Let the next flush sync every file, because a flush failed."""
         self._unsynced.update(self._files)
 
     def close(self) -> None:

@@ -76,12 +76,12 @@ class TimerWheel:
             for page in changed
         ]
 
-    def give_back(self, changes: list[tuple[int, bytes]]) -> None:
-        """Note that changes that were taken did not reach the disk."""
+    def restore_changes(self, changes: list[tuple[int, bytes]]) -> None:
+        """Mark pages as changed again whose content did not reach the disk."""
         self._changed.update(pos // PAGE_SIZE for pos, _ in changes)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._memory.close()
 
     @staticmethod

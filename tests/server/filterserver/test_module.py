@@ -1,4 +1,4 @@
-"""Filters of consumers: what they see, what they may use, and what a hostile one achieves."""
+"""Filters of consumers: what they see, and which resources they may use."""
 
 import logging
 import re

@@ -13,7 +13,7 @@ from tests.server.kills.supervisor import TARGETS
 
 
 def main() -> int:
-    """Run the loop; returns 1 where a fault was found."""
+    """Run the loop; return 1 if a fault was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.server.kills")
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no kill after these")

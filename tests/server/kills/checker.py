@@ -1,11 +1,11 @@
-"""Everything that can be read, held against what was promised.
+"""Compares everything that can be read with what was promised.
 
     read      all queues of all topics from their first offset on, over the wire
     judge     ledger and what was read ──> Verdict: names of what is wrong, by kind
 
 Rule: ``judge`` is a function of its arguments, so that a test shows that it finds each fault.
-A message is excused where its record lies below the log's first offset, for retention may
-delete it, and where its topic was deleted.
+A missing message is no fault if its record is below the log's first offset, because retention may
+delete it, or if its topic was deleted.
 
 The words are those of Jepsen's total-queue checker: lost, unexpected (``ghosts``), duplicated
 (``twice``), recovered (sent without an answer, and there).
@@ -37,9 +37,9 @@ from tests.server.kills.ledger import (
 from tests.waiting import eventually
 
 COMMIT_GRACE_S: Final = 5.0
-"""A commit that was answered so long before the kill has to be in the file."""
+"""A commit that was answered so long before the kill must be in the file."""
 TURN_MS: Final = 50
-"""A broker reads its clock once for all that came at a time, so its times may be that old."""
+"""A broker reads its clock once for all requests of a read, so its times may be that old."""
 
 
 class Found(NamedTuple):
@@ -69,16 +69,16 @@ class Verdict:
 
     Attributes:
         lost: plain messages that were acknowledged and cannot be read.
-        moved: they can be read elsewhere than the answer said.
-        ghosts: what was refused, or what nobody ever sent, can be read.
+        moved: messages that can be read at another place than the answer said.
+        ghosts: messages that were refused, or that nobody sent, and can be read.
         twice: plain messages that can be read at two places.
         disordered: messages before an earlier one of the same sender in the same queue.
         holes: queue offsets without a message.
-        changed: what somebody had read at a place is not there any more.
+        changed: messages that were read at a place and are not there any more.
         committed_lost, rolled_back_seen: transactions.
         delayed_lost, delayed_early: delayed messages.
-        offsets_back: groups that stand before what their broker had written long ago.
-        offsets_ahead: groups that stand behind all that they committed.
+        offsets_back: groups whose offset is before one that the broker had written long ago.
+        offsets_ahead: groups whose offset is behind all that they committed.
         came_back: messages of a topic after its deletion was acknowledged.
         unclean: findings of ``store verify``.
     """
@@ -100,11 +100,11 @@ class Verdict:
     unclean: list[str] = field(default_factory=list)
 
     def faults(self) -> dict[str, list[str]]:
-        """Return the kinds of which there is one at least."""
+        """Return the faults of each kind that has any."""
         return {name: found for name, found in dataclasses.asdict(self).items() if found}
 
     def only_new(self, told: set[str]) -> "Verdict":
-        """Return what was not told before, and note it as told."""
+        """Return what was not reported before, and note it as reported."""
         fresh = {
             kind: [name for name in names if f"{kind} {name}" not in told]
             for kind, names in self.faults().items()
@@ -156,8 +156,8 @@ async def _log_min(admin: Admin, address: str) -> int:
 
 
 async def _read_topic(consumer: PullConsumer, topic: str, reading: Reading) -> None:
-    # It was never made, or deleted, though a name server may still name it, or it is lost: the
-    # messages will tell.
+    # The topic was never created, or deleted although a name server still lists it, or lost. The
+    # messages show which of these it is.
     with contextlib.suppress(NotFound):
         for queue in await consumer.queues(topic):
             await _read_queue(consumer, queue, reading)
@@ -178,7 +178,7 @@ async def _read_queue(consumer: PullConsumer, queue: MessageQueue, reading: Read
             name = name_of(message.body)
             found = Found(name, place, message.log_offset, message.record.store_ms)
             reading.found.append(found)
-        # Never back: a broker that is wrong about its queue must not keep us for ever.
+        # Never go back: a broker that is wrong about its queue must not make this loop endless.
         at = max(pulled.next_offset, at + 1)
     missing = range(expected, end)
     reading.holes += [Place(queue.topic, queue.queue_id, hole) for hole in missing]
@@ -211,11 +211,11 @@ async def _first(
 def judge(
     ledger: Ledger, reading: Reading, *, killed_s: float = 0.0, settled: bool = False
 ) -> Verdict:
-    """Return what the broker did not keep of its promise.
+    """Return how the broker broke its promise.
 
     Args:
         killed_s: when the broker was killed (monotonic).
-        settled: delayed messages and transactions had all the time they need.
+        settled: whether delayed messages and transactions had all the time they need.
     """
     verdict = Verdict()
     places: dict[bytes, list[Found]] = defaultdict(list)
@@ -267,7 +267,7 @@ def _judge_sent(
             verdict.delayed_early += [f"{label} {due_ms - one.store_ms} ms" for one in early]
         return
     is_excused = state is not TopicState.ALIVE or sent.log_offset < log_min
-    # What was there once and is not any more is told as changed.
+    # What was there once and is not any more is reported as changed.
     is_excused |= sent.name in ledger.delivered
     if sent.outcome is not Outcome.OK or is_excused:
         return
@@ -296,7 +296,7 @@ def _judge_order(verdict: Verdict, ledger: Ledger, reading: Reading) -> None:
 
 
 def _judge_seen(verdict: Verdict, ledger: Ledger, reading: Reading) -> None:
-    """Hold what was read before against what is read now, and note the latter."""
+    """Compare what was read before with what is read now, and note the latter."""
     now = {found.place: (found.name, found.log_offset) for found in reading.found}
     for place, (name, log_offset) in ledger.seen.items():
         sent = ledger.sent.get(name)

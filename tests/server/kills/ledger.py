@@ -149,7 +149,7 @@ class Ledger:
         self.seen.setdefault(place, (name_of(body), log_offset))
 
     def forget(self, topic: str) -> None:
-        """Look at a topic no more."""
+        """Forget a topic and its messages."""
         self.topics.pop(topic, None)
         for one in [one for one in self.sent.values() if one.topic == topic]:
             self.expired[one.kind] += one.outcome is Outcome.OK
@@ -157,7 +157,7 @@ class Ledger:
         self.seen = {place: one for place, one in self.seen.items() if place.topic != topic}
 
     def forget_expired(self, log_min: int, found: set[bytes]) -> None:
-        """Look no more at messages that retention has deleted.
+        """Forget messages that retention has deleted.
 
         Args:
             found: names of what can be read.

@@ -1,4 +1,4 @@
-"""What clients do to the broker until it is killed.
+"""The clients of the broker, which work until it is killed.
 
     senders        plain messages with keys and tags to several topics; some are batches
     delayers       delayed messages
@@ -8,9 +8,9 @@
     newcomer       one message to a topic that nobody has created
     retention      asks the broker to delete its expired log files
 
-Rule: each actor ends by itself when the broker is gone. All of them draw from one random
-number generator with the seed of the run; the answers of a real broker still come in another
-order each time, so that a seed repeats the plan of a run and not each of its steps.
+Rule: each client ends by itself when the broker is gone. All of them use one random number
+generator with the seed of the run. The answers of a real broker still come in another order each
+time, so a seed repeats the plan of a run and not each of its steps.
 """
 
 import asyncio
@@ -69,17 +69,17 @@ _SETTINGS: Final = ProducerSettings(
 
 
 class Pattern(Enum):
-    """How the load comes; the value is the longest pause between two sends in seconds."""
+    """When messages are sent; the value is the longest pause between two sends in seconds."""
 
     BUSY = 0.0
     TRICKLE = 0.2
     BURST = -1.0
-    """Some messages at once, and silence until the kill."""
+    """Some messages at once, and none until the kill."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What one life of the broker has to stand."""
+    """The load of one life of the broker."""
 
     pattern: Pattern
     decides: bool = True
@@ -108,7 +108,7 @@ class Load:
         self._deciders = TransactionProducer(client, DECIDERS, self, settings=_SETTINGS)
 
     async def run(self, work: Work, until_killed: Coroutine[None, None, None]) -> None:
-        """Work until ``until_killed`` has ended, and a little longer: answers are awaited."""
+        """Work until ``until_killed`` has ended and the last answers have come."""
         tasks = [asyncio.create_task(actor) for actor in self._actors(work)]
         await until_killed
         # Whoever waits for an answer is told by its connection that there will be none.
@@ -141,7 +141,7 @@ class Load:
     async def _noted(
         self, sent: Sent, sending: Callable[[], Coroutine[None, None, SendResult]]
     ) -> bool:
-        """Send what was noted, and note how it ended; False when nobody answers any more."""
+        """Send a noted message, and note how that ended; False if nobody answers any more."""
         try:
             result = await sending()
         except (BrokerRefused, NotFound, BadRequest):
@@ -208,17 +208,17 @@ class Load:
             await asyncio.sleep(self._chance.uniform(0, 0.05))
 
     async def answer_checks(self) -> None:
-        """Be there when the broker asks how transactions ended."""
+        """Answer the broker when it asks how transactions ended."""
         await self._deciders.start()
 
     async def execute_local_transaction(
         self, message: Message, arg: object
     ) -> LocalTransactionState:
-        """Decide now, or leave it to the broker's question; see ``TransactionListener``."""
+        """Decide now, or when the broker asks; see ``TransactionListener``."""
         return self._decision(message.body) if arg else LocalTransactionState.UNKNOW
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
-        """Say the same whenever it is asked; see ``TransactionListener``."""
+        """Give the same answer whenever the broker asks; see ``TransactionListener``."""
         return self._decision(message.body)
 
     def _decision(self, body: bytes) -> LocalTransactionState:

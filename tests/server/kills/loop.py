@@ -1,15 +1,15 @@
-"""Lives of a broker, each of which ends by SIGKILL.
+"""Runs a broker again and again until SIGKILL, and checks it after each start.
 
     plan ─> start ─> read everything, judge ─> load ─> SIGKILL ─> copy, verify ─> plan …
               └ one in ten is killed while it starts
 
-Every fifth check waits until delayed messages and transactions had their time, and judges them,
+Every fifth check waits until delayed messages and transactions had their time, and judges them
 too. Every eighth life deletes expired log files, with fileReservedTime=0. A broker with that
-setting gives open transactions up: the life before settles them and sends none. Before every
-tenth life the broker is started, stopped in order, and its store verified.
+setting gives up open transactions, so the life before settles them and sends none. Before every
+tenth life the broker is started and stopped properly, and its store is verified.
 
-Rule: the plan of each life comes from the seed. The last broker is checked and stopped
-in order, too.
+Rule: the plan of each life comes from the seed. The last broker is checked and stopped properly
+too.
 """
 
 import asyncio
@@ -45,21 +45,21 @@ from tests.server.kills.supervisor import Supervisor
 SETTLE_EVERY: Final = 5
 STOP_EVERY: Final = 10
 SETTLE_S_MAX: Final = 30.0
-"""A broker that has not delivered by then never will."""
+"""A message that is not delivered by then counts as lost."""
 START_S: Final = {"ours": 1.0, "java": 6.0}
-"""About how long a start takes: the moment of a kill in it is drawn from this."""
+"""About how long a start takes, within which a kill during a start comes."""
 DELETE_EVERY: Final = 8
 DELETES_S: Final = {"ours": 3.0, "java": 75.0}
-"""How long a life is that deletes: the real broker begins a minute after its start."""
+"""Duration of a life that deletes files; the real broker begins a minute after its start."""
 NEWCOMERS_KEPT: Final = 3
-"""Lives for which a topic of one message is looked at."""
+"""Lives for which a topic of one message is checked."""
 SHOWN: Final = 5
 """Faults of one kind that are printed by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a run of the loop is told."""
+    """The settings of one run of the loop."""
 
     kills: int
     seed: int
@@ -68,7 +68,7 @@ class Settings:
     seconds: float = float("inf")
     """No further kill after so many seconds."""
     uptime_s_max: float = 2.0
-    """Nine lives in ten are shorter than a second, the others at most so long."""
+    """Longest life; nine lives in ten are shorter than a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def _plan(number: int, settings: Settings, chance: random.Random) -> Plan:
 
 
 class Killed(NamedTuple):
-    """A kill that nobody has looked behind yet."""
+    """A kill whose store is not checked yet."""
 
     plan: Plan
     copy: Path
@@ -124,7 +124,7 @@ class Killed(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the line of this kill begins with."""
+        """The beginning of the line of this kill."""
         plan = self.plan
         kind = "in its start" if plan.in_start else plan.work.pattern.name
         kind += ", deleting" if plan.work.deletes else ""
@@ -134,11 +134,11 @@ class Killed(NamedTuple):
 
 @dataclass
 class Totals:
-    """What a whole run came to.
+    """The totals of a whole run.
 
     Attributes:
         faults: how many of each kind of a ``Verdict``.
-        kills_with_faults: after how many kills there was one.
+        kills_with_faults: number of kills after which there was a fault.
     """
 
     seed: int
@@ -154,7 +154,7 @@ class Totals:
     faults: dict[str, int] = field(default_factory=dict)
 
     def count(self, ledger: Ledger) -> None:
-        """Take over what the ledger has counted."""
+        """Take over the counts of the ledger."""
         counts = Counter(one.kind for one in ledger.sent.values() if one.outcome is Outcome.OK)
         counts += ledger.expired
         self.acknowledged, self.transactions = counts.total(), counts[Kind.COMMITTED]
@@ -166,8 +166,8 @@ class Loop:
     """One run.
 
     Args:
-        directory: of all files; the copy of a store is kept where a fault came after its kill.
-        say: takes one line for each kill.
+        directory: where all files are; the copy of a store is kept if its kill caused a fault.
+        say: called with one line for each kill.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class Loop:
         self.totals.kills += 1
 
     async def _serve(self, supervisor: Supervisor, plan: Plan | None) -> None:
-        """Check what is there, and put load on the broker until it is killed.
+        """Check the broker, and put load on it until it is killed.
 
         Args:
             plan: None for a check only.
@@ -263,7 +263,7 @@ class Loop:
     async def _check(
         self, client: MQClient, load: Load, supervisor: Supervisor, is_settled: bool
     ) -> None:
-        """Read everything, judge it, and print what came of the kills before."""
+        """Read and judge everything, and print the result of the kills before."""
         reading = await checker.read(client, supervisor.address, self._ledger)
         if is_settled:
             await load.answer_checks()
@@ -284,7 +284,7 @@ class Loop:
         self._killed.clear()
 
     async def _settle(self, client: MQClient, log_min: int) -> None:
-        """Wait until everything delayed and decided can be read, or never will be."""
+        """Wait until all delayed and committed messages can be read, or the time is over."""
         wanted = self._ledger.awaited(log_min)
         end_s = time.monotonic() + SETTLE_S_MAX
         while wanted and time.monotonic() < end_s:

@@ -1,9 +1,9 @@
-"""A name server and a broker, ours or the real one, that is started and killed on one store.
+"""Starts and kills a broker, ours or the real one, on one store, beside a name server.
 
     Supervisor ─ start ─> broker, on the port it always has ─ kill ─> SIGKILL
                └ dead ──> a copy of the store, verified
 
-Rule: everything lies below one directory. The name server lives through all kills.
+Rule: all files are below one directory. The name server lives through all kills.
 """
 
 import shutil
@@ -22,20 +22,20 @@ from tests.server.kills.load import DELAYS_MS
 
 TARGETS: Final = ("ours", "java")
 NOT_YET_WRITTEN: Final = frozenset({"queue_behind", "queue_missing", "config_fallback"})
-"""Entries that were in memory when a broker was killed; its next start makes them from the log. And
-a state file of which the writer was killed between its two renames: its .bak stands for it. The
-store of a broker that was stopped in order has none of these."""
+"""Findings that a kill causes: entries that were only in memory, which the next start makes from
+the log, and a state file whose writer was killed between its two renames, so that its .bak replaces
+it. The store of a broker that was stopped properly has none of these."""
 RETENTION_UNDER_WAY: Final = "log_start_missing"
-"""Log files were deleted, and queue and index files of the same messages not yet: so it is after a
-kill amid a deletion, until a broker has lived for a look of its retention. Whether a message was
-rightly deleted is for the checker to say."""
+"""Log files were deleted, and the queue and index files of the same messages were not yet. A kill
+during a deletion leaves this state until the retention of the next broker has run. The checker
+decides whether a message was rightly deleted."""
 
 
 class Supervisor:
     """Starts and kills the broker.
 
     Args:
-        directory: empty; all files of all programs are written there.
+        directory: an empty directory, where all files of all programs are written.
         target: ``ours`` or ``java``.
         flush: flushDiskType.
     """
@@ -57,7 +57,7 @@ class Supervisor:
         self.address = f"127.0.0.1:{self._port}"
 
     def launch(self, settings: Mapping[str, str]) -> None:
-        """Start the broker and do not wait until it serves."""
+        """Start the broker without waiting until it serves."""
         delays = " ".join(f"{delay_ms // 1000}s" for delay_ms in DELAYS_MS.values())
         self._broker = Broker(
             self._side,
@@ -67,11 +67,11 @@ class Supervisor:
             settings={
                 "flushDiskType": self._flush,
                 "messageDelayLevel": delays,
-                # The broker asks often, and never gives a transaction up.
+                # The broker asks often, and never gives up a transaction.
                 "transactionTimeOut": "1000",
                 "transactionCheckInterval": "1000",
                 "transactionCheckMax": "10000",
-                # Far from now: in that hour files go by themselves, at any moment.
+                # In that hour files would be deleted at any moment, so it is far from now.
                 "deleteWhen": f"{(time.localtime().tm_hour + 12) % 24:02d}",
                 "deleteCommitLogFilesInterval": "1",
                 "deleteConsumeQueueFilesInterval": "1",
@@ -94,12 +94,12 @@ class Supervisor:
         """Return a copy of the store of a broker that was killed, and what is wrong with it."""
         copy = self.directory / name
         shutil.copytree(self.store, copy)
-        # It may have been killed before it made its first file.
+        # The broker may have been killed before it created its first file.
         found = _findings(copy) if (copy / "commitlog").is_dir() else []
         return copy, [str(one) for one in found if one.kind not in NOT_YET_WRITTEN]
 
     def stop(self) -> list[str]:
-        """Stop the broker in order; returns what is wrong with the store then."""
+        """Stop the broker properly; return what is wrong with the store then."""
         assert self._broker is not None
         code = self._broker.stop()
         wrong = [str(one) for one in _findings(self.store)]
@@ -107,7 +107,7 @@ class Supervisor:
         return wrong if code in (0, 143) else [*wrong, f"the broker ended with {code}"]
 
     def close(self) -> None:
-        """End what still runs."""
+        """End all programs that still run."""
         if self._broker is not None:
             self._broker.kill()
         self._namesrv.stop()

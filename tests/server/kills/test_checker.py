@@ -1,4 +1,4 @@
-"""The checker finds each fault that it has a name for, and nothing in a broker that is right."""
+"""The checker finds each kind of fault, and none in a broker that keeps its promise."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -44,7 +44,7 @@ def acknowledge(scene: Scene, kind: Kind, number: int, *, delay_ms: int = 0) -> 
 
 
 def serve(scene: Scene, sent: Sent, queue_offset: int, *, store_ms: int | None = None) -> None:
-    """Let the broker give a message to readers."""
+    """Let readers get a message."""
     due_ms = sent.started_ms + sent.delay_ms
     place = Place(TOPIC, 0, queue_offset)
     found = Found(sent.name, place, queue_offset, due_ms if store_ms is None else store_ms)

@@ -1,4 +1,4 @@
-"""A name server without sockets: frames in, commands out; and one with them."""
+"""A name server without sockets, which takes frames and returns commands, and one with sockets."""
 
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 def registration(address: str = "10.0.0.1:10911", **changes: object) -> RegisterBroker:
-    """Return what the master of the pair ``a`` tells of itself."""
+    """Return the registration of the master of the pair ``a``."""
     values: dict = {
         "broker_name": "a",
         "broker_addr": address,
@@ -96,7 +96,7 @@ class Desk:
 
 
 def finished(steps: Generator[None, None, Result]) -> Result:
-    """Do all of something that is done in slices."""
+    """Run all slices and return the result."""
     while True:
         try:
             next(steps)

@@ -1,4 +1,4 @@
-"""Key values are on the disk before they count, whatever the disk does."""
+"""Key values have no effect before they are on the disk, whatever the disk does."""
 
 import json
 from pathlib import Path

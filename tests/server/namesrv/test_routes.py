@@ -1,4 +1,4 @@
-"""The routing table, event by event, with the time in our hands."""
+"""The routing table after each kind of event, at times that the test sets."""
 
 import pytest
 

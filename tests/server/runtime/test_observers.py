@@ -1,4 +1,4 @@
-"""Observers: who is told, in which order, of what."""
+"""Observers are called in order and with the arguments of the event."""
 
 import pytest
 

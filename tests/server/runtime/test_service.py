@@ -8,7 +8,7 @@ from tests.server.doubles import FakeClock
 
 
 class Sleeps:
-    """A sleep that returns at once and remembers, until ``count_max`` were asked for."""
+    """A sleep that is recorded and returns at once, ``count_max`` times."""
 
     def __init__(self, count_max: int) -> None:
         self.asked_s: list[float] = []

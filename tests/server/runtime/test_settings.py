@@ -1,4 +1,4 @@
-"""A setting is typed or refused with its place; nothing is swallowed."""
+"""A setting is converted, or refused with its source; no mistake is ignored."""
 
 from dataclasses import dataclass
 from enum import Enum

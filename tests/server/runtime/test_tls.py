@@ -1,4 +1,4 @@
-"""TLS settings out of a configuration, its TLS file and nothing else."""
+"""TLS settings come from the configuration and its TLS file."""
 
 from pathlib import Path
 

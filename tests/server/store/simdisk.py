@@ -22,11 +22,11 @@ from tests.server.store.simfiles import Change, Directory, Inode
 
 
 class PowerCut(BaseException):
-    """The machine stopped here; not an error anybody could handle."""
+    """The machine stopped here, which the program under test cannot handle."""
 
 
 def _ignore(name: str, path: Path) -> None:
-    """Nobody looks."""
+    """Allow every call."""
 
 
 def refusing(
@@ -59,6 +59,15 @@ class SimDisk:
 
     # Crashes.
 
+    def cut_power_at(self, clock: int) -> None:
+        """Raise ``PowerCut`` at the call with which ``clock`` is reached, and at later ones."""
+
+        def stop(name: str, path: Path) -> None:
+            if self.clock >= clock:
+                raise PowerCut
+
+        self.on_call = stop
+
     def _reachable(self) -> tuple[list[Directory], list[Inode]]:
         """Return the directories and files that are there, or were at the last sync."""
         directories: dict[Directory, None] = {self._root: None}
@@ -76,7 +85,7 @@ class SimDisk:
         return list(directories), list(inodes)
 
     def doubts(self) -> list[int]:
-        """Return how many ways each un-synced thing may have gone; the last one is done."""
+        """Return how many states each un-synced part may have; the last one is the present one."""
         directories, inodes = self._reachable()
         found = [2 for directory in directories for _ in directory.changes]
         for inode in inodes:
@@ -133,7 +142,7 @@ class SimDisk:
         }
 
     def fingerprint(self) -> int:
-        """Return a number that another content has not."""
+        """Return a hash of all names and contents."""
         return hash(
             tuple(
                 (path, name, bytes(entry.seen) if isinstance(entry, Inode) else b"")
@@ -142,10 +151,10 @@ class SimDisk:
             )
         )
 
-    # What a store asks for.
+    # The operations of a ``Disk``.
 
     def call(self, name: str, path: FilePath) -> None:
-        """Let the test look, or let the call fail."""
+        """Count a call, which the test may observe or refuse."""
         self.clock += 1
         self.on_call(name, path if isinstance(path, Path) else Path(path))
 
@@ -162,7 +171,7 @@ class SimDisk:
         return directory, name
 
     def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> "SimFile":
-        """Open as a file system does that makes every file empty."""
+        """Open a file as a file system does that creates every file empty."""
         found = self._find(path)
         if found is None:
             if not create:
@@ -251,7 +260,7 @@ class SimDisk:
         return False
 
     def lock(self, path: Path) -> Callable[[], None]:
-        """Make the lock file as the real disk does; nobody else ever has it."""
+        """Create the lock file as the real disk does; nobody else ever holds the lock."""
         file = self.open(path, create=True)
         if file.pread(5, 0) != b"lock":
             file.pwrite(b"lock", 0)
@@ -273,7 +282,7 @@ class SimFile:
         return bytes(self._inode.seen[pos : pos + size])
 
     def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
-        # No thread: whoever reads it has to find the same in every run.
+        # There is no thread, so that every run reads the same.
         data = self.pread(size, pos)
         return lambda: data
 
@@ -309,7 +318,7 @@ class SimFile:
         self.resize(size)
 
     def resize(self, size: int) -> None:
-        """Give the file a length; nobody is asked."""
+        """Set the length of the file without counting a call."""
         self._inode.resize(size)
         self._inode.modified = self._disk.clock
 
@@ -320,10 +329,10 @@ class SimFile:
         return pos if pos < len(self._inode.seen) else None
 
     def drop_cache(self) -> None:
-        """Nothing to forget: what was not synced is decided at the crash."""
+        """Do nothing: the crash decides what becomes of what was not synced."""
 
     def read_ahead(self, *, on: bool) -> None:
-        """Memory needs none."""
+        """Do nothing, since everything is in memory."""
 
     def is_ours_alone(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Files and directories of a simulated disk, each with all that it may be after a crash.
+"""Files and directories of a simulated disk, each with every state it may have after a crash.
 
     Inode       content and length now, and what each un-synced part was since its last sync
     Directory   names now, names on the disk, and the changes in between
@@ -22,9 +22,9 @@ class Inode:
         self.seen = content
         self.modified = modified
         self.sizes: list[int] = []
-        """Lengths since the last sync but the present one, the synced one first."""
+        """Earlier lengths since the last sync, the synced one first."""
         self.sectors: dict[int, list[bytes]] = {}
-        """What a sector held since the last sync but at present, the synced content first."""
+        """Earlier contents of each sector since the last sync, the synced one first."""
         self._owned = False
 
     def _own(self) -> bytearray:
@@ -34,7 +34,7 @@ class Inode:
         return self.seen
 
     def write(self, data: bytes | bytearray | memoryview, pos: int) -> None:
-        """Change content; it is not synced."""
+        """Write bytes, which are un-synced afterwards."""
         seen = self._own()
         end = pos + len(data)
         sectors = range(pos // SECTOR * SECTOR, end, SECTOR)
@@ -48,7 +48,7 @@ class Inode:
                 self.sectors.setdefault(start, []).append(old)
 
     def resize(self, size: int) -> None:
-        """Cut or extend; not synced."""
+        """Set the length, which is un-synced afterwards."""
         seen = self._own()
         if size == len(seen):
             return
@@ -59,7 +59,7 @@ class Inode:
         seen.extend(bytes(size - len(seen)))
 
     def sync(self) -> None:
-        """Let the disk have it all."""
+        """Make content and length durable."""
         self.sizes = []
         self.sectors = {}
 
@@ -71,7 +71,7 @@ class Inode:
             yield len(versions) + 1
 
     def after_crash(self, choice: Iterator[int]) -> "Inode":
-        """Return what is left of it; takes one number for each doubt."""
+        """Return the file after a crash; ``choice`` has one number for each doubt."""
         self._owned = False
         if not self.sizes and not self.sectors:
             return Inode(self.seen, self.modified)
@@ -92,7 +92,7 @@ class Change(NamedTuple):
     entry: "Inode | Directory | None"
     """What the name stands for now; None for a name that is gone."""
     source: str = ""
-    """Name that became this one."""
+    """The former name if the entry was renamed."""
 
 
 class Directory:
@@ -106,17 +106,17 @@ class Directory:
         self.changes: list[Change] = []
 
     def change(self, change: Change) -> None:
-        """Do it; not synced."""
+        """Change a name, which is un-synced afterwards."""
         self.changes.append(change)
         _apply(self.now, change, change.entry)
 
     def sync(self) -> None:
-        """Let the disk have every name."""
+        """Make all names durable."""
         self.synced = dict(self.now)
         self.changes = []
 
     def names_after(self, choice: Iterator[int]) -> "dict[str, Inode | Directory]":
-        """Return the names that are left; takes one number for each change."""
+        """Return the names after a crash; ``choice`` has one number for each change."""
         names = dict(self.synced)
         for change in self.changes:
             if next(choice):

@@ -1,17 +1,19 @@
-"""Stores of any number of messages on little disk: all holes but what a start may look at.
+"""Stores of any number of messages that take little space, since most of them is holes.
 
     | 1 M, 10 M or 100 M messages, the last ones of each file of a queue are there | tail |
                                                                         safe point ┘
 
-Rule: names, lengths and ends of files are those of a store that a broker was killed in; what
-lies between is never read by a start, or it finds zeros there and cannot succeed.
+Rule: names, lengths and ends of files are those of a store whose broker was killed. A start must
+not read what lies between, because it would find zeros there.
 """
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from server.store.config import StoreConfig
-from server.store.disk.disk import RealDisk
+from server.store.disk.disk import DiskFile, RealDisk
 from server.store.queues.queue_rows import QueueRow, QueueRows
 from server.store.recovery.safe_point import IndexMark, SafePoint, lock_time, write_safe_point
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
@@ -61,11 +63,48 @@ def write_at(path: Path, pos: int, data: bytes) -> None:
         file.write(data)
 
 
+def mark_killed(
+    paths: StorePaths, safe_log_offset: int, queues: QueueRows, *, index: IndexMark | None = None
+) -> None:
+    """Make a directory the store of a broker that was killed with this safe point."""
+    paths.abort.touch()
+    paths.lock.write_bytes(b"lock")
+    point = SafePoint(
+        safe_log_offset=safe_log_offset, log_file_size=LOG_FILE_SIZE, queues=queues,
+        index=index, lock_ns=lock_time(RealDisk(), paths),
+    )  # fmt: skip
+    write_safe_point(RealDisk(), paths, point)
+
+
+class ReadOnlyFile(ABC):
+    """A file all of whose reads are made by ``pread``; the rest is that of a real file."""
+
+    def __init__(self, file: DiskFile) -> None:
+        self._file = file
+
+    @abstractmethod
+    def pread(self, size: int, pos: int) -> bytes: ...
+
+    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
+        return partial(self.pread, size, pos)
+
+    def read_into(self, view: memoryview, pos: int) -> int:
+        data = self.pread(len(view), pos)
+        view[: len(data)] = data
+        return len(data)
+
+    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+        return None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+
 def generate(root: Path, count: int, *, tail_count: int, index: bool = False) -> StoreConfig:
     """Make a store of ``count`` messages below its safe point, and a tail, after a kill.
 
     Args:
-        index: whether it has one, with no key yet.
+        index: whether the store has an index, which has no keys yet.
     """
     paths = StorePaths(root)
     tail = range(count, count + tail_count)
@@ -84,12 +123,5 @@ def generate(root: Path, count: int, *, tail_count: int, index: bool = False) ->
             for entry in (first, min(first + per_file, end) - 1):
                 data = CQ_ENTRY.pack(place(entry * QUEUES + queue_id), SIZE, code)
                 write_at(path, entry * ENTRY_SIZE % QUEUE_FILE_SIZE, data)
-    paths.abort.touch()
-    paths.lock.write_bytes(b"lock")
-    point = SafePoint(
-        safe_log_offset=place(count), log_file_size=LOG_FILE_SIZE, queues=ends,
-        index=IndexMark(names=[], header=()) if index else None,
-    )  # fmt: skip
-    point.lock_ns = lock_time(RealDisk(), paths)
-    write_safe_point(RealDisk(), paths, point)
+    mark_killed(paths, place(count), ends, index=IndexMark() if index else None)
     return StoreConfig(store_path_root_dir=root, message_index_enable=index)

@@ -1,4 +1,4 @@
-"""Stores for the tests of this folder: geometry of golden sets, messages, put and written."""
+"""Settings, messages and jobs for the tests of stores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -106,7 +106,7 @@ def message_of(record: Record, code: int) -> PutMessage:
 
 
 def open_store(config: StoreConfig, *, disk: Disk | None = None) -> MessageStore:
-    """Open at a fixed time."""
+    """Open a store at a fixed time."""
     return MessageStore.open(config, now_ms=START_MS, disk=disk)
 
 
@@ -118,7 +118,7 @@ def put_and_write(store: MessageStore, messages: Iterable[PutMessage]) -> None:
 
 
 def put_all(store: MessageStore, numbers: Iterable[int]) -> list[PutResult]:
-    """Put and store messages, one write each, with the time going on by 1 ms each."""
+    """Put and store messages, each with a write of its own and 1 ms after the one before."""
     results = []
     for number in numbers:
         results.append(store.put(message(number), START_MS + number))
@@ -158,7 +158,7 @@ def delete_topic(store: MessageStore, topic: str) -> int:
 
 
 def abandon(store: MessageStore) -> None:
-    """Let go of a store as a crash would: nothing more is written, the lock is free."""
+    """Drop a store as a crash does: nothing more is written, and the lock is released."""
     store._closed = True
     store._log.close()
     store._upkeep.release()
@@ -174,6 +174,16 @@ def bodies(store: MessageStore, topic: str, queue_id: int) -> list[bytes]:
         assert result.next_offset > next_offset
         next_offset = result.next_offset
     return found
+
+
+def readable_count(store: MessageStore) -> int:
+    """Return how many messages of topic-a are read, which are the first ones that were put."""
+    ends = [store.max_offset("topic-a", queue_id) for queue_id in (0, 1)]
+    for queue_id, end in enumerate(ends):
+        expected = [message(2 * number + queue_id).body for number in range(end)]
+        assert bodies(store, "topic-a", queue_id) == expected
+    assert 0 <= ends[0] - ends[1] <= 1
+    return sum(ends)
 
 
 def records_in(chunk: bytes) -> list[Record]:

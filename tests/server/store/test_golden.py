@@ -1,4 +1,4 @@
-"""Stores of the real Java broker: opened as Java opens them, and written byte for byte again."""
+"""Stores of the real broker open as with Java, and are written again byte for byte."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Bytes of one log appended to another: logs, queues and index come out equal."""
+"""The bytes of a log appended to another store give an equal log, queues and index."""
 
 import random
 from dataclasses import replace

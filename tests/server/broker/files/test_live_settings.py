@@ -162,7 +162,7 @@ SEEN: dict[str, Callable[[Broker], object]] = {
     "filterDataCleanTimeSpan=9": lambda b: b.filters._config.filter_data_clean_time_span_ms == 9,
     "flushConsumeQueueThoroughInterval=8": lambda b: b.store._upkeep._thorough_interval_ms == 8,
     "flushIntervalConsumeQueue=8": lambda b: b.store._upkeep._interval_ms == 8,
-    "maxMsgsNumBatch=5": lambda b: b.store.reader._query_count_max == 5,
+    "maxMsgsNumBatch=5": lambda b: b.store._config.max_msgs_num_batch == 5,
     "osPageCacheBusyTimeOutMills=4": lambda b: b.turn.overload.busy_ms == 4,
     "transactionTimeOut=11": lambda b: b._check_rules().timeout_ms == 11,
     "warmMapedFileEnable=true": lambda b: b.store._log.warm_size == 4096 * 4096,

@@ -1,4 +1,4 @@
-"""Every form of an address pattern, and what is none."""
+"""Every form of an address pattern, and texts that are no pattern."""
 
 import pytest
 

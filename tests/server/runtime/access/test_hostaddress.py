@@ -1,4 +1,4 @@
-"""Addresses: which is ours, which is this machine, how one is written."""
+"""Addresses: the own address, loopback, and their text."""
 
 import ipaddress
 import socket

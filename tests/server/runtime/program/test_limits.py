@@ -1,4 +1,4 @@
-"""What the system lets a process have, and what connections may take of it."""
+"""The limits of the system, and the share of the connections."""
 
 import resource
 import subprocess

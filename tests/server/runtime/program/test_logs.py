@@ -11,7 +11,7 @@ from server.runtime.program.logs import LogFormat, configure_logging
 
 @contextmanager
 def configured(*args: LogFormat) -> Iterator[None]:
-    """Configure the log of a process that has none, and take it back; pytest has its own."""
+    """Configure the log as in a process without one, and restore that of pytest afterwards."""
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
     root.handlers.clear()

@@ -1,4 +1,4 @@
-"""Old data deleted for real: what goes, what stays, and what a crash in between leaves."""
+"""Deletion of old data: which files are deleted, also after a crash in between."""
 
 import contextlib
 import errno
@@ -60,7 +60,7 @@ def sync(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:
 
 
 def clean(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:
-    """Let the cleaner do all that it has to do now."""
+    """Run the jobs of the cleaner until it has none."""
     idle = 0
     while idle < 3:
         job = store.cleaner.step(now_ms)
@@ -247,13 +247,7 @@ def test_power_cut_while_deleting_leaves_a_row_without_a_gap(seed: int) -> None:
     for _ in range(12):
         disk = SimDisk()
         store = filled(settings(Path("/store")), disk)
-        cut = disk.clock + chance.randrange(1, 60)
-
-        def stop(name: str, path: Path, *, disk: SimDisk = disk, cut: int = cut) -> None:
-            if disk.clock == cut:
-                raise PowerCut
-
-        disk.on_call = stop
+        disk.cut_power_at(disk.clock + chance.randrange(1, 60))
         store.cleaner.delete_by_hand()
         with contextlib.suppress(PowerCut):
             clean(store)
@@ -271,7 +265,7 @@ def test_power_cut_while_deleting_leaves_a_row_without_a_gap(seed: int) -> None:
 
 
 def delete_all(store: MessageStore) -> None:
-    """Delete all files that are expired, and then the queues that have no message any more."""
+    """Delete all expired files, and then the queues that have no messages any more."""
     store.cleaner.delete_by_hand()
     clean(store)
     store.cleaner.remove_expired_queues(lambda: None)
@@ -288,19 +282,14 @@ def test_kill_at_any_call_of_a_deletion_leaves_all_that_is_not_expired(*, power_
     number = 0
     while True:
         number += 1
-        disk, left = SimDisk(), [number]
-
-        def stop(name: str, path: Path, *, left: list[int] = left) -> None:
-            left[0] -= 1
-            if left[0] == 0:
-                raise PowerCut
-
+        disk = SimDisk()
         store = open_store(settings(Path("/store")), disk=disk)
         store.put(message(0, topic="gone", queue_id=0), START_MS)
         put_all(store, range(COUNT))
         sync(store)
         sent = {queue_id: bodies(store, "topic-a", queue_id) for queue_id in (0, 1)}
-        disk.on_call = stop
+        cut = disk.clock + number
+        disk.cut_power_at(cut)
         with contextlib.suppress(PowerCut):
             delete_all(store)
         kept = disk.crash_as([0] * len(disk.doubts())) if power_cut else disk.kept()
@@ -324,7 +313,7 @@ def test_kill_at_any_call_of_a_deletion_leaves_all_that_is_not_expired(*, power_
             assert bases[0] == low // file_size * file_size
         put_all(after, range(COUNT, COUNT + 2))
         assert after.max_offset("topic-a", 0) == len(sent[0]) + 1
-        if left[0] > 0:
+        if disk.clock < cut:
             break
     assert number > 20
 

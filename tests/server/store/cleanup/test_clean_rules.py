@@ -1,4 +1,4 @@
-"""Every rule of retention on a whole store: what goes, what stays, whether it takes messages.
+"""Every rule of retention on a whole store: which files it deletes, and when it refuses messages.
 
 10:00 filled ── a look a minute ──> so old; then the disk, the hour or somebody asks
 """

@@ -1,4 +1,4 @@
-"""What the policy names: by age, hour, disk and hand; never by a clock that jumped."""
+"""Retention depends on age, hour, disk usage and orders, and not on a clock that jumps."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Puts: the record's bytes, statuses, and files that are full to the byte."""
+"""Puts: the bytes of records, the statuses, and files that are full to the last byte."""
 
 from dataclasses import replace
 from pathlib import Path

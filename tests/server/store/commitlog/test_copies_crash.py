@@ -1,4 +1,4 @@
-"""Copies through kills and power cuts: each queue has what the rest of the log says, and no more.
+"""After kills and power cuts each queue has the copies that the rest of the log names, and no more.
 
 A model remembers each message with its queues. After every kill all of them are there; after a
 power cut those whose record is left.
@@ -34,7 +34,7 @@ Key = tuple[str, int]
 
 
 class Machine:
-    """One store, and what it should hold by queue: body and end of the record."""
+    """One store, and its expected content: body and log offset of each record, by queue."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)

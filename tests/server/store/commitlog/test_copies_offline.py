@@ -1,4 +1,4 @@
-"""Further entries of a multi-dispatch: verify and rebuild believe what a start believes."""
+"""Copies of a multi-dispatch: verify and rebuild make the same decisions as a start."""
 
 import shutil
 from dataclasses import replace

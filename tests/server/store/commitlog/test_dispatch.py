@@ -76,7 +76,7 @@ def records(numbers: random.Random, log_offset: int, count: int) -> list[Dispatc
 
 
 def step(parts: Parts, numbers: random.Random, log_offset: int) -> int:
-    """Dispatch some records, or do what happens to queues between dispatches."""
+    """Change something that may happen between dispatches, then dispatch some records."""
     _, table, index, dispatcher = parts
     action = numbers.randrange(8)
     if action == 0:

@@ -1,4 +1,4 @@
-"""Entries of a run of records are those that each of them gets alone."""
+"""Records that are dispatched together get the same entries as each of them alone."""
 
 import pytest
 

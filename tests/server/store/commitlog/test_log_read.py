@@ -1,4 +1,4 @@
-"""Records that lie apart: what is done when not all of them are in memory."""
+"""Reads of records that are not adjacent and not all in memory."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Records through a moving window are those that single reads give."""
+"""A moving window gives the same records as single reads."""
 
 import random
 from pathlib import Path
@@ -21,7 +21,7 @@ def log_in(directory: Path, data: bytes) -> CommitLog:
 
 
 class Even:
-    """Wants records whose first byte is even."""
+    """Takes the records whose first byte is even."""
 
     by_properties: object | None = "looked at"
 

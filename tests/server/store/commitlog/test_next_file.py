@@ -1,4 +1,4 @@
-"""The next log file is made ahead, once, by a thread or by who needs it first."""
+"""The next log file is created ahead, once, by a thread or by the put that needs it first."""
 
 import threading
 from pathlib import Path
@@ -126,7 +126,9 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed() -> None:
     disk.mkdir(ROOT)
     calls: list[str] = []
     size, mib = 16 << 20, 1 << 20
-    job = NextFile(disk, ROOT / "next", base=0, size=size, warm_size=4 * mib, is_first=True)
+    job = NextFile(
+        disk=disk, path=ROOT / "next", base=0, size=size, warm_size=4 * mib, is_first=True
+    )
     taken: list[threading.Thread] = []
 
     def look(name: str, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The short way to pick returns what ``pick_each`` returns, or leaves the entries to it."""
+"""The compiled pick returns what ``pick_each`` returns, or leaves the entries to it."""
 
 import random
 

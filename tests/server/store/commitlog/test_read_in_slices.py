@@ -1,4 +1,4 @@
-"""Much is read in slices when others wait, and comes out the same."""
+"""A large read pauses while others wait, and returns the same bytes."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat

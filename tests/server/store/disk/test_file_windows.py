@@ -1,4 +1,4 @@
-"""Windows over a file give its bytes, and the next part is asked for before it is needed."""
+"""Windows over a file give its bytes, and the next part is read ahead."""
 
 import errno
 import os

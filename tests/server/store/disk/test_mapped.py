@@ -1,4 +1,4 @@
-"""Parts of a file, joined without what lies between them."""
+"""Several parts of a file are joined without the bytes between them."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a file holds behind its end is found without reading the space that was reserved."""
+"""Bytes behind the end of the data are found without reading the reserved space."""
 
 from server.store.disk.zeros import data_parts, first_data
 

@@ -1,4 +1,4 @@
-"""An index file whose slots cannot be read at first."""
+"""An index file whose slots cannot be read at the first attempt."""
 
 import errno
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A search for a key goes on where it stopped, whatever happens to the index meanwhile."""
+"""A search for a key continues where it stopped, whatever happens to the index meanwhile."""
 
 import os
 from pathlib import Path

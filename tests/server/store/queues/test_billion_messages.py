@@ -1,4 +1,4 @@
-"""A backlog of 10^9 messages, made up as it is read: searches and pulls are counted.
+"""Counts the reads of searches and pulls in a backlog of 10^9 computed messages.
 
     commit log file, queue file ── sparse and empty ── pread ──> the bytes that belong there
 
@@ -7,8 +7,6 @@ that does not grow with the backlog, or grows as its logarithm.
 """
 
 import random
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,17 +14,22 @@ import pytest
 from server.store.config import StoreConfig
 from server.store.disk.disk import DiskFile, FilePath, RealDisk
 from server.store.queues.queue_rows import QueueRow, QueueRows
-from server.store.recovery.safe_point import SafePoint, lock_time, write_safe_point
 from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import decode_record, encode_record
-from storefmt.paths import StorePaths, log_file_name
+from storefmt.paths import StorePaths
+from tests.server.store.sparsestores import (
+    LOG_FILE_SIZE,
+    QUEUE_FILE_SIZE,
+    QUEUES,
+    ReadOnlyFile,
+    files,
+    mark_killed,
+)
 from tests.server.store.stores import HOST, START_MS, abandon
 
-QUEUES = 4
-LOG_FILE_SIZE, QUEUE_FILE_SIZE = 1 << 30, 6_000_000
 CODE = tags_code("even")
 
 
@@ -47,12 +50,12 @@ def place(number: int) -> int:
     return number // PER_FILE * LOG_FILE_SIZE + number % PER_FILE * SIZE
 
 
-class MadeUpFile:
-    """A file of the backlog; only reads are answered out of nothing."""
+class MadeUpFile(ReadOnlyFile):
+    """A file of the backlog, whose content is computed when it is read."""
 
     def __init__(self, disk: "MadeUpDisk", file: DiskFile, path: Path) -> None:
+        super().__init__(file)
         self._disk = disk
-        self._file = file
         self._is_log = path.parent.name == "commitlog"
         self._base = int(path.name) if path.name.isdecimal() else -1
         self._queue_id = 0 if self._is_log or self._base < 0 else int(path.parent.name)
@@ -63,14 +66,6 @@ class MadeUpFile:
             return self._file.pread(size, pos)
         parts = self._records(size, pos) if self._is_log else self._entries(size, pos)
         return parts[:size].ljust(size, b"\0")
-
-    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
-        return partial(self.pread, size, pos)
-
-    def read_into(self, view: memoryview, pos: int) -> int:
-        data = self.pread(len(view), pos)
-        view[: len(data)] = data
-        return len(data)
 
     def _records(self, size: int, pos: int) -> bytes:
         low, high = pos // SIZE, -(-(pos + size) // SIZE)
@@ -84,18 +79,12 @@ class MadeUpFile:
         numbers = (number * QUEUES + self._queue_id for number in range(first, ends))
         return b"".join(CQ_ENTRY.pack(place(number), SIZE, CODE) for number in numbers)
 
-    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
-        return None
-
     def next_data(self, pos: int) -> int | None:
         return None
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._file, name)
-
 
 class MadeUpDisk(RealDisk):
-    """The real disk with a backlog that is on none."""
+    """The real disk, with a backlog that exists on no disk."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -105,28 +94,15 @@ class MadeUpDisk(RealDisk):
         return MadeUpFile(self, super().open(path, create=create, size=size), Path(path))  # type: ignore[return-value]
 
 
-def sparse(directory: Path, end: int, file_size: int) -> None:
-    directory.mkdir(parents=True)
-    for base in range(0, end, file_size):
-        with (directory / log_file_name(base)).open("wb") as file:
-            file.truncate(file_size)
-
-
 def backlog(root: Path, count: int) -> tuple[MessageStore, MadeUpDisk]:
     """Open a store of ``count`` messages that was killed with nothing in its tail."""
     paths, rows = StorePaths(root), QueueRows()
-    sparse(paths.commitlog, place(count), LOG_FILE_SIZE)
+    list(files(paths.commitlog, place(count), LOG_FILE_SIZE))
     for queue_id in range(QUEUES):
         end = count // QUEUES
-        sparse(paths.queue_dir("topic-a", queue_id), end * ENTRY_SIZE, QUEUE_FILE_SIZE)
+        list(files(paths.queue_dir("topic-a", queue_id), end * ENTRY_SIZE, QUEUE_FILE_SIZE))
         rows.put("topic-a", queue_id, QueueRow(0, 0, end))
-    paths.abort.touch()
-    paths.lock.write_bytes(b"lock")
-    point = SafePoint(
-        safe_log_offset=place(count), log_file_size=LOG_FILE_SIZE, queues=rows, min_of=0
-    )
-    point.lock_ns = lock_time(RealDisk(), paths)
-    write_safe_point(RealDisk(), paths, point)
+    mark_killed(paths, place(count), rows)
     disk = MadeUpDisk(count)
     config = StoreConfig(store_path_root_dir=root, message_index_enable=False)
     return MessageStore.open(config, now_ms=START_MS + count, disk=disk), disk

@@ -1,4 +1,4 @@
-"""Entries of queues at rest: whatever comes in comes out, and space is used again."""
+"""The backlog returns the entries of evicted queues and uses its space again."""
 
 import errno
 import random

@@ -1,4 +1,4 @@
-"""Columns of queues at rest: slots are found, given away again, and compared."""
+"""The columns of evicted queues: slots are found, compared, and used again."""
 
 import random
 

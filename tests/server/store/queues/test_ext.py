@@ -1,4 +1,4 @@
-"""Ext files: units and addresses, full files, what a crash left, retention."""
+"""Ext files: units, addresses, full files, the state after a crash, and retention."""
 
 from pathlib import Path
 

@@ -1,7 +1,6 @@
 """Power cuts with ext files: an address never leads to the unit of another message."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -12,15 +11,11 @@ from storefmt.formats.consumequeue import is_ext_address
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.message import decode_record
 from tests.server.store.recovery.test_crash import History, check, config_for, send
-from tests.server.store.simdisk import SimDisk
+from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import flush, message, open_store
 
 CALLS_MAX = 400
 CUTS = 60
-
-
-class PowerCut(Exception):
-    """The machine stops here."""
 
 
 def ext_config(*, sync: bool) -> StoreConfig:
@@ -42,21 +37,13 @@ def opened(disk: SimDisk, *, sync: bool) -> MessageStore:
 
 def run_until_cut(store: MessageStore, disk: SimDisk, history: History, seed: int) -> None:
     chance = random.Random(seed)
-    left = chance.randrange(1, CALLS_MAX)
-
-    def call(name: str, path: Path) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise PowerCut
-
-    disk.on_call = call
+    disk.cut_power_at(disk.clock + chance.randrange(1, CALLS_MAX) + 1)
     for _ in range(30):
         send(store, history, chance)
 
 
 def check_units(store: MessageStore) -> int:
-    """Hold each unit that is there against its message; return how many there are."""
+    """Compare each existing unit with its message; return the number of units."""
     count = 0
     for queue_id in (0, 1):
         end = store.max_offset("topic-a", queue_id)

@@ -1,4 +1,4 @@
-"""Messages for queues that rest: a store does what a dict would, whatever rests and wakes."""
+"""Puts into evicted queues: a store gives what a dict would, whichever queues are loaded."""
 
 import random
 from collections.abc import Callable
@@ -159,7 +159,7 @@ def test_a_queue_with_many_unwritten_entries_is_written(tmp_path: Path) -> None:
 
 
 class Model:
-    """A store beside what should be in it; what a step may do is chosen at random."""
+    """A store and its expected content; the steps are chosen at random."""
 
     def __init__(self, config: StoreConfig, seed: int) -> None:
         self.chance = random.Random(seed)

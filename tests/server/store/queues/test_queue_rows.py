@@ -1,4 +1,4 @@
-"""Rows of queues: what goes in comes out, in any order."""
+"""QueueRows returns the rows that were put, in whatever order."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Thousands of queues: what they cost is counted, not timed."""
+"""The cost of thousands of queues, which is counted and not timed."""
 
 import errno
 import gc
@@ -49,7 +49,7 @@ def put_one_each(store: MessageStore, count: int, now_ms: int) -> None:
 
 
 def settle(store: MessageStore, now_ms: int) -> int:
-    """Let the upkeep do all that is due; returns the steps it took."""
+    """Run the upkeep until it syncs; return the number of steps."""
     flush(store)
     for step in range(10_000):
         if keep_up(store, now_ms + step):

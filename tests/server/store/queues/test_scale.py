@@ -1,4 +1,4 @@
-"""Thousands of queues with the limits of a real broker: all of it can be read, always.
+"""Thousands of queues with the limits of a real broker can be read completely at any time.
 
 Other tests make limits small to reach them with ten queues. What depends on how they stand to
 each other shows only here: tails of more than a thousand queues were once cut between bytes.

@@ -1,4 +1,4 @@
-"""Walks through a run of a store and tries what a kill or a power cut may leave, at every call.
+"""Tries at every call of a run of a store what a kill or a power cut may leave.
 
     run ── call ── call ── call …                       one scenario, one seed
              │       ├ power cut: each un-synced part lost, kept or an older version
@@ -53,16 +53,16 @@ class Promise:
     written: int = 0
 
     def copy(self) -> "Promise":
-        """Return one that goes its own way."""
+        """Return an independent copy."""
         return replace(self, sent=list(self.sent))
 
     def after_kill(self) -> "Promise":
-        """Return what must be there when the process dies and the machine lives on."""
+        """Return what must be there when the process dies and the machine does not."""
         return replace(self.copy(), acknowledged=self.written)
 
 
 def choices(doubts: Sequence[int], limit: int, chance: random.Random) -> Iterator[list[int]]:
-    """Yield every combination where there are few, else ``limit`` of them, all different."""
+    """Yield every combination if there are at most ``limit``, else so many different ones."""
     total = prod(doubts)
     if total <= limit:
         for number in range(total):
@@ -94,8 +94,8 @@ class Explorer:
     """Tries the crash states of one run.
 
     Args:
-        limit: crash states tried at one call, at most.
-        seed: of the choice among them.
+        limit: most crash states to try at one call.
+        seed: the seed that chooses among them.
     """
 
     def __init__(self, config: StoreConfig, *, limit: int, seed: int) -> None:
@@ -137,7 +137,7 @@ class Explorer:
         return not known
 
     def _live_on(self, disk: SimDisk, promise: Promise) -> None:
-        """Open, check, append; cut the power somewhere in it, and open and check again."""
+        """Open, check and append; cut the power meanwhile, then open and check again."""
         cut = disk.clock + self._chance.randrange(1, 24)
         cuts: list[tuple[SimDisk, Promise]] = []
 
@@ -159,7 +159,7 @@ class Explorer:
                 self._check(second, known)
 
     def _check(self, disk: SimDisk, promise: Promise) -> MessageStore:
-        """Open what is left and hold it against the promise, which is then what was found."""
+        """Open the store and compare it with the promise, which becomes what was found."""
         self.count += 1
         store = open_store(self._config, disk=disk)
         check(store, promise)
@@ -180,7 +180,7 @@ def send(
     """Put and write one message.
 
     Args:
-        size: of its body, 0 for any.
+        size: size of its body; 0 for a random one.
         may_fail: whether the disk may refuse the next file of the log, and so the message.
     """
     number = len(promise.sent)
@@ -201,7 +201,7 @@ def check_safe_point(disk: SimDisk, *, gone: str) -> None:
     """Assert that a safe point tells of the records below it, by counting them in the log.
 
     Args:
-        gone: a topic whose deletion may be under way.
+        gone: a topic that may just be being deleted.
     """
     point = read_safe_point(disk, StorePaths(Path("/store")))
     if point is None or not disk.files().get("/store/commitlog/" + "0" * 20):
@@ -222,7 +222,7 @@ def check_safe_point(disk: SimDisk, *, gone: str) -> None:
 
 
 def check(store: MessageStore, promise: Promise) -> None:
-    """Hold an open store against a promise, which is then exactly what was found."""
+    """Compare an open store with a promise, which becomes exactly what was found."""
     assert store.recovery.damaged == []
     assert not promise.gone or (promise.gone, 0) not in store.queues()
     count = sum(store.max_offset(TOPIC, queue_id) for queue_id in QUEUES)

@@ -1,4 +1,4 @@
-"""Disk errors at every call: nothing is acknowledged after one, what was acknowledged stays."""
+"""Disk errors at every call: nothing is acknowledged afterwards, and all that was before stays."""
 
 import contextlib
 import errno
@@ -34,7 +34,7 @@ MESSAGES = 60
 
 @dataclass
 class History:
-    """What a producer knows: (queue id, queue offset) -> body."""
+    """The messages that a producer put, by queue id and queue offset."""
 
     put: dict[tuple[int, int], set[bytes]] = field(default_factory=dict)
     acknowledged: dict[tuple[int, int], bytes] = field(default_factory=dict)
@@ -75,7 +75,7 @@ def send(store: MessageStore, history: History, chance: random.Random) -> None:
 
 
 def check(disk: SimDisk, history: History) -> MessageStore:
-    """Open what is left and hold it against the history; returns the open store."""
+    """Open the store, compare it with the history, and return it."""
     store = open_store(config_for(), disk=disk)
     for queue_id in (0, 1):
         found = read_all(store, queue_id)
@@ -128,7 +128,7 @@ class Failing:
 
 
 def io_error_run(names: set[str], number: int, *, count: int | None) -> bool:
-    """Let the calls from ``number`` on fail with EIO; False when the run has no such call."""
+    """Let the calls from ``number`` on fail with EIO; return whether the run has such a call."""
     disk, history = SimDisk(), History()
     store = open_store(config_for(), disk=disk)
     failing = disk.on_call = Failing(names, number, errno.EIO, count=count)
@@ -163,7 +163,7 @@ def test_nothing_is_acknowledged_after_an_io_error(names: set[str], count: int |
 
 @pytest.mark.parametrize("names", [{"allocate"}, {"create"}, {"mkdir"}])
 def test_file_that_cannot_be_made_refuses_puts_until_it_can(names: set[str]) -> None:
-    """Nothing was to be made durable, so the store goes on when the disk does."""
+    """Nothing had to become durable, so the store continues when the disk does."""
     number, was_reached = 1, True
     while was_reached:
         disk, history = SimDisk(), History()
@@ -182,7 +182,7 @@ def test_file_that_cannot_be_made_refuses_puts_until_it_can(names: set[str]) -> 
 
 
 def full_disk_run(names: set[str], number: int, *, count: int) -> bool:
-    """Let ``count`` calls from ``number`` on fail for want of space, as ``io_error_run``."""
+    """Let ``count`` calls from ``number`` on fail for lack of space, as ``io_error_run`` does."""
     disk, history = SimDisk(), History()
     store = open_store(config_for(), disk=disk)
     failing = disk.on_call = Failing(names, number, errno.ENOSPC, count=count)
@@ -249,7 +249,7 @@ class CrowdedDisk(SimDisk):
 
 
 def crowded_run(first: int, *, count: int, code: int) -> bool:
-    """Let files number ``first`` and following not be opened; False when the run opens fewer."""
+    """Let ``count`` files from ``first`` on fail to open; return whether the run opens so many."""
     disk, history = CrowdedDisk(1 << 30, 0, code), History()
     store = open_store(config_for(), disk=disk)
     disk.opened, disk._failing = 0, range(first, first + count)
@@ -317,7 +317,7 @@ def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
 
 @pytest.mark.parametrize("messages", range(1, MESSAGES, 3))
 def test_start_after_a_kill_needs_no_space(messages: int) -> None:
-    """What the killed one had only in memory is in memory again, until there is space."""
+    """What the killed store had only in memory is in memory again until there is space."""
     disk, history, chance = SimDisk(), History(), random.Random(messages)
     full = refusing("create", "mkdir", "allocate")
     killed = open_store(config_for(), disk=disk)

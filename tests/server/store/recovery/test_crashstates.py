@@ -1,4 +1,4 @@
-"""What a kill or a power cut may leave, at every call of runs of all kinds: over 100,000 states.
+"""Opens over 100,000 states that a kill or a power cut may leave, at every call of many runs.
 
 SYNC_FLUSH: nothing that was acknowledged is lost. ASYNC_FLUSH: a power cut loses nothing that
 a finished flush covered, and what is left is a beginning of the log; a kill loses nothing at
@@ -73,7 +73,7 @@ def config_for(*, sync: bool = True) -> StoreConfig:
 
 
 def flush(store: MessageStore, promise: Promise) -> None:
-    """Flush; who sent before it began is told afterwards."""
+    """Flush; what was sent before it began is acknowledged afterwards."""
     job = store.begin_flush()
     written = len(promise.sent)
     if job is not None:
@@ -83,7 +83,7 @@ def flush(store: MessageStore, promise: Promise) -> None:
 
 
 def upkeep(store: MessageStore, now_ms: int) -> None:
-    """Do what is due, as the broker's timer does."""
+    """Do the upkeep that is due, as the broker's timer does."""
     make_ahead(store)
     keep_up(store, now_ms)
 
@@ -113,7 +113,7 @@ def messages_below(store: MessageStore, promise: Promise) -> int:
 
 
 def scenario(disk: SimDisk, explorer: Explorer, chance: random.Random, kind: str) -> None:
-    """Send, flush, sync, delete, stop in order and go on."""
+    """Send, flush, sync and delete; stop properly, and start once more."""
     promise = explorer.promise
     config = config_for(sync=kind != "async")
     size = chance.choice([0, 0, 150, 700])
@@ -136,7 +136,7 @@ def scenario(disk: SimDisk, explorer: Explorer, chance: random.Random, kind: str
 
 
 class Threads:
-    """The work of one store that other threads do, each piece at a time that chance decides."""
+    """The jobs of one store, each of which runs and ends at random times."""
 
     def __init__(self, store: MessageStore, promise: Promise, chance: random.Random) -> None:
         self._store = store
@@ -146,7 +146,7 @@ class Threads:
         self._done: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
 
     def step(self, now_ms: int) -> None:
-        """Begin, run or end something."""
+        """Begin, run or end a job."""
         store, chance = self._store, self._chance
         action = chance.randrange(6)
         if action == 0:
@@ -176,7 +176,7 @@ class Threads:
         self._promise.acknowledged = written
 
     def finish(self) -> None:
-        """Run and end what is under way, before the store stops."""
+        """Run and end all jobs, before the store stops."""
         while self._waiting:
             self._run(0)
         for job, end in self._done:
@@ -184,7 +184,7 @@ class Threads:
 
 
 def stalls(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
-    """Send while other threads take their time, and the clock jumps; stop, and go on."""
+    """Send while jobs are delayed and the clock jumps; stop, and start once more."""
     promise = explorer.promise
     config = config_for(sync=False)
     now_ms = START_MS

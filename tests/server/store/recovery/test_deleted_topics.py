@@ -1,4 +1,4 @@
-"""Topics that were deleted before a power cut took the end of the log."""
+"""Deletions of topics before a power cut that takes the end of the log."""
 
 from pathlib import Path
 

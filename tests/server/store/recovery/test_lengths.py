@@ -1,4 +1,4 @@
-"""Every length that a file of a store may have: it opens, with the longest whole beginning.
+"""A store opens with files of any length and has the messages before the first missing byte.
 
     log 64 KiB     cut at byte n ──> the records that lie below n, the file as long as before
     queue 64 KiB ┐
@@ -43,11 +43,11 @@ BODY_SIZE = 1900
 SIZE = 1 << 16
 PARTS = ("commitlog", "queue", "index", "checkpoint", "dispatch")
 SHARES = 256
-"""What is shared among processors: the lengths that are so many bytes apart."""
+"""Number of shares for the processors; the lengths of a share are so many bytes apart."""
 SEED = 20261122
 SAMPLE_COUNT = 30
 GO_ON_EVERY = 8
-"""Every so many lengths the store goes on, and its files are compared."""
+"""After every so many lengths the store takes further messages, and its files are compared."""
 
 Files = dict[str, bytes]
 
@@ -117,7 +117,7 @@ def check_lengths(part: str, lengths: Iterable[int], *, clean: bool) -> tuple[in
 
 
 def open_cut(disk: SimDisk, name: str, size: int, ends: list[int], wanted: Files) -> None:
-    """Open a store with one file cut, and go on with it."""
+    """Open a store with one file cut, check it, and put further messages into it."""
     is_log = "/commitlog/" in name
     count = sum(end <= size for end in ends) if is_log else COUNT
 
@@ -161,7 +161,7 @@ def test_file_cut_to_a_sample_of_lengths_opens(part: str, *, clean: bool) -> Non
     used = len(content.rstrip(b"\0"))
     picked = {chance.randrange(used) for _ in range(SAMPLE_COUNT)}
     picked |= {0, 1, used - 1, used, len(content) - 1, chance.randrange(len(content))}
-    # A lone file of so many bytes is no store of smaller files.
+    # A single file of such a length must not count as a store of smaller files.
     picked |= {512, 4096, SIZE // 2}
     if part == "commitlog":
         picked |= {end + by for end in ends[-3:] for by in (-1, 0, 1)}

@@ -1,4 +1,4 @@
-"""Recovery: torn tails, ghosts, damage in the middle, lost queues and indexes."""
+"""Recovery of torn tails, damage in the middle, and lost queues and index files."""
 
 import os
 import shutil
@@ -251,7 +251,11 @@ INDEX_DAMAGES: dict[str, Callable[[list[Path]], None]] = {
     "last short": lambda files: os.truncate(files[-1], 500),
     "first empty": lambda files: os.truncate(files[0], 0),
     "last header zero": lambda files: _rewrite(files[-1], lambda data: bytes(40) + data[40:]),
+    "first header zero": lambda files: _rewrite(files[0], lambda data: bytes(40) + data[40:]),
     "first header garbage": lambda files: _rewrite(files[0], lambda data: b"\7" * 40 + data[40:]),
+    "last slots garbage": lambda files: _rewrite(
+        files[-1], lambda data: data[:40] + b"\x7f" * 64 + data[104:]
+    ),
 }
 
 

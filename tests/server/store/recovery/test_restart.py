@@ -1,10 +1,8 @@
-"""The size of the backlog does not count when a killed broker starts: counted, not timed.
+"""The number of reads at the start of a killed broker does not depend on the size of the backlog.
 
 python -m benchmarks.restart        times the same stores
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,18 +10,18 @@ import pytest
 from server.store.disk.disk import DiskFile, FilePath, RealDisk
 from server.store.store import MessageStore
 from storefmt.formats.consumequeue import ENTRY_SIZE
-from tests.server.store.sparsestores import QUEUE_FILE_SIZE, QUEUES, generate
+from tests.server.store.sparsestores import QUEUE_FILE_SIZE, QUEUES, ReadOnlyFile, generate
 from tests.server.store.stores import START_MS, abandon
 
 TAIL = 50
 
 
-class CountingFile:
-    """An open file that adds up what is read."""
+class CountingFile(ReadOnlyFile):
+    """An open file that counts reads and adds up their bytes."""
 
     def __init__(self, disk: "CountingDisk", file: DiskFile) -> None:
+        super().__init__(file)
         self._disk = disk
-        self._file = file
 
     def pread(self, size: int, pos: int) -> bytes:
         data = self._file.pread(size, pos)
@@ -31,23 +29,9 @@ class CountingFile:
         self._disk.read_count += 1
         return data
 
-    def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
-        return partial(self.pread, size, pos)
-
-    def read_into(self, view: memoryview, pos: int) -> int:
-        data = self.pread(len(view), pos)
-        view[: len(data)] = data
-        return len(data)
-
-    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
-        return None
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._file, name)
-
 
 class CountingDisk(RealDisk):
-    """The real disk, counted."""
+    """The real disk, whose reads are counted."""
 
     def __init__(self) -> None:
         self.read_size = 0

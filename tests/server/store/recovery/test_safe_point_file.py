@@ -1,4 +1,4 @@
-"""The one writer of dispatch.json: changes that wait share a write, and its failure."""
+"""Changes of dispatch.json that wait for a write share the next one, and its failure."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A disk that takes seconds for one sync, and a process that is killed afterwards.
+"""A kill loses nothing although the disk took seconds for a sync before.
 
     one thread syncs     log ── 4 s ──────> queues ─> …        as in a running broker
     messages             before, while and after it hangs
@@ -23,7 +23,7 @@ from server.store.store import MessageStore
 from tests.server.store.stores import START_MS, abandon, bodies, message
 
 STEP_MS, HOUSEKEEPING_MS, FLUSH_MS = 100, 200, 500
-"""How often a broker does what; the intervals of its own settings are the defaults."""
+"""The intervals of a broker's timers; those of its settings are the defaults."""
 QUEUE_COUNT = 4
 CLOCK_OF_FILES = 5
 """CLOCK_REALTIME_COARSE of Linux, which goes on some hundred times a second."""
@@ -33,8 +33,9 @@ class Machine:
     """A store with the timers of a broker, and one thread for the disk that may hang.
 
     Args:
-        stall_ms: the job that is begun first at or after ``stall_at_ms`` takes so long.
-        stalls_log: whether that is a sync of the log, or one of queues and index.
+        stall_at_ms: the first job that begins at or after this time stalls.
+        stall_ms: how long that job takes.
+        stalls_log: whether that job syncs the log, or queues and index.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Machine:
         return START_MS + self.time_ms
 
     def open(self) -> None:
-        """Start, a second after the last moment."""
+        """Start a second later."""
         self.time_ms += 1_000
         self.store = MessageStore.open(self.config, now_ms=self.now_ms)
 
@@ -77,7 +78,7 @@ class Machine:
         self.store.write(self.now_ms)
 
     def pass_until(self, time_ms: int) -> None:
-        """Let time go by."""
+        """Advance the time."""
         while self.time_ms < time_ms:
             self.time_ms += STEP_MS
             if self.time_ms % 1_000 == 0:
@@ -89,7 +90,7 @@ class Machine:
                 self._begin(self.store.housekeeping(self.now_ms))
 
     def _let_files_age(self) -> None:
-        """Return when a file that is changed now shows a later time than all the others."""
+        """Wait until a file that is changed now gets a later time than all files before."""
         before = time.clock_gettime_ns(CLOCK_OF_FILES)
         while time.clock_gettime_ns(CLOCK_OF_FILES) == before:
             pass
@@ -111,7 +112,7 @@ class Machine:
             self.store.end_flush(job)
 
     def kill(self) -> None:
-        """Lose what is in memory, and what its thread has not done."""
+        """Drop what is in memory, and the jobs that its thread has not run."""
         self._jobs.clear()
         self._busy_until_ms = 0
         abandon(self.store)
@@ -126,7 +127,7 @@ class Machine:
 
 
 def assert_all_is_read_after(machine: Machine) -> None:
-    """Kill the process, start again, and once more."""
+    """Kill the process and start it, twice."""
     for _ in range(2):
         machine.kill()
         machine.open()

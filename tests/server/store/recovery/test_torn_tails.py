@@ -1,4 +1,4 @@
-"""Every combination of what a crash may leave at the ends: log, queue, index, checkpoint, abort.
+"""Opens every combination of states that a crash may leave at the ends of the files.
 
     log x queue x index x checkpoint x dispatch.json x abort, each in all of its states
       └─ open: exactly the whole records readable, derived files those of a fresh rebuild
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from server.store.store import MessageStore
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests import soak
@@ -22,11 +21,11 @@ from tests.server.store.recovery.crashstates import derived
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
-    bodies,
     flush,
     keep_up,
     open_store,
     put_all,
+    readable_count,
     records_of_key,
     small_config,
 )
@@ -46,7 +45,7 @@ def sources(*, clean: bool) -> Files:
     store = open_store(CONFIG, disk=disk)
     put_all(store, range(COUNT // 2))
     if not clean:
-        # The safe point is in the middle; what follows was flushed and not said.
+        # The safe point is in the middle; later messages were flushed, and it does not cover them.
         flush(store)
         assert keep_up(store, START_MS + 3_600_000)
     put_all(store, range(COUNT // 2, COUNT))
@@ -54,7 +53,7 @@ def sources(*, clean: bool) -> Files:
         store.close(START_MS + COUNT)
         return disk.files()
     flush(store)
-    # It writes queues and index; what it returns would sync them.
+    # This writes queues and index; the job that it returns would sync them.
     store.housekeeping(START_MS + 3_602_000)
     return disk.files()
 
@@ -124,7 +123,7 @@ def ahead(files: Files) -> None:
 
 
 def as_it_is(files: Files) -> None:
-    """Nothing happened."""
+    """Change nothing."""
 
 
 def written(name: str, content: bytes) -> Change:
@@ -176,21 +175,11 @@ STATES: dict[str, dict[str, Change]] = {
 }
 
 
-def readable(store: MessageStore) -> int:
-    """Return how many messages are read; they are a beginning of what was put."""
-    ends = [store.max_offset("topic-a", queue_id) for queue_id in (0, 1)]
-    for queue_id, end in enumerate(ends):
-        numbers = [int(body.split()[1]) for body in bodies(store, "topic-a", queue_id)]
-        assert numbers == list(range(queue_id, 2 * end, 2))
-    assert 0 <= ends[0] - ends[1] <= 1
-    return sum(ends)
-
-
 _REBUILT: dict[bytes, dict[str, bytes]] = {}
 
 
 def fresh_rebuild(disk: SimDisk) -> dict[str, bytes]:
-    """Return what the log of a store alone gives; the same log is asked once."""
+    """Return the files that are rebuilt from the log alone, once for each log."""
     logs = {name: data for name, data in disk.files().items() if "/commitlog/" in name}
     key = b"".join(logs.values())
     if key not in _REBUILT:
@@ -218,7 +207,7 @@ def test_every_combination_of_tails_opens_to_the_whole_records(
 
         store = open_store(CONFIG, disk=disk)
 
-        assert readable(store) == expected, names
+        assert readable_count(store) == expected, names
         assert store.recovery.damaged == [], names
         store.close(START_MS)
         assert derived(disk) == fresh_rebuild(disk), names
@@ -255,7 +244,7 @@ def test_a_file_cut_to_any_length_opens(clean: bool, step: int) -> None:
 
         store = open_store(CONFIG, disk=disk)
 
-        count = readable(store)
+        count = readable_count(store)
         assert count == COUNT or name == last_log, (name, size)
         assert store.recovery.damaged == [], (name, size)
         assert len(disk.files().get(last_log, bytes(FILE_SIZE))) == FILE_SIZE
@@ -273,7 +262,7 @@ def test_any_subset_of_derived_files_may_go() -> None:
 
             store = open_store(CONFIG, disk=disk)
 
-            assert readable(store) == COUNT, dropped
+            assert readable_count(store) == COUNT, dropped
             store.close(START_MS)
             assert derived(disk) == wanted, dropped
 
@@ -292,7 +281,7 @@ def test_wrong_bit_anywhere_in_the_header_of_an_index_file_is_put_right(left: st
 
             store = open_store(CONFIG, disk=disk)
 
-            assert readable(store) == COUNT, (name, bit)
+            assert readable_count(store) == COUNT, (name, bit)
             store.close(START_MS)
             assert derived(disk) == wanted, (name, bit)
 
@@ -339,7 +328,7 @@ def test_derived_files_in_any_mix_of_states_are_built_again(left: str, share: in
 
         store = open_store(CONFIG, disk=disk)
 
-        assert readable(store) == COUNT, states
+        assert readable_count(store) == COUNT, states
         for number in (0, COUNT // 2, COUNT - 1):
             assert len(records_of_key(store, "topic-a", f"k{number}", count_max=2)) == 1, states
         store.close(START_MS)

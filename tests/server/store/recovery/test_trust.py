@@ -1,4 +1,4 @@
-"""Starts after a crash of our own: only what came after the safe point is walked."""
+"""A start after a crash of our broker scans only the records after the safe point."""
 
 import copy
 import json
@@ -28,6 +28,7 @@ from server.store.store import MessageStore
 from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.recovery.test_crash import config_for
+from tests.server.store.recovery.test_recover import INDEX_DAMAGES
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
@@ -52,7 +53,7 @@ FOLDERS = ("commitlog", "consumequeue")
 
 
 def sync(store: MessageStore) -> None:
-    """Let everything reach the disk, as the upkeep of once a minute does."""
+    """Sync everything, as the upkeep of once a minute does."""
     flush(store)
     assert keep_up(store, START_MS + 3_600_000)
 
@@ -73,7 +74,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(killed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same store, recovered by a walk of all of its log and stopped in order."""
+    """The same store, recovered by a scan of its whole log and stopped properly."""
     root = tmp_path_factory.mktemp("whole") / "store"
     shutil.copytree(killed, root)
     (root / "dispatch.json").unlink()
@@ -188,21 +189,6 @@ def test_queue_that_is_not_as_it_was_is_built_again_from_the_whole_log(
     stop_and_compare(store, root, whole)
 
 
-INDEX_DAMAGES: dict[str, Callable[[list[Path]], object]] = {
-    "all gone": lambda files: [file.unlink() for file in files],
-    "first gone": lambda files: files[0].unlink(),
-    "last gone": lambda files: files[-1].unlink(),
-    "last short": lambda files: os.truncate(files[-1], 500),
-    "first header zero": lambda files: files[0].write_bytes(bytes(40) + files[0].read_bytes()[40:]),
-    "last header zero": lambda files: files[-1].write_bytes(
-        bytes(40) + files[-1].read_bytes()[40:]
-    ),
-    "last slots garbage": lambda files: files[-1].write_bytes(
-        files[-1].read_bytes()[:40] + b"\x7f" * 64 + files[-1].read_bytes()[104:]
-    ),
-}
-
-
 @pytest.mark.parametrize("damage", INDEX_DAMAGES)
 def test_damaged_index_gets_every_key_back(root: Path, whole: Path, damage: str) -> None:
     INDEX_DAMAGES[damage](sorted((root / "index").iterdir()))
@@ -278,7 +264,7 @@ def test_safe_point_that_leaves_out_a_queue_costs_a_walk_and_no_message(
 def test_store_whose_entries_became_fillers_is_healed_by_the_start_of_this_version(
     root: Path, whole: Path
 ) -> None:
-    """An earlier version turned sound entries into fillers, and said that all was well."""
+    """An earlier version replaced sound entries by fillers and recorded them as right."""
     path = queue_file(root, 0)
     path.write_bytes(FILLER * (path.stat().st_size // len(FILLER)))
     text = (root / "dispatch.json").read_bytes().rpartition(b', "crc": ')[0]
@@ -364,7 +350,7 @@ def test_recovery_tries_to_save_seldom_while_the_queue_of_a_topic_made_again_is_
     saves: list[bool] = []
 
     def counted(self: recover.Recovery, until: int) -> None:
-        saves.append(self._queues.is_settled)
+        saves.append(self.queues.is_settled)
         save(self, until)
 
     save = recover.Recovery._save
@@ -419,7 +405,7 @@ def test_store_opens_whatever_number_is_in_its_dispatch_json(
 
 
 def run(disk: SimDisk, chance: random.Random) -> None:
-    """Put, flush, sync, delete a topic, until the power goes."""
+    """Put, flush, sync and delete a topic until the power is cut."""
     now_ms = START_MS
     store = open_store(config_for(), disk=disk)
     for number in range(200):
@@ -436,7 +422,7 @@ def run(disk: SimDisk, chance: random.Random) -> None:
 
 
 class Counting(RealDisk):
-    """A disk that counts looks at directories and files of queues."""
+    """A disk that records which directories and files of queues are listed."""
 
     def __init__(self) -> None:
         self.looks: list[str] = []
@@ -456,7 +442,7 @@ class Counting(RealDisk):
 
 @pytest.mark.parametrize("are_entries_written", [False, True])
 def test_queues_that_all_go_on_are_listed_once(tmp_path: Path, are_entries_written: bool) -> None:
-    """The listing of all queues at the start knows their files: thousands need no second look."""
+    """The listing at the start has the files of all queues, so none of them is listed again."""
     config = small_config(tmp_path / "store")
     store = open_store(config)
     for number in range(2):
@@ -477,7 +463,7 @@ def test_queues_that_all_go_on_are_listed_once(tmp_path: Path, are_entries_writt
 
 
 def contents(disk: SimDisk) -> dict[str, bytes]:
-    """Every file that counts; index files by their order."""
+    """Return the files to compare; index files are named by their order."""
     files = {path: data for path, data in disk.files().items() if Path(path).parent.name != "store"}
     index = [path for path in sorted(files) if Path(path).parent.name == "index"]
     return {
@@ -498,12 +484,7 @@ def test_fast_start_leaves_the_bytes_of_a_whole_walk(
     for number in range(12):
         disk = SimDisk()
         cut = chance.randrange(20, 900)
-
-        def stop(name: str, path: Path, *, disk: SimDisk = disk, cut: int = cut) -> None:
-            if disk.clock == cut:
-                raise PowerCut
-
-        disk.on_call = stop
+        disk.cut_power_at(cut)
         with pytest.raises(PowerCut):
             run(disk, random.Random(seed * 100 + number))
         # A kill leaves all that was written, a power cut any part of what was not synced.

@@ -1,11 +1,11 @@
 """Runs a script in a forked process and lets strace kill it at its N-th call, or fail the call.
 
-    test ── directory ──> python -m tests.server.nursery MODULE ── fork ──> child, stopped
+    test ── directory ──> python -m tests.server.forking MODULE ── fork ──> child, stopped
          ── strace -p child -e inject=… ──> SIGCONT ──> MODULE.scripted_run ──> ends, or is killed
 
 Rule: what is imported is imported before the fork, so that a child costs milliseconds and
-counts no call of anybody else. What the child wants to say it writes into shared memory:
-that makes no call, and outlives it. A call that is killed at is not done.
+counts no call of others. A child writes its report into shared memory, which takes no call and
+outlives the child. The call at which a child is killed is not done.
 """
 
 import contextlib
@@ -26,21 +26,21 @@ import pytest
 from tests.golden import REPOSITORY
 
 SAID_SIZE = 4096
-"""Bytes a script may say."""
+"""Most bytes that a script may report."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How one run ended, and what it had said by then."""
+    """How one run ended, and what it had reported by then."""
 
     was_hit: bool
-    """The call was made, and what was to happen did."""
+    """The call was made, and the effect happened."""
     was_killed: bool
     said: bytes
 
 
-class Nursery:
-    """Children of one module.
+class ForkServer:
+    """Forks children of a process that has imported one module.
 
     Args:
         module: has ``scripted_run(root, said)``; may have ``check(root, said)``, which is
@@ -48,13 +48,13 @@ class Nursery:
     """
 
     def __init__(self, module: str, directory: Path) -> None:
-        self._errors = directory / "nursery.log"
+        self._errors = directory / "children.log"
         self.trace = directory / "trace"
-        """What strace wrote of the last run: the calls of the kinds it was told."""
+        """What strace wrote in the last run: the calls of the requested kinds."""
         path = os.pathsep.join([str(REPOSITORY), *sys.path])
         with self._errors.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-B", "-m", "tests.server.nursery", module],
+                [sys.executable, "-B", "-m", "tests.server.forking", module],
                 cwd=REPOSITORY,
                 env={**os.environ, "PYTHONPATH": path},
                 stdin=subprocess.PIPE,
@@ -100,17 +100,17 @@ class Nursery:
         return Ended(hit, killed, bytes.fromhex(said))
 
     def check(self, root: Path, ended: Ended) -> None:
-        """Let a child check what is left."""
+        """Let a child check the directory after a run."""
         status = self._ask(f"check {ended.said.hex()} {root}")
         assert status == "0", f"{root}: {self._errors.read_text()}"
 
 
 @contextlib.contextmanager
-def nursery(module: str, directory: Path) -> Iterator[Nursery]:
-    """Start a nursery; skip the test where calls cannot be injected."""
+def fork_server(module: str, directory: Path) -> Iterator[ForkServer]:
+    """Start a server of children of a module; skip the test where calls cannot be injected."""
     if shutil.which("strace") is None:
         pytest.skip("no strace: install it to kill a process at a call")
-    found = Nursery(module, directory)
+    found = ForkServer(module, directory)
     try:
         yield found
     finally:
@@ -118,12 +118,12 @@ def nursery(module: str, directory: Path) -> Iterator[Nursery]:
 
 
 def _child(action: Sequence[object], stop: bool) -> int:
-    """Fork, and run ``action`` in the child; returns its process id."""
+    """Fork, and run ``action`` in the child; return its process id."""
     pid = os.fork()
     if pid:
         return pid
     try:
-        # What it prints is no answer.
+        # stdout is for answers only.
         os.dup2(2, 1)
         if stop:
             os.kill(os.getpid(), signal.SIGSTOP)
