@@ -235,7 +235,7 @@ class BrokerApp:
             files=self._files,
             stored=stored,
             sends=self._server.outbox,
-            on_topics_changed=self._topics_changed,
+            register_soon=self._register_soon,
             when_registered=self._when_registered,
             expect_deadline=self._expect_deadline,
             settings=self._settings,
@@ -380,7 +380,7 @@ class BrokerApp:
 
     # Registration.
 
-    def _topics_changed(self) -> None:
+    def _register_soon(self) -> None:
         if self._registration is not None:
             self._registration.register_soon()
 
@@ -516,7 +516,7 @@ class BrokerApp:
             conn.close()
         broker.locks.drop_expired(now_ms)
         if broker.filter_servers.drop_silent(now_ms):
-            broker.filter_servers_changed()
+            broker.register_soon()
 
     async def _housekeeping(self, now_ms: int) -> None:
         await self._run_job(self.broker.store.housekeeping(now_ms))

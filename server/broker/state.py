@@ -125,7 +125,7 @@ class Broker:
         files: saves the tables that changed.
         stored: the content of the state files.
         sends: writes answers to all connections.
-        on_topics_changed: called after every change that name servers have to know.
+        register_soon: registers soon what has changed and name servers have to know.
         when_registered: calls back when the present state is registered with every name server.
         expect_deadline: called with the deadline (ms) of each pull that is held.
         settings: the changes of settings; None for those of ``config`` without any change.
@@ -140,7 +140,7 @@ class Broker:
         files: StateFiles,
         stored: StoredTables,
         sends: Outbox,
-        on_topics_changed: Callable[[], None],
+        register_soon: Callable[[], None],
         when_registered: Callable[[Callable[[], None]], None],
         expect_deadline: Callable[[int], None],
         settings: LiveSettings | None = None,
@@ -155,7 +155,7 @@ class Broker:
         self.files = files
         self.settings_version = DataVersion(timestamp_ms=now_ms, counter=0)
         self.store_host = pack_host(config.broker_ip1, config.listen_port)
-        self._on_topics_changed = on_topics_changed
+        self.register_soon = register_soon
         self.when_registered = when_registered
         self._expect_deadline = expect_deadline
         self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
@@ -409,14 +409,10 @@ class Broker:
         self.calls.drop(conn)
         self.producers.drop(conn)
         if self.filter_servers.drop(conn):
-            self.filter_servers_changed()
+            self.register_soon()
         for group in self.consumers.drop(conn):
             self.group_left(group)
             self.notify_members(group)
-
-    def filter_servers_changed(self) -> None:
-        """Register with the name servers again, because routes list the filter servers."""
-        self._on_topics_changed()
 
     def group_left(self, group: str) -> None:
         """Note that a member left a consumer group; without members its filters are dead."""
@@ -543,7 +539,7 @@ class Broker:
     def _topics_saved(self, change_count: int, error: OSError | None) -> None:
         if error is None:
             self.topics.saved(change_count)
-        self._on_topics_changed()
+        self.register_soon()
 
     def when_safe(self, done: Done) -> None:
         """Call ``done`` when what was put is safe and topics.json has every new topic."""

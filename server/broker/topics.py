@@ -155,7 +155,7 @@ class Topics:
             return
         self._topics[topic.topic_name] = topic
         self.unsaved[topic.topic_name] = self.change_count + 1
-        self._changed(now_ms)
+        self.touch(now_ms)
 
     def saved(self, change_count: int) -> None:
         """Note that topics.json is on the disk with all changes up to this number."""
@@ -167,7 +167,7 @@ class Topics:
         """Remove a topic; return False if there was none."""
         if self._topics.pop(topic, None) is None:
             return False
-        self._changed(now_ms)
+        self.touch(now_ms)
         return True
 
     def create_by_template(
@@ -230,7 +230,7 @@ class Topics:
                 self._topics[name] = dataclasses.replace(topic, order=name in wanted)
                 changed = True
         if changed:
-            self._changed(now_ms)
+            self.touch(now_ms)
 
     def adopt(self, table: TopicTable) -> None:
         """Replace the topics and the data version by those of a master."""
@@ -240,10 +240,7 @@ class Topics:
         self._on_change()
 
     def touch(self, now_ms: int) -> None:
-        """Increase the data version although no topic changed, so that the broker registers."""
-        self._changed(now_ms)
-
-    def _changed(self, now_ms: int) -> None:
+        """Increase the data version, so that the broker registers, even if no topic changed."""
         self._version = DataVersion(timestamp_ms=now_ms, counter=self._version.counter + 1)
         self.change_count += 1
         self._on_change()

@@ -305,7 +305,7 @@ def register_filter_server(broker: Broker, request: Request) -> Command:
     """Register a filter server, which routes of this broker's topics then list."""
     address = request.command.header(RegisterFilterServer).filter_server_addr
     if broker.filter_servers.register(request.conn, address, now_ms=request.now_ms):
-        broker.filter_servers_changed()
+        broker.register_soon()
     config = broker.config
     header = RegisterFilterServerResponse(
         broker_name=config.broker_name, broker_id=config.broker_id
