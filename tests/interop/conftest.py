@@ -16,7 +16,15 @@ import pytest
 from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
 from tests.interop.kit.our_clients import await_registered
 from tests.interop.kit.scene import Scene, play, settle
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Servers, running_pair
+from tests.interop.kit.servers import (
+    Broker,
+    JavaSide,
+    Namesrv,
+    OurSide,
+    Servers,
+    Side,
+    running_pair,
+)
 from tests.interop.kit.toolbox import Toolbox
 
 
@@ -53,6 +61,18 @@ def five_pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def our_side(tmp_path_factory: pytest.TempPathFactory) -> OurSide:
     """Return our own side."""
     return OurSide(tmp_path_factory.mktemp("ours"))
+
+
+@pytest.fixture(scope="module", params=["java", "ours"])
+def side(request: pytest.FixtureRequest, java_side: JavaSide, our_side: OurSide) -> Side:
+    """Return the real side, then ours."""
+    return java_side if request.param == "java" else our_side
+
+
+@pytest.fixture(params=["java first", "ours first"])
+def sides(request: pytest.FixtureRequest, java_side: JavaSide, our_side: OurSide) -> list[Side]:
+    """Return both sides in one order, then in the other."""
+    return [java_side, our_side] if request.param == "java first" else [our_side, java_side]
 
 
 @pytest.fixture(scope="session")

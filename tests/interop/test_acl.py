@@ -16,12 +16,11 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from pipeline.jobs.archive import archive_local
 from remoting.acl import sign
-from remoting.aio.client import RemotingClient
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.config.tables import TopicConfig
-from tests.interop.kit.our_clients import read_queue
+from tests.interop.kit.our_clients import invoke, read_queue
 from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers, guarded_broker
 from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
@@ -51,7 +50,7 @@ ACCOUNTS = {
 }
 
 
-class Guarded(NamedTuple):
+class GuardedBroker(NamedTuple):
     """A broker with accounts, the name server it is at, and where its files are."""
 
     side: str
@@ -63,12 +62,12 @@ class Guarded(NamedTuple):
 @pytest.fixture(scope="module")
 def guarded(
     servers: Servers, java_side: JavaSide, our_side: OurSide, tmp_path_factory
-) -> Iterator[Guarded]:
+) -> Iterator[GuardedBroker]:
     """Yield a broker with accounts, the real one and then ours."""
     side = our_side if servers.are_ours else java_side
     namesrv, store = servers.namesrv.address, tmp_path_factory.mktemp("acl") / "store"
     with guarded_broker(side, ACCOUNTS, name="guarded", namesrv=namesrv, store=store) as broker:
-        yield Guarded(servers.side, broker, namesrv, side.directory)
+        yield GuardedBroker(servers.side, broker, namesrv, side.directory)
 
 
 @pytest.fixture
@@ -86,12 +85,12 @@ def keys(access_key: str) -> dict[str, str]:
     return {"access_key": access_key, "secret_key": SECRETS[access_key]}
 
 
-async def make_topic(guarded: Guarded, topic: str = TOPIC) -> None:
+async def make_topic(guarded: GuardedBroker, topic: str = TOPIC) -> None:
     async with MQClient(guarded.namesrv, timeout_s=60, **keys(ADMIN)) as client:
         await Admin(client).create_topic(guarded.broker.address, TopicConfig(topic, 1, 1))
 
 
-async def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> None:
+async def test_signed_requests_pass_also_queries_by_key(guarded: GuardedBroker) -> None:
     await make_topic(guarded)
     async with MQClient(guarded.namesrv, timeout_s=60, **keys(USER)) as client:
         queue = MessageQueue(TOPIC, "guarded", 0)
@@ -107,7 +106,7 @@ async def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> Non
     assert [m.unique_key for m in by_key + by_id] == [sent.unique_key] * 2
 
 
-def test_archives_sign_with_their_keys(guarded: Guarded, tmp_path: Path) -> None:
+def test_archives_sign_with_their_keys(guarded: GuardedBroker, tmp_path: Path) -> None:
     async def fill() -> None:
         await make_topic(guarded, "GuardedArchive")
         async with MQClient(guarded.namesrv, timeout_s=60, **keys(ADMIN)) as client:
@@ -173,20 +172,13 @@ PULL = {
     ],
 )
 def test_refusals_have_the_codes_and_texts_of_the_real_broker(
-    guarded: Guarded, refusals: dict[str, object], code, fields, key, secret
+    guarded: GuardedBroker, refusals: dict[str, object], code, fields, key, secret
 ) -> None:
-    async def go() -> Command:
-        client = RemotingClient()
-        command = Command.request(code)
-        command.ext = dict(fields)
-        if key is not None:
-            sign(command, key, secret or SECRETS[key])
-        try:
-            return await client.invoke(guarded.broker.address, command, timeout_s=60)
-        finally:
-            await client.close()
-
-    answer = asyncio.run(go())
+    command = Command.request(code)
+    command.ext = dict(fields)
+    if key is not None:
+        sign(command, key, secret or SECRETS[key])
+    answer = asyncio.run(invoke(guarded.broker.address, command))
     # Java ends its text with a line of its own source.
     text = re.sub(r", org\.apache\.rocketmq\.\S+\(\S+\.java:\d+\)$", "", answer.remark or "")
     text = re.sub("secretKey=\\S+", "secretKey=*", text)
@@ -208,7 +200,7 @@ def session_refusals() -> dict[str, object]:
     return {}
 
 
-def spec(guarded: Guarded, key: str | None, **more: object) -> Mapping[str, object]:
+def spec(guarded: GuardedBroker, key: str | None, **more: object) -> Mapping[str, object]:
     return {
         "namesrv": guarded.namesrv,
         "topic": TOPIC,
@@ -223,7 +215,7 @@ def spec(guarded: Guarded, key: str | None, **more: object) -> Mapping[str, obje
 
 
 def test_the_java_client_sends_and_consumes_with_its_key(
-    guarded: Guarded, toolbox: Toolbox
+    guarded: GuardedBroker, toolbox: Toolbox
 ) -> None:
     asyncio.run(make_topic(guarded))
     (sent,) = toolbox.run("Producer", spec(guarded, USER, securityToken="a token"))
@@ -244,7 +236,7 @@ def test_the_java_client_sends_and_consumes_with_its_key(
     ],
 )
 def test_the_java_client_is_told_why_it_may_not_send(
-    guarded: Guarded, toolbox: Toolbox, key: str | None, topic: str, text: str
+    guarded: GuardedBroker, toolbox: Toolbox, key: str | None, topic: str, text: str
 ) -> None:
     asyncio.run(make_topic(guarded, "ReadOnly"))
     (refused,) = toolbox.run("Producer", spec(guarded, key, topic=topic))
@@ -254,7 +246,7 @@ def test_the_java_client_is_told_why_it_may_not_send(
 
 
 def test_the_java_mqadmin_keeps_accounts(
-    guarded: Guarded, toolbox: Toolbox, tools_key: None
+    guarded: GuardedBroker, toolbox: Toolbox, tools_key: None
 ) -> None:
     broker = ("-b", guarded.broker.address, "-n", guarded.namesrv)
     made = toolbox.mqadmin(
@@ -302,18 +294,14 @@ def test_the_java_mqadmin_keeps_accounts(
     assert "toolsMade" not in (guarded.home / "conf" / "plain_acl.yml").read_text()
 
 
-def test_a_file_that_changes_counts_within_seconds(guarded: Guarded) -> None:
+def test_a_file_that_changes_counts_within_seconds(guarded: GuardedBroker) -> None:
     path = guarded.home / "conf" / "acl" / "more.yml"
     path.parent.mkdir(exist_ok=True)
     path.write_text("accounts:\n- {accessKey: addedLater, secretKey: laterSecret, admin: true}\n")
 
     async def code() -> int:
-        client = RemotingClient()
         command = Command.request(RequestCode.GET_BROKER_CONFIG)
         sign(command, "addedLater", "laterSecret")
-        try:
-            return (await client.invoke(guarded.broker.address, command, timeout_s=60)).code
-        finally:
-            await client.close()
+        return (await invoke(guarded.broker.address, command)).code
 
     assert asyncio.run(eventually(code, lambda found: found == 0)) == 0

@@ -6,8 +6,6 @@ first: some delivered, some waiting ── stop ──> second: delivers those, 
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.message import Message
@@ -15,7 +13,7 @@ from mqclient.producer.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.config.tables import TopicConfig
 from tests.interop.kit.our_clients import read_queue, run
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.servers import Broker, Namesrv, Side
 from tests.waiting import eventually
 
 TOPIC = "Delayed"
@@ -24,13 +22,9 @@ SETTLED_S = 1.0
 SETTINGS = {"messageDelayLevel": "1s 15s"}
 
 
-@pytest.mark.parametrize("order", ["java first", "ours first"])
 def test_the_other_broker_delivers_what_waits(
-    order: str, java_side: JavaSide, our_side: OurSide, our_namesrv: Namesrv, tmp_path: Path
+    sides: list[Side], our_namesrv: Namesrv, tmp_path: Path
 ) -> None:
-    sides: list[Side] = [java_side, our_side]
-    if order == "ours first":
-        sides.reverse()
     queue = MessageQueue(TOPIC, "delayed", 0)
     settings = {**SETTINGS, "brokerName": "delayed"}
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     ConsumerData,
     HeartbeatData,
@@ -18,12 +17,11 @@ from remoting.bodies import (
     SubscriptionData,
 )
 from remoting.codes import RequestCode
-from remoting.command import Command
 from remoting.headers import QueryConsumeQueue
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.consumequeue_ext import ExtUnit, decode_units
 from tests.interop.conftest import Servers
-from tests.interop.kit.our_clients import make_topic
+from tests.interop.kit.our_clients import asking, make_topic
 from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
 from tests.interop.kit.toolbox import Toolbox
 
@@ -158,20 +156,17 @@ HEARTBEAT = HeartbeatData(
 
 async def shown(broker: str) -> list[str]:
     """Return what a broker shows of the queue to each group, times left out."""
-    client, found = RemotingClient(), []
-    beat = await client.invoke(
-        broker, Command.request(RequestCode.HEART_BEAT, body=HEARTBEAT), timeout_s=60
-    )
-    assert beat.code == 0, beat
-    for group in ("EXT_LOW", "TAGS", "ALL", "EXT_ODD", None):
-        for index, count in ((0, 45), (58, 5)):
-            header = QueryConsumeQueue(
-                topic=TOPIC, queue_id=0, index=index, count=count, consumer_group=group
-            )
-            command = Command.request(RequestCode.QUERY_CONSUME_QUEUE, header)
-            answer = await client.invoke(broker, command, timeout_s=60)
-            found.append(re.sub(r"(?<!\d)1[78]\d{11}(?!\d)", "0", answer.body.decode()))
-    await client.close()
+    found = []
+    async with asking(broker) as ask:
+        beat = await ask(RequestCode.HEART_BEAT, body=HEARTBEAT)
+        assert beat.code == 0, beat
+        for group in ("EXT_LOW", "TAGS", "ALL", "EXT_ODD", None):
+            for index, count in ((0, 45), (58, 5)):
+                header = QueryConsumeQueue(
+                    topic=TOPIC, queue_id=0, index=index, count=count, consumer_group=group
+                )
+                answer = await ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+                found.append(re.sub(r"(?<!\d)1[78]\d{11}(?!\d)", "0", answer.body.decode()))
     return found
 
 

@@ -4,16 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from remoting.aio.client import RemotingClient
 from remoting.bodies import ConsumerData, HeartbeatData, SubscriptionData
 from remoting.codes import RequestCode
-from remoting.command import Command
-from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from storefmt.formats.message import decode_records
 from tests.interop.conftest import Servers
-from tests.interop.kit.our_clients import make_topic
-from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
+from tests.interop.kit.our_clients import asking, make_topic
+from tests.interop.kit.servers import Side, running_pair
 from tests.server.broker.desk import pull, send
 from tests.waiting import eventually
 
@@ -21,15 +18,9 @@ TOPIC, GROUP = "filter_rules", "RulesGroup"
 RETRY = f"%RETRY%{GROUP}"
 
 
-@pytest.fixture(scope="module", params=["java", "ours"])
-def rules(
-    request: pytest.FixtureRequest,
-    java_side: JavaSide,
-    our_side: OurSide,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Servers]:
+@pytest.fixture(scope="module")
+def rules(side: Side, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """Yield a pair whose broker filters retries, too."""
-    side: Side = java_side if request.param == "java" else our_side
     settings = {"filterSupportRetry": "true", "enablePropertyFilter": "true"}
     with running_pair(
         side, tmp_path_factory.mktemp("rules") / "store", settings=settings
@@ -68,34 +59,21 @@ def retried(number: int) -> SendMessageV2:
     return send(topic=RETRY, properties=f"RETRY_TOPIC\1{TOPIC}\2n\1{number}")
 
 
-async def ask(
-    client: RemotingClient, broker: str, code: int, header: Header | None = None, body: bytes = b""
-) -> Command:
-    return await client.invoke(broker, Command.request(code, header, body=body), timeout_s=60)
-
-
 async def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> None:
-    client, broker = RemotingClient(), rules.broker.address
     beat, told = RequestCode.HEART_BEAT, []
-    for expression, version, asked in (
-        ("n >", 1, 1),
-        ("n < 3", 2, 3),
-        ("n >", 4, 4),
-    ):
-        await ask(client, broker, beat, body=heartbeat(expression, version))
-        answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pulling(TOPIC, asked))
-        told.append((answer.code, answer.remark))
-    await ask(client, broker, beat, body=heartbeat("n < 3", 5))
-    for number in range(6):
-        sent = await ask(
-            client, broker, RequestCode.SEND_MESSAGE_V2, retried(number), b"%d" % number
+    async with asking(rules.broker.address) as ask:
+        for expression, version, asked in (("n >", 1, 1), ("n < 3", 2, 3), ("n >", 4, 4)):
+            await ask(beat, body=heartbeat(expression, version))
+            answer = await ask(RequestCode.PULL_MESSAGE, pulling(TOPIC, asked))
+            told.append((answer.code, answer.remark))
+        await ask(beat, body=heartbeat("n < 3", 5))
+        for number in range(6):
+            sent = await ask(RequestCode.SEND_MESSAGE_V2, retried(number), b"%d" % number)
+            assert sent.code == 0, sent
+        answer = await eventually(
+            lambda: ask(RequestCode.PULL_MESSAGE, pulling(RETRY, 5)),
+            lambda answer: answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6,
         )
-        assert sent.code == 0, sent
-    answer = await eventually(
-        lambda: ask(client, broker, RequestCode.PULL_MESSAGE, pulling(RETRY, 5)),
-        lambda answer: answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6,
-    )
-    await client.close()
     bodies = [record.body for record in decode_records(answer.body)]
 
     # A filter that cannot be compiled takes the one before along: 28 is not reached by these.

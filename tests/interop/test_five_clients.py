@@ -8,7 +8,6 @@ Java, Go and Node. The others are part of `make soak`, and so is the client in R
 minutes to compile.
 """
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -18,12 +17,10 @@ from typing import Final, NamedTuple
 import pytest
 
 from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
 from mqclient.errors import NoRoute
-from remoting.aio.client import RemotingClient
-from remoting.codes import RequestCode
-from remoting.command import Command
 from storefmt.config.fastjson import Json
-from storefmt.config.tables import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.interop.kit.five_clients import FiveClient, Line, Refused
 from tests.interop.kit.our_clients import run
 from tests.interop.kit.proxy import Proxy
@@ -70,7 +67,12 @@ class Endpoint(NamedTuple):
     def topic(self, kind: str) -> str:
         """Return a new topic for messages of a kind: NORMAL, FIFO, DELAY or TRANSACTION."""
         name = f"Five_{kind}_{uuid.uuid4().hex[:6]}"
-        asyncio.run(_make_topic(self.broker, name, kind))
+        config, attributes = TopicConfig(name, QUEUES, QUEUES), f"+message.type={kind}"
+
+        async def make(client: MQClient) -> None:
+            await Admin(client).create_topic(self.broker, config, attributes=attributes)
+
+        run(self.namesrv, make)
         return name
 
     def group(self, *, in_order: bool = False, attempts: int = 17) -> str:
@@ -103,28 +105,6 @@ class Endpoint(NamedTuple):
                 lambda: count(Admin(client)), lambda found: found >= at_least
             ),
         )
-
-
-async def _make_topic(address: str, topic: str, kind: str) -> None:
-    command = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC)
-    command.ext_written = True
-    command.ext = {
-        "topic": topic,
-        "defaultTopic": "TBW102",
-        "readQueueNums": str(QUEUES),
-        "writeQueueNums": str(QUEUES),
-        "perm": "6",
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": "0",
-        "order": "false",
-        "attributes": f"+message.type={kind}",
-    }
-    client = RemotingClient()
-    try:
-        answer = await client.invoke(address, command, timeout_s=60)
-    finally:
-        await client.close()
-    assert answer.code == 0, answer
 
 
 @pytest.fixture(scope="module")

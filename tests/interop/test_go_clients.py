@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.interop.kit.process import Child, Ended
-from tests.interop.kit.servers import Broker, Servers, Side
-from tests.interop.kit.toolbox import Toolbox
+from tests.interop.kit.our_clients import make_topic
+from tests.interop.kit.process import Child
+from tests.interop.kit.servers import Broker, Namesrv, Servers, Side
 from tests.programs import absent, ran
 
 SOURCE: Final = Path(__file__).resolve().parent / "go"
@@ -47,16 +47,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Go:
     """The Go program against one pair of servers."""
 
-    def __init__(self, program: Path, servers: Servers, toolbox: Toolbox, scratch: Path) -> None:
+    def __init__(self, program: Path, servers: Servers, scratch: Path) -> None:
         self._program = program
         self._namesrv = servers.namesrv.address
         self._scratch = scratch
         self.topic = f"Go_{uuid.uuid4().hex[:6]}"
-        made = toolbox.mqadmin(
-            *("updateTopic", "-t", self.topic, "-r", "2", "-w", "2"),
-            *("-b", servers.broker.address, "-n", self._namesrv),
-        )
-        assert "success" in made.stdout, made
+        make_topic(servers, self.topic, 2)
 
     def start(self, mode: str, *, group: str, count: int) -> Child:
         """Start one mode."""
@@ -71,26 +67,19 @@ class Go:
 
 
 def line_of(child: Child) -> Line:
-    """Return the next line; raises Ended."""
+    """Return the next line; raises ChildEnded."""
     return dict(json.loads(child.line(timeout_s=LINE_TIMEOUT_S)))
 
 
 def lines_of(child: Child) -> list[Line]:
-    """Return the lines of a program that ends by itself; raises Ended when it fails."""
-    lines: list[Line] = []
-    try:
-        while True:
-            lines.append(line_of(child))
-    except Ended:
-        if child.stop() != 0:
-            raise
-    return lines
+    """Return the lines of a program that ends by itself; raises ChildEnded when it fails."""
+    return [json.loads(line) for line in child.rest(timeout_s=LINE_TIMEOUT_S)]
 
 
 @pytest.fixture
-def go(program: Path, servers: Servers, toolbox: Toolbox, tmp_path: Path) -> Go:
+def go(program: Path, servers: Servers, tmp_path: Path) -> Go:
     """Return the program against the pair, with a topic of its own."""
-    return Go(program, servers, toolbox, tmp_path)
+    return Go(program, servers, tmp_path)
 
 
 def bodies(lines: list[Line]) -> list[str]:
@@ -132,15 +121,12 @@ def test_orderly_consumer_gets_each_queue_in_order(go: Go) -> None:
         assert offsets == sorted(offsets)
 
 
-@pytest.mark.parametrize("name", ["java", "ours"])
 def test_transactions_are_committed_rolled_back_and_checked(
-    request: pytest.FixtureRequest, program: Path, toolbox: Toolbox, tmp_path: Path, name: str
+    side: Side, namesrv: Namesrv, program: Path, tmp_path: Path
 ) -> None:
-    side: Side = request.getfixturevalue(f"{name.replace('ours', 'our')}_side")
-    namesrv = request.getfixturevalue(f"{name.replace('ours', 'our')}_namesrv")
     broker = quick_broker(side, tmp_path / "store", namesrv.address, QUICK_CHECK)
     try:
-        go = Go(program, Servers(name, namesrv, broker), toolbox, tmp_path)
+        go = Go(program, Servers(side.name, namesrv, broker), tmp_path)
         producing = go.start("transaction", group="T", count=3)
         lines = [line_of(producing) for _ in range(4)]
         got = go.run("push", group="Push", count=2)

@@ -6,21 +6,18 @@ from typing import Final
 
 import pytest
 
+from tests.interop.kit.our_clients import make_topic
 from tests.interop.kit.servers import JavaSide, Servers
-from tests.interop.kit.toolbox import Line, Toolbox, alone
+from tests.interop.kit.toolbox import Line, alone
 
 COUNT: Final = 5
 
 
 @pytest.fixture
-def lines(five: JavaSide, servers: Servers, toolbox: Toolbox) -> list[Line]:
+def lines(five: JavaSide, servers: Servers) -> list[Line]:
     """Return what the 5.x program said of one pair."""
     topic, namesrv = f"Five_{uuid.uuid4().hex[:6]}", servers.namesrv.address
-    made = toolbox.mqadmin(
-        *("updateTopic", "-t", topic, "-r", "2", "-w", "2"),
-        *("-b", servers.broker.address, "-n", namesrv),
-    )
-    assert "success" in made.stdout, made
+    make_topic(servers, topic, 2)
     commands = [
         ["topicRoute", "-t", topic],
         ["clusterList"],

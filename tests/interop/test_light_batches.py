@@ -8,13 +8,12 @@ offsets in the records. Ours copies each of them, like a single message, with it
 import asyncio
 from pathlib import Path
 
-from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
-from remoting.command import Command
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.message import Record
 from storefmt.formats.properties import INNER_MULTI_QUEUE_OFFSET
 from storefmt.offline import StoreDir
+from tests.interop.kit.our_clients import asking
 from tests.interop.kit.servers import Broker, JavaSide, OurSide, Side
 from tests.server.broker.desk import create, send
 
@@ -41,22 +40,19 @@ def stored(side: Side, root: Path) -> tuple[dict[str, list[tuple[int, bytes]]], 
     broker = Broker(side, store=root, settings=SETTINGS).await_ready()
 
     async def act() -> None:
-        client = RemotingClient()
-
-        async def ask(code: int, header: object, body: bytes = b"") -> None:
-            command = Command.request(code, header, body=body)
-            assert (await client.invoke(broker.address, command, timeout_s=30)).code == 0
-
-        try:
-            await ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC))
-            single = f"INNER_MULTI_DISPATCH\1{LIGHT},{OTHER}"
-            await ask(RequestCode.SEND_MESSAGE_V2, send(topic=TOPIC, properties=single), b"single")
-            batch = send(topic=TOPIC, batch=True)
-            await ask(RequestCode.SEND_BATCH_MESSAGE, batch, entries(LIGHT))
-            claimed = entries(OTHER, claims=("3", "4", "0"))
-            await ask(RequestCode.SEND_BATCH_MESSAGE, batch, claimed)
-        finally:
-            await client.close()
+        single = f"INNER_MULTI_DISPATCH\1{LIGHT},{OTHER}"
+        batch = send(topic=TOPIC, batch=True)
+        claimed = entries(OTHER, claims=("3", "4", "0"))
+        async with asking(broker.address) as ask:
+            answers = [
+                await ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC)),
+                await ask(
+                    RequestCode.SEND_MESSAGE_V2, send(topic=TOPIC, properties=single), b"single"
+                ),
+                await ask(RequestCode.SEND_BATCH_MESSAGE, batch, entries(LIGHT)),
+                await ask(RequestCode.SEND_BATCH_MESSAGE, batch, claimed),
+            ]
+        assert [answer.code for answer in answers] == [0] * 4
 
     asyncio.run(act())
     assert broker.stop() in (0, 143)

@@ -25,10 +25,11 @@ from remoting.bodies import (
 )
 from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
-from remoting.errors import RemotingError, RequestTimedOut
+from remoting.errors import RequestTimedOut
 from storefmt.config import fastjson
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import DataVersion, TopicConfig
+from tests.interop.kit.our_clients import invoke
 from tests.interop.kit.servers import JavaSide, Namesrv, OurSide
 from tests.waiting import eventually
 
@@ -50,7 +51,7 @@ class Step(NamedTuple):
     """Which connection it comes on; brokers live and die with theirs."""
 
 
-class Shown(NamedTuple):
+class Answer(NamedTuple):
     """One answer, ready to be compared."""
 
     code: int
@@ -267,7 +268,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
-async def play(address: str, steps: list[Step]) -> list[Shown]:
+async def play(address: str, steps: list[Step]) -> list[Answer]:
     """Send the steps one by one; return what came back."""
     clients: dict[int, RemotingClient] = {}
     found = []
@@ -292,24 +293,19 @@ async def brokers_at(address: str) -> list[str] | None:
 
     None: the real one refused, since it writes this answer while its tables change.
     """
-    client = RemotingClient()
-    try:
-        asked = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        answer = await client.invoke(address, asked, timeout_s=60)
-    finally:
-        await client.close()
+    answer = await invoke(address, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO))
     if answer.code != ResponseCode.SUCCESS:
         return None
     return list(ClusterInfo.decode(answer.body).broker_addr_table)
 
 
-def shown(answer: Command) -> Shown:
+def shown(answer: Command) -> Answer:
     remark = answer.remark
     if remark is not None and any(
         word in remark for word in ("java.lang.", "org.apache.", "com.alibaba.", "Bad")
     ):
         remark = EXCEPTION
-    return Shown(answer.code, remark, dict(answer.ext), _body(answer.body))
+    return Answer(answer.code, remark, dict(answer.ext), _body(answer.body))
 
 
 def _body(data: bytes) -> object:
@@ -374,15 +370,9 @@ def test_an_unknown_code_is_not_answered(pair: Pair, code: int) -> None:
 @pytest.mark.parametrize("serialize", SerializeType)
 def test_the_answer_is_in_the_serialisation_of_the_request(pair: Pair, serialize) -> None:
     async def ask(address: str) -> tuple[int, SerializeType]:
-        client = RemotingClient()
         command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
         command.serialize = serialize
-        try:
-            answer = await client.invoke(address, command, timeout_s=60)
-        except RemotingError as error:
-            raise AssertionError(str(error)) from error
-        finally:
-            await client.close()
+        answer = await invoke(address, command)
         return answer.code, answer.serialize
 
     assert [asyncio.run(ask(one.address)) for one in pair] == [(0, serialize)] * 2

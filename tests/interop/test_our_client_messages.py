@@ -18,7 +18,7 @@ from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState
 from storefmt.formats.sysflag import Compression
 from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic
-from tests.interop.kit.servers import JavaSide, OurSide, Servers, Side, running_pair
+from tests.interop.kit.servers import Servers, Side, running_pair
 from tests.interop.kit.toolbox import Toolbox, body_of, spec_of
 from tests.waiting import wait
 
@@ -159,12 +159,9 @@ def test_questions_and_replies_cross_both_ways(
     assert body_of(line) == b"FROM JAVA"
 
 
-@pytest.fixture(params=["java", "ours"])
-def quick(
-    request: pytest.FixtureRequest, tmp_path: Path, java_side: JavaSide, our_side: OurSide
-) -> Iterator[Servers]:
+@pytest.fixture
+def quick(side: Side, tmp_path: Path) -> Iterator[Servers]:
     """Yield a pair whose broker soon asks about half messages."""
-    side: Side = java_side if request.param == "java" else our_side
     with running_pair(side, tmp_path / "store", settings=QUICK) as servers:
         yield servers
 

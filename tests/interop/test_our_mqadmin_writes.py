@@ -18,7 +18,7 @@ from tests.waiting import eventually, wait
 ADMIN, SECRET, NEW = "interopAdmin", "adminSecret", "brandNewSecret"
 
 
-class Discreet(OurMqadmin):
+class SecretMqadmin(OurMqadmin):
     """Our mqadmin that is not asked back, and tells no secret."""
 
     def text(self, *words: str, exit_code: int = 0, stdin: str = "") -> str:
@@ -29,16 +29,16 @@ class Discreet(OurMqadmin):
 
 
 @pytest.fixture
-def ask(servers: Servers, tmp_path: Path) -> Discreet:
+def ask(servers: Servers, tmp_path: Path) -> SecretMqadmin:
     """Return a function that runs one line on the servers, with a journal of its own."""
-    return Discreet(servers.namesrv.address, {"HOME": str(tmp_path)})
+    return SecretMqadmin(servers.namesrv.address, {"HOME": str(tmp_path)})
 
 
 def results(rows: list[Row]) -> set[str]:
     return {row["result"] for row in rows}
 
 
-def test_topics_are_changed_and_come_back(ask: Discreet, servers: Servers) -> None:
+def test_topics_are_changed_and_come_back(ask: SecretMqadmin, servers: Servers) -> None:
     topic, broker = "AdmTopic", servers.broker.address
     where = ("--broker", broker)
     ask("topic", "create", topic, "-q", "2", *where)
@@ -60,7 +60,7 @@ def test_topics_are_changed_and_come_back(ask: Discreet, servers: Servers) -> No
 
 
 def test_an_ordered_topic_is_applied_exported_and_learnt_by_the_broker(
-    ask: Discreet, servers: Servers, tmp_path: Path
+    ask: SecretMqadmin, servers: Servers, tmp_path: Path
 ) -> None:
     topic, broker = "AdmApplied", servers.broker.name
     file = tmp_path / "cluster.yaml"
@@ -92,7 +92,7 @@ def test_an_ordered_topic_is_applied_exported_and_learnt_by_the_broker(
     ask("topic", "order-conf", topic, exit_code=3)
 
 
-def test_groups_are_changed_deleted_and_come_back(ask: Discreet, servers: Servers) -> None:
+def test_groups_are_changed_deleted_and_come_back(ask: SecretMqadmin, servers: Servers) -> None:
     topic, group, where = "AdmGroupTopic", "AdmGroup", ("--broker", servers.broker.address)
     ask("topic", "create", topic, "-q", "1", *where)
     ask("message", "send", topic, "m")
@@ -116,7 +116,9 @@ def test_groups_are_changed_deleted_and_come_back(ask: Discreet, servers: Server
     assert [(row["group"], row["lag"]) for row in paces] == [(group, 0)]
 
 
-def test_settings_of_servers_are_changed_and_come_back(ask: Discreet, servers: Servers) -> None:
+def test_settings_of_servers_are_changed_and_come_back(
+    ask: SecretMqadmin, servers: Servers
+) -> None:
     where = ("-b", servers.broker.address)
     (before,) = ask("broker", "config", "get", "shortPollingTimeMills", *where)
     (made,) = ask("broker", "config", "set", "shortPollingTimeMills", "1234", *where)
@@ -141,7 +143,7 @@ def test_settings_of_servers_are_changed_and_come_back(ask: Discreet, servers: S
     assert ask("namesrv", "kv", "get", "adm")[0]["value"] == "v"
 
 
-def test_write_permission_is_wiped_and_given_back(ask: Discreet, servers: Servers) -> None:
+def test_write_permission_is_wiped_and_given_back(ask: SecretMqadmin, servers: Servers) -> None:
     name = servers.broker.name
 
     wiped = ask("broker", "write-perm", "wipe", name)
@@ -155,7 +157,7 @@ def test_write_permission_is_wiped_and_given_back(ask: Discreet, servers: Server
     ask("broker", "write-perm", "wipe", "no-such-broker", exit_code=3)
 
 
-def test_brokers_are_cleaned_and_tell_their_numbers(ask: Discreet, servers: Servers) -> None:
+def test_brokers_are_cleaned_and_tell_their_numbers(ask: SecretMqadmin, servers: Servers) -> None:
     where = ("-b", servers.broker.address)
     for verb in ("expired-queues", "unused-topics", "expired-log"):
         assert results(ask("broker", "clean", verb, *where)) == {"done"}, verb
@@ -184,7 +186,7 @@ def test_brokers_are_cleaned_and_tell_their_numbers(ask: Discreet, servers: Serv
 
 
 def test_a_java_client_is_seen_and_tells_its_inside(
-    ask: Discreet, servers: Servers, toolbox: Toolbox
+    ask: SecretMqadmin, servers: Servers, toolbox: Toolbox
 ) -> None:
     topic, group = "AdmRunning", "AdmRunningGroup"
     ask("topic", "create", topic, "-q", "2", "--broker", servers.broker.address)
@@ -222,7 +224,7 @@ def test_accounts_are_changed_and_come_back(
     servers: Servers, accounts: Broker, tmp_path: Path
 ) -> None:
     keys = {"MQADMIN_ACCESS_KEY": ADMIN, "MQADMIN_SECRET_KEY": SECRET}
-    ask = Discreet(servers.namesrv.address, {"HOME": str(tmp_path), **keys})
+    ask = SecretMqadmin(servers.namesrv.address, {"HOME": str(tmp_path), **keys})
     where = ("-b", accounts.address)
 
     made = ask("acl", "set", "admAccount", "--secret", NEW, "--topic-perm", "T=PUB|SUB", *where)

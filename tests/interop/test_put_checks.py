@@ -8,11 +8,11 @@ import asyncio
 import re
 from dataclasses import dataclass, field
 
-from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetMaxOffset
 from storefmt.formats.batch import BatchEntry, join_batch
+from tests.interop.kit.our_clients import asking
 from tests.interop.kit.servers import Broker
 from tests.server.broker.desk import create, pull, send
 from tests.waiting import eventually
@@ -73,18 +73,13 @@ CASES = [
 
 async def answers(broker: Broker) -> dict[str, Command]:
     """Return what a broker answers to each case."""
-    client = RemotingClient()
-    try:
-        make = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC))
-        await client.invoke(broker.address, make, timeout_s=30)
-        found = {}
+    found = {}
+    async with asking(broker.address) as ask:
+        await ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC))
         for case in CASES:
             header = send(**{"topic": TOPIC, **case.changes})
-            command = Command.request(case.code, header, body=case.body)
-            found[case.name] = await client.invoke(broker.address, command, timeout_s=30)
-        return found
-    finally:
-        await client.close()
+            found[case.name] = await ask(case.code, header, case.body)
+    return found
 
 
 def told(answer: Command, *, with_remark: bool) -> tuple[int, str | None]:
@@ -96,33 +91,20 @@ def test_message_larger_than_a_log_file_is_refused_where_java_loses_it(
     java_broker: Broker, our_broker: Broker
 ) -> None:
     async def scene(broker: Broker) -> tuple[int, bool]:
-        client = RemotingClient()
-
-        async def ask(command: Command) -> Command:
-            return await client.invoke(broker.address, command, timeout_s=30)
-
-        try:
-            topic = "LargerThanAFile"
-            await ask(Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic)))
-            large = send(topic=topic)
-            answer = await ask(
-                Command.request(RequestCode.SEND_MESSAGE_V2, large, body=b"x" * (2 << 20))
-            )
-            look = GetMaxOffset(topic=topic, queue_id=0)
+        topic = "LargerThanAFile"
+        large, look = send(topic=topic), GetMaxOffset(topic=topic, queue_id=0)
+        async with asking(broker.address) as ask:
 
             async def stored() -> str:
-                command = Command.request(RequestCode.GET_MAX_OFFSET, look)
-                return (await ask(command)).ext["offset"]
+                return (await ask(RequestCode.GET_MAX_OFFSET, look)).ext["offset"]
 
+            await ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic))
+            answer = await ask(RequestCode.SEND_MESSAGE_V2, large, b"x" * (2 << 20))
             before = await stored()
-            await ask(Command.request(RequestCode.SEND_MESSAGE_V2, large, body=b"small"))
+            await ask(RequestCode.SEND_MESSAGE_V2, large, b"small")
             await eventually(stored, lambda offset: offset != before)
-            first = await ask(
-                Command.request(RequestCode.PULL_MESSAGE, pull(topic=topic, queue_offset=0))
-            )
+            first = await ask(RequestCode.PULL_MESSAGE, pull(topic=topic, queue_offset=0))
             return answer.code, b"small" in first.body
-        finally:
-            await client.close()
 
     assert asyncio.run(scene(our_broker)) == (13, True)
     # Java says it is stored, and the next message has its place.

@@ -10,17 +10,17 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from remoting.aio.client import RemotingClient
 from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.config.tables import TopicConfig
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.kit.our_clients import invoke
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
 
-class Mixed(NamedTuple):
+class MixedCluster(NamedTuple):
     """One broker at two name servers, one of each side."""
 
     broker: Broker
@@ -33,42 +33,32 @@ class Mixed(NamedTuple):
         return f"{self.java.address};{self.ours.address}"
 
 
-@pytest.fixture(params=["java", "ours"])
+@pytest.fixture
 def mixed(
-    request: pytest.FixtureRequest, java_side: JavaSide, our_side: OurSide, tmp_path: Path
-) -> Iterator[Mixed]:
+    side: Side, java_side: JavaSide, our_side: OurSide, tmp_path: Path
+) -> Iterator[MixedCluster]:
     """Yield the real broker, then ours, registered at a name server of each side."""
-    side = {"java": java_side, "ours": our_side}[request.param]
     settings = {"brokerName": "mixed", "compressedRegister": "true"}
     with Namesrv(java_side) as java, Namesrv(our_side) as ours:
         both = f"{java.address};{ours.address}"
         with Broker(side, store=tmp_path / "store", namesrv=both, settings=settings) as broker:
-            yield Mixed(broker, java, ours)
+            yield MixedCluster(broker, java, ours)
 
 
 async def brokers(namesrv: Namesrv) -> set[str]:
     """Return the names of the brokers that a name server knows."""
-    client = RemotingClient()
-    try:
-        asked = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        answer = await client.invoke(namesrv.address, asked, timeout_s=60)
-    finally:
-        await client.close()
+    answer = await invoke(namesrv.address, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO))
     return set(ClusterInfo.decode(answer.body).broker_addr_table)
 
 
 async def route(namesrv: Namesrv, topic: str) -> bytes:
     """Return the route of a topic in standard JSON, empty where there is none."""
-    client = RemotingClient()
     asked = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC)
     asked.ext = {"topic": topic}
-    try:
-        return (await client.invoke(namesrv.address, asked, timeout_s=60)).body
-    finally:
-        await client.close()
+    return (await invoke(namesrv.address, asked)).body
 
 
-def test_a_broker_is_known_at_all_and_gone_from_all(mixed: Mixed) -> None:
+def test_a_broker_is_known_at_all_and_gone_from_all(mixed: MixedCluster) -> None:
     async def go() -> None:
         for namesrv in (mixed.java, mixed.ours):
             assert await eventually(lambda at=namesrv: brokers(at), lambda found: "mixed" in found)
@@ -92,7 +82,7 @@ def test_a_broker_is_known_at_all_and_gone_from_all(mixed: Mixed) -> None:
 
 
 def test_clients_fail_over_and_a_killed_broker_is_gone_at_once(
-    mixed: Mixed, toolbox: Toolbox
+    mixed: MixedCluster, toolbox: Toolbox
 ) -> None:
     mixed.java.stop()
     spec = {

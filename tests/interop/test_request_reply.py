@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.interop.kit.our_clients import make_topic
 from tests.interop.kit.servers import Servers
 from tests.interop.kit.toolbox import Job, Line, Toolbox, body_of
 
@@ -17,11 +18,7 @@ LATE = "late"
 def replier(toolbox: Toolbox, servers: Servers) -> Iterator[tuple[dict[str, object], Job]]:
     """Yield the spec of a requester, and the consumer that replies to it."""
     name = f"Ask_{uuid.uuid4().hex[:6]}"
-    made = toolbox.mqadmin(
-        *("updateTopic", "-t", name, "-r", "1", "-w", "1"),
-        *("-b", servers.broker.address, "-n", servers.namesrv.address),
-    )
-    assert "success" in made.stdout
+    make_topic(servers, name, 1)
     spec: dict[str, object] = {"namesrv": servers.namesrv.address, "topic": name}
     job = toolbox.start("Replier", {**spec, "group": f"R_{name}"})
     try:

@@ -74,7 +74,7 @@ async def read_all(client: MQClient, broker: Broker, topic: str) -> dict[int, li
 
 
 @dataclass(frozen=True)
-class Left:
+class StoreContents:
     """What a deletion left of a store."""
 
     files: set[str]
@@ -93,7 +93,7 @@ async def fill(client: MQClient, broker: Broker) -> None:
         await send(client, broker, topic, COUNT)
 
 
-async def delete(client: MQClient, broker: Broker) -> Left:
+async def delete(client: MQClient, broker: Broker) -> StoreContents:
     """Let a broker delete by hand all that is expired, and tell what it left."""
     admin = Admin(client)
     await admin.delete_expired_log(broker.address)
@@ -117,7 +117,7 @@ async def delete(client: MQClient, broker: Broker) -> Left:
         found = await admin.query_message(TOPIC, key, count_max=32)
         keys[key] = {message.log_offset for message in found}
     index = broker.store / "index"
-    return Left(
+    return StoreContents(
         {*kept, *await paths_of(broker.store, "consumequeue")},
         len(list(index.iterdir())),
         await read_all(client, broker, TOPIC),

@@ -14,12 +14,10 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused
-from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
-from remoting.command import Command
-from remoting.header import Header
 from remoting.headers import GetMaxOffset
 from storefmt.formats.batch import BatchEntry, join_batch
+from tests.interop.kit.our_clients import asking
 from tests.interop.kit.servers import Broker, JavaSide, OurSide
 from tests.server.broker.desk import GROUP, TOPIC, create, heartbeat, pull, send
 from tests.waiting import eventually
@@ -92,14 +90,7 @@ def brokers(
 
 async def play(broker: Broker) -> None:
     """Send the load."""
-    client = RemotingClient()
-
-    async def ask(code: int, header: Header | None = None, body: bytes = b"") -> Command:
-        return await client.invoke(
-            broker.address, Command.request(code, header, body=body), timeout_s=30
-        )
-
-    try:
+    async with asking(broker.address) as ask:
         await ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC))
         await ask(RequestCode.HEART_BEAT, body=heartbeat())
         for number in range(5):
@@ -121,8 +112,6 @@ async def play(broker: Broker) -> None:
         await ask(RequestCode.PULL_MESSAGE, pull(queue_offset=2, max_msg_nums=3))
         for _ in range(3):
             await ask(RequestCode.PULL_MESSAGE, pull(queue_offset=8))
-    finally:
-        await client.close()
 
 
 async def numbers(broker: Broker) -> Numbers:
@@ -136,7 +125,7 @@ async def numbers(broker: Broker) -> Numbers:
         return keys_of(await admin.broker_runtime(broker.address)), found
 
 
-class Seen:
+class BrokerSamples:
     """What one broker has said of itself while it counted.
 
     Samples of statistics are taken every ten seconds, of rates every second, of the times of
@@ -157,7 +146,7 @@ class Seen:
         self.sums = {key: max(self.sums[key], sums[key]) for key in STATISTICS}
 
 
-def differing(java: Seen, ours: Seen) -> list[object]:
+def differing(java: BrokerSamples, ours: BrokerSamples) -> list[object]:
     """Return what the two have not agreed on yet, with what each has said of it."""
     return [
         *((key, java.texts[key], ours.texts[key])
@@ -185,7 +174,7 @@ def keys_of(info: dict[str, str]) -> dict[str, str]:
 
 
 def test_both_count_the_same_load_alike(brokers: list[Broker]) -> None:
-    java, ours = Seen(), Seen()
+    java, ours = BrokerSamples(), BrokerSamples()
 
     async def left() -> list[object]:
         for seen, broker in zip((java, ours), brokers, strict=True):

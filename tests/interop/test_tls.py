@@ -14,12 +14,12 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from pipeline.jobs.archive import archive_local
 from pipeline.jobs.restore import restore_topic
-from remoting.aio.client import RemotingClient
 from remoting.aio.tls import ClientTls
 from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RemotingError
+from tests.interop.kit.our_clients import invoke
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Servers
 from tests.interop.kit.toolbox import alone
 from tests.waiting import eventually
@@ -56,20 +56,12 @@ def pair(
         yield Servers(side.name, namesrv, broker)
 
 
-async def ask(address: str, command: Command, *, tls: ClientTls | None) -> Command:
-    client = RemotingClient(tls=tls)
-    try:
-        return await client.invoke(address, command, timeout_s=60)
-    finally:
-        await client.close()
-
-
 async def test_our_client_speaks_tls_to_both_servers(pair: Servers) -> None:
     send = Command.request(RequestCode.SEND_MESSAGE_V2, body=b"x" * 100_000)
     send.ext = dict(SEND)
-    stored = await ask(pair.broker.address, send, tls=ClientTls())
+    stored = await invoke(pair.broker.address, send, tls=ClientTls())
     info = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-    cluster = ClusterInfo.decode((await ask(pair.namesrv.address, info, tls=ClientTls())).body)
+    cluster = ClusterInfo.decode((await invoke(pair.namesrv.address, info, tls=ClientTls())).body)
     # The broker found its name server over TLS, too.
     assert (stored.code, "secured" in cluster.broker_addr_table) == (0, True)
 
@@ -111,7 +103,7 @@ def test_archives_and_restores_speak_tls_to_both_servers(pair: Servers, tmp_path
 def test_plain_connections_are_closed(pair: Servers) -> None:
     for address in (pair.broker.address, pair.namesrv.address):
         with pytest.raises(RemotingError, match="ended before the answer"):
-            asyncio.run(ask(address, Command.request(28), tls=None))
+            asyncio.run(invoke(address, Command.request(28)))
 
 
 @pytest.mark.parametrize("program", ["Producer", "PushConsumer"])

@@ -5,8 +5,8 @@ from unittest.mock import Mock
 import pytest
 
 from tests.interop.kit import toolbox
-from tests.interop.kit.process import Ended
-from tests.interop.kit.toolbox import Job, Silent
+from tests.interop.kit.process import ChildEnded
+from tests.interop.kit.toolbox import Job, LineTimedOut
 
 
 def test_positions_are_reset_again_until_every_message_came_again(
@@ -30,7 +30,7 @@ def test_a_program_that_ended_is_not_reset_again() -> None:
     job = Job(Mock(), 1)
     job.arrived.put({"done": True, "error": None})
 
-    with pytest.raises(Ended, match="0 messages of 1") as ended:
+    with pytest.raises(ChildEnded, match="0 messages of 1") as ended:
         job.every_again(lambda: None, "keys", {"a"})
 
-    assert not isinstance(ended.value, Silent)
+    assert not isinstance(ended.value, LineTimedOut)

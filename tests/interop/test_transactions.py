@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.servers import Broker, Namesrv, Side
 from tests.interop.kit.toolbox import Job, Toolbox
 from tests.waiting import wait
 
@@ -80,16 +78,9 @@ def await_given_up(store: Path) -> list[Record]:
     return wait(lambda: records(store, GIVEN_UP), what="a half message is given up", pause_s=0.2)
 
 
-@pytest.mark.parametrize("side_name", ["java", "ours"])
 def test_producer_commits_rolls_back_and_is_asked(
-    side_name: str,
-    java_side: JavaSide,
-    our_side: OurSide,
-    namesrv: Namesrv,
-    toolbox: Toolbox,
-    tmp_path: Path,
+    side: Side, namesrv: Namesrv, toolbox: Toolbox, tmp_path: Path
 ) -> None:
-    side: Side = java_side if side_name == "java" else our_side
     store = tmp_path / "store"
     with broker(side, store, namesrv, QUICK):
         job = producer(
@@ -104,7 +95,7 @@ def test_producer_commits_rolls_back_and_is_asked(
         )
         sent = job.until("ready")[:-1]
         assert [line for line in sent if line["event"] == "refused"] == []
-        got = consumed(toolbox, namesrv, f"{side_name}-readers", {"yes", "later", "spared"})
+        got = consumed(toolbox, namesrv, f"{side.name}-readers", {"yes", "later", "spared"})
         (given_up,) = await_given_up(store)
         asked = [line for line in job.stop() if line["event"] == "asked"]
 
@@ -131,22 +122,15 @@ def test_producer_commits_rolls_back_and_is_asked(
         ("yes", 8, 0), ("later", 8, 0), ("spared", 8, 0),
     }  # fmt: skip
     # Ours writes one more behind each copy that it asks about.
-    moved = len(asked) if side_name == "ours" else 0
+    moved = len(asked) if side.name == "ours" else 0
     decided = 2 + counts["later"] + counts["no"] + counts["spared"]
     assert len(records(store, OP)) == decided + moved
 
 
-@pytest.mark.parametrize("first", ["java", "ours"])
 def test_open_transactions_are_ended_by_the_other_broker(
-    first: str,
-    java_side: JavaSide,
-    our_side: OurSide,
-    namesrv: Namesrv,
-    toolbox: Toolbox,
-    tmp_path: Path,
+    sides: list[Side], namesrv: Namesrv, toolbox: Toolbox, tmp_path: Path
 ) -> None:
-    sides: list[Side] = [java_side, our_side]
-    before, after = sides if first == "java" else sides[::-1]
+    before, after = sides
     store = tmp_path / "store"
     with broker(before, store, namesrv, NEVER):
         job = producer(
@@ -163,7 +147,7 @@ def test_open_transactions_are_ended_by_the_other_broker(
     with broker(after, store, namesrv, QUICK):
         job = producer(toolbox, namesrv)
         asked = job.until("asked") + job.until("asked")
-        got = consumed(toolbox, namesrv, f"after-{first}", {"yes", "later"})
+        got = consumed(toolbox, namesrv, f"after-{before.name}", {"yes", "later"})
         job.stop()
 
     # Nothing is left to ask for: neither side may begin again.

@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from tests.interop.kit.raw_calls import CallOn, Seen, ask_all
+from tests.interop.kit.raw_calls import Answer, CallOn, ask_all
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
 
-Answers = tuple[dict[str, Seen], dict[str, Seen]]
+Answers = tuple[dict[str, Answer], dict[str, Answer]]
 """Java's and ours, by the name of the call."""
 Different = Mapping[str, tuple[str, str]]
 """Call -> which parts of the answers differ, and why."""

@@ -23,7 +23,6 @@ commit, rollback, leave, or empty for a message without a transaction.
 """
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,7 +73,7 @@ class FiveClient:
                 return dict(json.loads(line))
 
     def ask(self, do: str, **fields: object) -> Line:
-        """Return the answer to a command; raises Refused or Ended."""
+        """Return the answer to a command; raises Refused or ChildEnded."""
         self._count += 1
         self._child.tell(json.dumps({"re": self._count, "do": do, **fields}))
         while True:
@@ -88,7 +87,7 @@ class FiveClient:
         return line
 
     def event(self, kind: str, *, timeout_s: float = ANSWER_TIMEOUT_S) -> Line:
-        """Return the next event of a kind; raises Ended when none comes."""
+        """Return the next event of a kind; raises ChildEnded when none comes."""
         while True:
             for index, line in enumerate(self._events):
                 if line["event"] == kind:
@@ -97,41 +96,17 @@ class FiveClient:
             if "event" in line:
                 self._events.append(line)
 
-    def send(
-        self,
-        topic: str,
-        body: str,
-        *,
-        tag: str = "",
-        keys: Sequence[str] = (),
-        properties: Mapping[str, str] | None = None,
-        group: str = "",
-        deliver_s: int = 0,
-        end: str = "",
-    ) -> Line:
+    def send(self, topic: str, body: str, **fields: object) -> Line:
         """Send a message: its id, and its handle when it can be recalled.
 
         Args:
             topic: where to.
             body: of the message.
-            tag: of the message, or empty.
-            keys: of the message.
-            properties: of the user.
-            group: the message group of a message that is sent in order.
-            deliver_s: when it is delivered, in seconds since 1970, or 0 for at once.
-            end: what becomes of the transaction; empty without one.
+            fields: tag, keys, properties, the message group, the time of delivery in seconds since
+                1970, and the end of its transaction; see the module.
         """
-        return self.ask(
-            "send",
-            topic=topic,
-            body=body,
-            tag=tag,
-            keys=list(keys),
-            properties=dict(properties or {}),
-            group=group,
-            deliver_s=deliver_s,
-            end=end,
-        )
+        usual = {"tag": "", "keys": [], "properties": {}, "group": "", "deliver_s": 0, "end": ""}
+        return self.ask("send", topic=topic, body=body, **usual | fields)
 
     def produce(self, *topics: str, check: str = "") -> None:
         """Start a producer; ``check`` is what it says of a transaction that it is asked about."""

@@ -1,11 +1,11 @@
 """Consumers of ours in a thread of their own, so that a test can wait for Java meanwhile."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mqclient.admin.admin import Admin
 from mqclient.blocking.client import BlockingClient, BlockingPushConsumer
@@ -22,7 +22,11 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.settings import PushSettings
 from mqclient.errors import BrokerRefused
 from mqclient.message import MessageExt
+from remoting.aio.client import RemotingClient
+from remoting.aio.tls import ClientTls
 from remoting.bodies import ConsumeFromWhere, MessageQueue
+from remoting.command import Command
+from remoting.header import Header
 from storefmt.config.tables import TopicConfig
 from tests.interop.kit.servers import Servers
 from tests.waiting import TIMEOUT_S, eventually
@@ -36,6 +40,37 @@ def connected(
     """Return a client that is started and closed by ``async with``."""
     # Servers and clients of a whole test run share the machine.
     return MQClient(namesrv, timeout_s=60, access_key=access_key, secret_key=secret_key)
+
+
+class Ask(Protocol):
+    """Sends a request and returns the answer."""
+
+    def __call__(
+        self, code: int, header: Header | None = None, body: bytes = b""
+    ) -> Awaitable[Command]: ...
+
+
+@asynccontextmanager
+async def asking(address: str) -> AsyncIterator[Ask]:
+    """Yield a function that sends requests to one server on one connection."""
+    client = RemotingClient()
+
+    async def ask(code: int, header: Header | None = None, body: bytes = b"") -> Command:
+        return await client.invoke(address, Command.request(code, header, body=body), timeout_s=60)
+
+    try:
+        yield ask
+    finally:
+        await client.close()
+
+
+async def invoke(address: str, command: Command, *, tls: ClientTls | None = None) -> Command:
+    """Send one request on a connection of its own and return the answer."""
+    client = RemotingClient(tls=tls)
+    try:
+        return await client.invoke(address, command, timeout_s=60)
+    finally:
+        await client.close()
 
 
 def run(

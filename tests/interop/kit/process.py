@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-class Ended(Exception):
+class ChildEnded(Exception):
     """The process ended, or stayed silent, while a line of it was awaited."""
 
 
@@ -58,23 +58,36 @@ class Child:
         return self._process.poll() is None
 
     def line(self, *, timeout_s: float) -> str:
-        """Return the next line of stdout; raises Ended."""
+        """Return the next line of stdout; raises ChildEnded."""
         try:
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty:
-            raise Ended(f"nothing from pid {self.pid} in {timeout_s} s; {self._tail()}") from None
+            raise ChildEnded(
+                f"nothing from pid {self.pid} in {timeout_s} s; {self._tail()}"
+            ) from None
         if line is None:
             self._lines.put(None)
-            raise Ended(f"pid {self.pid} ended with {self._process.wait()}; {self._tail()}")
+            raise ChildEnded(f"pid {self.pid} ended with {self._process.wait()}; {self._tail()}")
         return line
 
     def await_line(self, wanted: Callable[[str], bool], *, timeout_s: float) -> str:
-        """Return the first line that ``wanted`` takes; raises Ended."""
+        """Return the first line that ``wanted`` takes; raises ChildEnded."""
         end = time.monotonic() + timeout_s
         while True:
             line = self.line(timeout_s=max(end - time.monotonic(), 0.001))
             if wanted(line):
                 return line
+
+    def rest(self, *, timeout_s: float) -> list[str]:
+        """Return the lines until the child ends by itself; raises ChildEnded when it fails."""
+        lines: list[str] = []
+        try:
+            while True:
+                lines.append(self.line(timeout_s=timeout_s))
+        except ChildEnded:
+            if self.stop() != 0:
+                raise
+        return lines
 
     def tell(self, text: str) -> None:
         """Write one line to the child's stdin."""

@@ -2,7 +2,7 @@
 
     Stage   one broker with known topics, groups and messages, and one consumer that is online
     Call    a request code, header fields as text, a body
-    Seen    code, remark, fields and body of the answer, without what differs by nature
+    Answer    code, remark, fields and body of the answer, without what differs by nature
 
 Rule: fields are text and may be missing or nonsense, so nothing of our header classes is
 between a test and the broker.
@@ -60,7 +60,7 @@ class Call(NamedTuple):
     body: bytes = b""
 
 
-class Seen(NamedTuple):
+class Answer(NamedTuple):
     """What is compared of an answer; all None when none came."""
 
     code: int | None
@@ -79,15 +79,15 @@ class Stage:
     ids: list[str]
     """Offset ids of the messages."""
 
-    async def ask(self, call: Call) -> Seen:
+    async def ask(self, call: Call) -> Answer:
         """Send one call and return what came back."""
         try:
             answer = await self.asker.invoke(self.address, _command(call), timeout_s=NO_ANSWER_S)
         except RequestTimedOut:
-            return Seen(None, None, None, None)
+            return Answer(None, None, None, None)
         ext = {name: _blank(value) for name, value in answer.ext.items()}
         remark = None if answer.remark is None else _blank(answer.remark)
-        return Seen(answer.code, remark, ext, _body(answer.body))
+        return Answer(answer.code, remark, ext, _body(answer.body))
 
     async def close(self) -> None:
         """Close both connections."""
@@ -259,7 +259,7 @@ CallOn = Callable[[Stage], Call]
 """Makes a call that names what is on the stage."""
 
 
-async def ask_all(address: str, calls: Mapping[str, CallOn]) -> dict[str, Seen]:
+async def ask_all(address: str, calls: Mapping[str, CallOn]) -> dict[str, Answer]:
     """Set up a stage and return what every call is answered, asked in their order."""
     stage = await set_up(address)
     try:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from remoting.bodies import MessageQueue
+from tests.interop.kit.our_clients import make_topic
 from tests.interop.kit.servers import Servers
 from tests.interop.kit.toolbox import Job, Output, Toolbox
 from tests.waiting import eventually
@@ -67,11 +68,7 @@ class Scene:
 def play(servers: Servers, toolbox: Toolbox) -> Scene:
     """Play the scene on one pair."""
     where = {"namesrv": servers.namesrv.address, "topic": TOPIC, "group": ONLINE}
-    made = toolbox.mqadmin(
-        *("updateTopic", "-t", TOPIC, "-r", "2", "-w", "2"),
-        *("-b", servers.broker.address, "-n", servers.namesrv.address),
-    )
-    assert f"create topic to {servers.broker.address} success." in made.stdout
+    make_topic(servers, TOPIC, 2)
     messages = [
         {
             "body": f"body {i}",

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tests.interop.kit.process import Child, Ended
+from tests.interop.kit.process import Child, ChildEnded
 from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, Servers
 
 LINE_TIMEOUT_S = 120.0
@@ -33,7 +33,7 @@ class Output(NamedTuple):
     stderr: str
 
 
-class Silent(Ended):
+class LineTimedOut(ChildEnded):
     """The program runs and printed nothing while a line of it was awaited."""
 
 
@@ -51,13 +51,13 @@ class Job:
         self._is_done = False
 
     def line(self, *, timeout_s: float = LINE_TIMEOUT_S) -> Line | None:
-        """Return the next line, None after the last; raises ProgramFailed or Ended."""
+        """Return the next line, None after the last; raises ProgramFailed or ChildEnded."""
         if self._is_done:
             return None
         try:
             told = self.arrived.get(timeout=timeout_s)
         except queue.Empty:
-            raise Silent(f"job {self._number} printed nothing in {timeout_s} s") from None
+            raise LineTimedOut(f"job {self._number} printed nothing in {timeout_s} s") from None
         if not told.get("done"):
             return dict(told["line"])
         self._is_done = True
@@ -66,28 +66,28 @@ class Job:
         return None
 
     def until(self, event: str, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
-        """Return the lines up to and with the first ``event``; raises Ended without one."""
+        """Return the lines up to and with the first ``event``; raises ChildEnded without one."""
         lines: list[Line] = []
         while not lines or lines[-1]["event"] != event:
             line = self.line(timeout_s=timeout_s)
             if line is None:
-                raise Ended(f"job {self._number} ended before {event!r}, it said {lines[-3:]}")
+                raise ChildEnded(f"job {self._number} ended before {event!r}, it said {lines[-3:]}")
             lines.append(line)
         return lines
 
     def messages(self, count: int, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
-        """Return the next ``count`` received messages; raises Ended when they do not come."""
+        """Return the next ``count`` received messages; raises ChildEnded when they do not come."""
         got: list[Line] = []
         while len(got) < count:
             line = self.line(timeout_s=timeout_s)
             if line is None or line["event"] == "timeout":
-                raise Ended(f"{len(got)} messages of {count} came")
+                raise ChildEnded(f"{len(got)} messages of {count} came")
             if line["event"] == "message":
                 got.append(line)
         return got
 
     def every(self, field: str, wanted: Collection[object]) -> list[Line]:
-        """Return the messages up to the one with which all ``wanted`` came; Ended otherwise.
+        """Return the messages up to the one with which all ``wanted`` came; ChildEnded otherwise.
 
         A message may come twice: that is what clients of RocketMQ promise.
         """
@@ -114,10 +114,10 @@ class Job:
             try:
                 while set(wanted) - {line[field] for line in got}:
                     got += self.messages(1, timeout_s=RESET_TIMEOUT_S)
-            except Silent:
+            except LineTimedOut:
                 continue
             return got
-        raise Ended(f"job {self._number} did not go back in {RESETS_MAX} resets")
+        raise ChildEnded(f"job {self._number} did not go back in {RESETS_MAX} resets")
 
     def rest(self, *, timeout_s: float = LINE_TIMEOUT_S) -> list[Line]:
         """Return the lines until the program ends."""
@@ -165,7 +165,7 @@ class Toolbox:
         while True:
             try:
                 told = json.loads(self._child.line(timeout_s=3600.0))
-            except Ended as error:
+            except ChildEnded as error:
                 for job in self._jobs.values():
                     job.arrived.put({"done": True, "error": str(error)})
                 return
@@ -210,14 +210,6 @@ def alone(
     java, *words = side.java(program, json.dumps(spec))
     log = side.logs / f"{program}.err"
     child = Child([java, *flags, *words], log=log, directory=side.directory)
-    lines: list[Line] = []
-    try:
-        while True:
-            line = child.line(timeout_s=LINE_TIMEOUT_S)
-            # RocketMQ's remoting layer logs to stdout when nobody configures logging.
-            if line.startswith("{"):
-                lines.append(json.loads(line))
-    except Ended:
-        if child.stop() != 0:
-            raise
-    return lines
+    # RocketMQ's remoting layer logs to stdout when nobody configures logging.
+    lines = child.rest(timeout_s=LINE_TIMEOUT_S)
+    return [json.loads(line) for line in lines if line.startswith("{")]

@@ -28,7 +28,7 @@ from server.proxy.http2.frames import (
 )
 from server.proxy.http2.hpack import LIST_SIZE_MAX, encode
 from server.proxy.http2.stream import STREAM_WINDOW
-from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, messages_in, method
+from tests.server.proxy.http2.peer import REQUEST, Endless, Frame, Peer, messages_in, method
 
 OPEN = frame(FrameType.HEADERS, END_HEADERS, 1, encode(*REQUEST))
 
@@ -101,12 +101,14 @@ async def test_any_cut_of_the_bytes_gives_the_same_answers() -> None:
     assert len(found) == 1
 
 
+def size_of(heard: list[Frame]) -> int:
+    """Return how many bytes the DATA frames have."""
+    return sum(len(each.payload) for each in heard if each.kind is FrameType.DATA)
+
+
 async def test_a_large_answer_waits_for_the_windows_of_the_client() -> None:
     peer = Peer(given={Setting.INITIAL_WINDOW_SIZE: 1000})
     stream = peer.call("Echo", b"x" * 5000)
-
-    def size_of(heard: list) -> int:  # type: ignore[type-arg]
-        return sum(len(each.payload) for each in heard if each.kind is FrameType.DATA)
 
     assert size_of(await peer.heard()) == 1000
     assert peer.connection.held_size == 4005
@@ -130,9 +132,9 @@ async def test_the_window_of_a_connection_is_shared_by_its_streams() -> None:
     for _ in range(3):
         peer.call("Echo", b"x" * 40_000)
 
-    first = sum(len(each.payload) for each in await peer.heard() if each.kind is FrameType.DATA)
+    first = size_of(await peer.heard())
     peer.say(window_update(0, 1 << 20))
-    rest = sum(len(each.payload) for each in await peer.heard() if each.kind is FrameType.DATA)
+    rest = size_of(await peer.heard())
 
     assert first == 65_535
     assert first + rest == 3 * 40_005
