@@ -1,4 +1,4 @@
-"""Servers that keep files elsewhere: S3 (moto), and one of our own that speaks WebHDFS; a pair."""
+"""Servers of remote files: S3 (moto) and our own WebHDFS server; a name server with a broker."""
 
 from collections.abc import Iterator
 from pathlib import Path
