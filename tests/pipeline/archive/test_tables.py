@@ -224,17 +224,11 @@ input()
 
 
 @pytest.fixture
-def other_s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def other_s3(monkeypatch: pytest.MonkeyPatch, s3_keys: None) -> Iterator[str]:
     """Yield the URI of a folder on a server in another process.
 
     A call of deltalake holds the interpreter lock, so a server in this one could not answer it.
     """
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
     with subprocess.Popen(
         [sys.executable, "-c", _SERVER],
         stdin=subprocess.PIPE,
