@@ -16,7 +16,7 @@ that the same call may work a little later, or at another server.
 
 from typing import ClassVar, Final
 
-from remoting.codes import ResponseCode
+from remoting.codes import LaterResponseCode, ResponseCode
 
 
 class ClientError(Exception):
@@ -131,7 +131,7 @@ _NOT_FOUND: Final = frozenset(
     }
 )
 
-_NAMES: Final = {int(code): code.name for code in ResponseCode}
+_NAMES: Final = {int(code): code.name for code in (*LaterResponseCode, *ResponseCode)}
 
 _HINTS: Final[dict[int, str]] = {
     ResponseCode.SYSTEM_BUSY: "the server is overloaded: try again, or send more slowly",

@@ -12,22 +12,22 @@ from typing import Final
 
 from pipeline.cli.process import (
     check_file,
-    ended,
     exit_code_of,
     given_options,
     hint_at_local,
     parser_of,
+    run_to_end,
     say,
-    told,
+    show_progress,
     write_parquet,
 )
-from pipeline.cli.registry import JOBS, as_plain, options_of
+from pipeline.cli.registry import JOBS, options_of
 from pipeline.cli.watching import plan_of
 from pipeline.errors import PipelineError
 from pipeline.frames import damage
 from pipeline.sessions import session
 from pipeline.shipping import without_kernels
-from pipeline.sources.store.skipped import noting
+from pipeline.sources.store.skipped import collect_notes
 from pipeline.sources.store.spread import context_of
 from pipeline.sources.store.stores import stores_of
 from pipeline.sources.store.tables import plan
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="a store directory or its URI, or a pattern of several",
     )
     options = parser.parse_args(argv)
-    return ended(
+    return run_to_end(
         lambda: _run(options), known=(PipelineError, StoreError, OSError), exit_code=_exit_code
     )
 
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> None:
             say({"plan": f"{options.job}: here, in this process, part after part of the store"})
         if options.dry_run:
             return
-        with noting() as skipped:
+        with collect_notes() as skipped:
             table = job.local(where, **chosen)
         skipped_count = skipped.count()
     else:
@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> None:
             say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
         if options.dry_run:
             return
-        with told(spark), noting() as skipped:
+        with show_progress(spark), collect_notes() as skipped:
             table = job.spark(spark, where, **chosen).toArrow()
         skipped_count = skipped.count()
         if job.passes_damage and context_of(spark) is None:
@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> None:
         write_parquet(table, options.parquet)
     rows = job.rows_of(table, **chosen)
     for row in rows:
-        print(json.dumps(as_plain(row)))
+        print(json.dumps(row))
     if exit_code := job.exit_code(rows):
         say({"exit": exit_code})
     elif job.passes_damage and skipped_count:

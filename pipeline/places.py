@@ -48,7 +48,7 @@ def is_s3(uri: str) -> bool:
 
 
 @contextmanager
-def reached_by(uri: str, storage: Storage) -> Iterator[None]:
+def using_storage(uri: str, storage: Storage) -> Iterator[None]:
     """Use ``storage`` for everything at and below ``uri`` in this process while the block runs."""
     root = uri.rstrip("/")
     before = _storages.get(root, Storage())
@@ -191,7 +191,8 @@ class StorageDir(NamedTuple):
             OSError: it cannot be written.
         """
         if self.directory is not None:
-            _link_new(self.directory / name, data)
+            with _draft(self.directory / name, data) as draft:
+                os.link(draft, self.directory / name)
             return
         filesystem, path = self.filesystem(), self.path(name)
         if filesystem.get_file_info(path).type != pafs.FileType.NotFound:
@@ -234,11 +235,6 @@ class StorageDir(NamedTuple):
             filesystem.create_dir(path_text.rpartition("/")[0], recursive=True)
         with filesystem.open_output_stream(path_text) as file:
             yield file
-
-
-def _link_new(path: Path, data: bytes) -> None:
-    with _draft(path, data) as draft:
-        os.link(draft, path)
 
 
 @contextmanager

@@ -34,13 +34,14 @@ _ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())
 """The ``attributes`` of 5.x; null if the file has none."""
 
 
-def _schema(**fields: Any) -> Any:
+def schema(**fields: Any) -> Any:
+    """Return the Arrow schema of columns that are given with their types."""
     return pa.schema([pa.field(name, kind) for name, kind in fields.items()])
 
 
 STORE: Final[Mapping[str, Any]] = {
     COMMITLOG: SCHEMA,
-    DAMAGE: _schema(
+    DAMAGE: schema(
         file=_STRING,
         log_offset=pa.int64(),
         length=pa.int64(),
@@ -50,7 +51,7 @@ STORE: Final[Mapping[str, Any]] = {
     ),
     "consumequeue": QUEUE_SCHEMA,
     "index": INDEX_SCHEMA,
-    "index_files": _schema(
+    "index_files": schema(
         file=_STRING,
         size=pa.int64(),
         begin_timestamp=_TIME,
@@ -60,7 +61,7 @@ STORE: Final[Mapping[str, Any]] = {
         hash_slot_count=pa.int32(),
         index_count=pa.int32(),
     ),
-    "offsets": _schema(
+    "offsets": schema(
         consumer_group=_STRING,
         topic=_STRING,
         queue_id=pa.int32(),
@@ -70,8 +71,8 @@ STORE: Final[Mapping[str, Any]] = {
         lag=pa.int64(),
         last_consumed_timestamp=_TIME,
     ),
-    "delay_offsets": _schema(delay_level=pa.int32(), queue_offset=pa.int64()),
-    "topics": _schema(
+    "delay_offsets": schema(delay_level=pa.int32(), queue_offset=pa.int64()),
+    "topics": schema(
         topic=_STRING,
         read_queue_nums=pa.int32(),
         write_queue_nums=pa.int32(),
@@ -82,7 +83,7 @@ STORE: Final[Mapping[str, Any]] = {
         attributes=_ATTRIBUTES,
         raw=_STRING,
     ),
-    "groups": _schema(
+    "groups": schema(
         consumer_group=_STRING,
         consume_enable=pa.bool_(),
         consume_from_min_enable=pa.bool_(),
@@ -97,7 +98,7 @@ STORE: Final[Mapping[str, Any]] = {
     ),
     # ``end_reason`` is what follows the last record of a log file: blank, zero, truncated, or a
     # kind of damage; ``records`` are messages of a log file, entries of a queue or of an index.
-    "files": _schema(
+    "files": schema(
         path=_STRING,
         kind=_STRING,
         size=pa.int64(),
@@ -111,7 +112,7 @@ STORE: Final[Mapping[str, Any]] = {
         end_reason=_STRING,
         records=pa.int64(),
     ),
-    "checkpoint": _schema(
+    "checkpoint": schema(
         physic_timestamp=_TIME, logics_timestamp=_TIME, index_timestamp=_TIME, abort=pa.bool_()
     ),
 }

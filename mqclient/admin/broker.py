@@ -167,8 +167,9 @@ class NamesrvCalls(AdminCalls):
     async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
         """Return all values of a namespace by key, sorted; an unknown namespace has none."""
         try:
-            address, answer = await self._namesrv(
+            found = await self._namesrv_body(
                 RequestCode.GET_KVLIST_BY_NAMESPACE,
+                bodies.KVTable,
                 headers.GetKVListByNamespace(namespace=namespace),
                 what=f"namespace {namespace}",
                 address=address,
@@ -177,7 +178,7 @@ class NamesrvCalls(AdminCalls):
             if error.code == ResponseCode.QUERY_NOT_FOUND:
                 return {}
             raise
-        return dict(sorted(responses.body(answer, bodies.KVTable, address=address).table.items()))
+        return dict(sorted(found.table.items()))
 
     async def kv_put(
         self, namespace: str, key: str, value: str, *, address: str | None = None

@@ -25,7 +25,7 @@ from remoting.codes import ExtensionCode, LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
 
-_B = TypeVar("_B", bound=responses.Body)
+_B = TypeVar("_B", bound=responses.Decodable)
 _Version = tuple[int, ...]
 _BEFORE: Final[Mapping[int, _Version]] = {
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: (4, 4),
@@ -129,6 +129,19 @@ class AdminCalls(Lifetime):
             return address, await self._broker(address, code, header, what=what)
         address, answer = await self._client.ask_namesrv(code, header, what=what)
         return address, responses.check(answer, address=address, what=what)
+
+    async def _namesrv_body(
+        self,
+        code: int,
+        body_class: type[_B],
+        header: Header | None = None,
+        *,
+        what: str,
+        address: str | None = None,
+    ) -> _B:
+        """Return the typed body of the answer to ``_namesrv``; raises BadAnswer, too."""
+        address, answer = await self._namesrv(code, header, what=what, address=address)
+        return responses.body(answer, body_class, address=address)
 
     async def _each_namesrv(
         self, code: int, header: Header, *, what: str, address: str | None = None

@@ -124,14 +124,14 @@ class LockCalls(GroupCalls):
         answer = await self._broker(address, ExtensionCode.GET_LOCK_TABLE, what="lock table")
         try:
             rows = fastjson.loads(answer.body)
-            held = [_lock_of(row) for row in rows] if isinstance(rows, list) else None
+            if not isinstance(rows, list):
+                raise TypeError(f"it is {type(rows).__name__}, expected a list")
+            locks = [_lock_of(row) for row in rows]
         except (StoreError, KeyError, TypeError, ValueError) as error:
             raise BadAnswer(
                 f"lock table of {address} cannot be decoded: {error!r}", address=address
             ) from error
-        if held is None:
-            raise BadAnswer(f"lock table of {address} is not a list", address=address)
-        return sorted(held, key=lambda lock: (lock.group, lock.queue))
+        return sorted(locks, key=lambda lock: (lock.group, lock.queue))
 
     async def _locks_by_clients(self, address: str, groups: list[str]) -> LockView:
         held: list[QueueLock] = []
@@ -166,11 +166,5 @@ def _lock_of(row: object) -> QueueLock:
     queue = MessageQueue(
         topic=str(row["topic"]), broker_name=str(row["brokerName"]), queue_id=int(row["queueId"])
     )
-    locked_ms = int(row["lastUpdateTimestamp"])
-    return QueueLock(
-        str(row["group"]),
-        queue,
-        str(row["clientId"]),
-        locked_ms,
-        int(row["expiresTimestamp"]),
-    )
+    times_ms = int(row["lastUpdateTimestamp"]), int(row["expiresTimestamp"])
+    return QueueLock(str(row["group"]), queue, str(row["clientId"]), *times_ms)

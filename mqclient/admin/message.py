@@ -28,6 +28,19 @@ END_OF_TIME_MS: Final = 2**63 - 1
 _CONSUME_TIMEOUT_S: Final = 12.0
 
 
+def place_of(offset_id: str) -> tuple[str, int]:
+    """Return the address of the broker and the log offset that an offset id contains.
+
+    Raises:
+        BadRequest: the text is not an offset id.
+    """
+    try:
+        store_host, log_offset = parse_offset_id(offset_id)
+        return host_text(store_host), log_offset
+    except StoreError as error:
+        raise BadRequest(str(error)) from error
+
+
 class MessageCalls(AdminCalls):
     """The requests about single messages."""
 
@@ -38,12 +51,7 @@ class MessageCalls(AdminCalls):
             BadRequest: the text is not an offset id.
             NotFound: the broker has no message there, or has deleted it.
         """
-        try:
-            store_host, log_offset = parse_offset_id(offset_id)
-            address = host_text(store_host)
-        except StoreError as error:
-            raise BadRequest(str(error)) from error
-        return await self.view_message_at(address, log_offset)
+        return await self.view_message_at(*place_of(offset_id))
 
     async def view_message_at(
         self, address: str, log_offset: int, *, broker_name: str = ""
@@ -128,7 +136,7 @@ class MessageCalls(AdminCalls):
                 continue
             responses.check(answer, address=address, what=f"key {key} in topic {topic}")
             found += read_messages(answer.body, broker_name=broker_name, address=address)
-        responses.told_of(silent, on_silent, of=len(readers))
+        responses.report_silent(silent, on_silent, of=len(readers))
         wanted = [message for message in found if _has_key(message, topic, key, unique=unique)]
         return sorted(wanted, key=lambda message: message.store_ms)[:count_max]
 

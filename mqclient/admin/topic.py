@@ -19,6 +19,7 @@ from storefmt.names import AUTO_CREATE_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from remoting.header import Header
     from storefmt.config.tables import TopicConfig, TopicTable
 
 _NO_TYPE = (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, ResponseCode.TOPIC_NOT_EXIST)
@@ -29,26 +30,24 @@ class TopicCalls(AdminCalls):
 
     async def cluster_info(self, *, address: str | None = None) -> bodies.ClusterInfo:
         """Return the clusters, brokers and addresses that a name server knows."""
-        address, answer = await self._namesrv(
-            RequestCode.GET_BROKER_CLUSTER_INFO, what="cluster info", address=address
+        return await self._namesrv_body(
+            RequestCode.GET_BROKER_CLUSTER_INFO,
+            bodies.ClusterInfo,
+            what="cluster info",
+            address=address,
         )
-        return responses.body(answer, bodies.ClusterInfo, address=address)
 
     async def topic_list(self, *, address: str | None = None) -> list[str]:
         """Return all topic names, sorted; retry and system topics are among them."""
-        address, answer = await self._namesrv(
+        return await self._names(
             RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, what="topic list", address=address
         )
-        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
 
     async def topics_by_cluster(self, cluster: str) -> list[str]:
         """Return the topics that have a queue in a cluster, sorted; an unknown cluster has none."""
-        address, answer = await self._namesrv(
-            RequestCode.GET_TOPICS_BY_CLUSTER,
-            headers.GetTopicsByCluster(cluster=cluster),
-            what=f"topics of cluster {cluster}",
-        )
-        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
+        header = headers.GetTopicsByCluster(cluster=cluster)
+        what = f"topics of cluster {cluster}"
+        return await self._names(RequestCode.GET_TOPICS_BY_CLUSTER, header, what=what)
 
     async def system_topics(self, address: str) -> list[str]:
         """Return the names that a broker treats as system topics, sorted."""
@@ -65,23 +64,26 @@ class TopicCalls(AdminCalls):
 
         That broker knows the other system topics; the address is "" when there is no broker.
         """
-        address, answer = await self._namesrv(
-            RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, what="cluster names", address=address
+        code = RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS
+        found = await self._namesrv_body(
+            code, bodies.TopicList, what="cluster names", address=address
         )
-        found = responses.body(answer, bodies.TopicList, address=address)
         return sorted(found.topic_list), found.broker_addr or ""
 
     async def unit_topics(self, *, address: str | None = None) -> list[str]:
         """Return the topics that belong to a unit, sorted."""
-        return await self._unit_list(RequestCode.GET_UNIT_TOPIC_LIST, address)
+        code = RequestCode.GET_UNIT_TOPIC_LIST
+        return await self._names(code, what="topics of units", address=address)
 
     async def unit_sub_topics(self, *, address: str | None = None) -> list[str]:
         """Return the topics that groups of a unit subscribe to, sorted."""
-        return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, address)
+        code = RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST
+        return await self._names(code, what="topics of units", address=address)
 
     async def unit_sub_ununit_topics(self, *, address: str | None = None) -> list[str]:
         """Return the topics of ``unit_sub_topics`` that belong to no unit themselves, sorted."""
-        return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, address)
+        code = RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST
+        return await self._names(code, what="topics of units", address=address)
 
     async def topic_route(self, topic: str) -> bodies.TopicRouteData:
         """Return the brokers and queues of a topic from a name server.
@@ -98,13 +100,8 @@ class TopicCalls(AdminCalls):
             NotFound: the name server does not know the topic.
         """
         header = headers.GetRouteInfo(topic=topic, accept_standard_json_only=True)
-        _, answer = await self._namesrv(
-            RequestCode.GET_ROUTEINFO_BY_TOPIC,
-            header,
-            what=f"route of topic {topic}",
-            address=address,
-        )
-        return responses.body(answer, bodies.TopicRouteData, address=address)
+        code, what = RequestCode.GET_ROUTEINFO_BY_TOPIC, f"route of topic {topic}"
+        return await self._body(address, code, bodies.TopicRouteData, header, what=what)
 
     async def topic_stats(
         self, topic: str, *, on_silent: Callable[[ClientError], None] | None = None
@@ -127,7 +124,7 @@ class TopicCalls(AdminCalls):
                 found |= await self.topic_stats_at(address, topic)
             except (TimedOut, Unreachable) as error:
                 silent.append(error)
-        responses.told_of(silent, on_silent, of=len(masters))
+        responses.report_silent(silent, on_silent, of=len(masters))
         return dict(sorted(found.items()))
 
     async def topic_stats_at(
@@ -245,6 +242,13 @@ class TopicCalls(AdminCalls):
         )
         return sorted(found.group_list)
 
-    async def _unit_list(self, code: RequestCode, address: str | None) -> list[str]:
-        address, answer = await self._namesrv(code, what="topics of units", address=address)
-        return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
+    async def _names(
+        self,
+        code: RequestCode,
+        header: Header | None = None,
+        *,
+        what: str,
+        address: str | None = None,
+    ) -> list[str]:
+        found = await self._namesrv_body(code, bodies.TopicList, header, what=what, address=address)
+        return sorted(found.topic_list)

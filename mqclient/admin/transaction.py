@@ -7,12 +7,10 @@ settings, so no client can tell open half messages from decided ones.
 from __future__ import annotations
 
 from mqclient.admin.calls import AdminCalls
-from mqclient.errors import BadRequest, ClientError
+from mqclient.admin.message import place_of
+from mqclient.errors import ClientError
 from remoting import bodies, headers
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
-from storefmt.errors import StoreError
-from storefmt.formats.hosts import host_text
-from storefmt.formats.msgid import parse_offset_id
 
 
 class TransactionCalls(AdminCalls):
@@ -47,11 +45,7 @@ class TransactionCalls(AdminCalls):
             BadRequest: the text is not an offset id.
             BrokerRefused: no record starts there. A 4.9 broker does not check what kind it is.
         """
-        try:
-            store_host, _ = parse_offset_id(offset_id)
-            address = host_text(store_host)
-        except StoreError as error:
-            raise BadRequest(str(error)) from error
+        address, _ = place_of(offset_id)
         await self._broker(
             address,
             RequestCode.RESUME_CHECK_HALF_MESSAGE,

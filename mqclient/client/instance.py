@@ -215,7 +215,7 @@ class MQClient:
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
             )
         except RemotingError as error:
-            raise responses.translated(error, address=address) from error
+            raise responses.client_error(error, address=address) from error
 
     def _port_of(self, address: str, code: int) -> str:
         """Return the address to connect to for a request to an advertised address."""
@@ -242,7 +242,7 @@ class MQClient:
         try:
             await self._remoting.invoke_oneway(self._port_of(address, command.code), command)
         except RemotingError as error:
-            raise responses.translated(error, address=address) from error
+            raise responses.client_error(error, address=address) from error
 
     async def call(
         self,

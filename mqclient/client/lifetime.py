@@ -32,17 +32,13 @@ class Lifetime:
     @property
     def _client(self) -> "MQClient":
         """The client for new work; work that began before may end on ``_connections``."""
-        if self._is_over:
-            raise self._over()
+        self._check_alive()
         return self._connections
 
     def _check_alive(self) -> None:
         """Raise BadRequest after the shutdown; for methods that do not use ``_client``."""
         if self._is_over:
-            raise self._over()
-
-    def _over(self) -> BadRequest:
-        return BadRequest(f"{self._what} was shut down", hint="make a new one")
+            raise BadRequest(f"{self._what} was shut down", hint="make a new one")
 
     async def shutdown(self) -> None:
         """Refuse every call from now on; the client stays open."""

@@ -15,7 +15,7 @@ client/impl/ClientRemotingProcessor.java (4.9.7).
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from mqclient.errors import BadRequest, ClientError
 from remoting.bodies import ConsumerData, HeartbeatData, ProducerData, TopicRouteData
@@ -29,8 +29,7 @@ from storefmt.formats.properties import PRODUCER_GROUP
 
 LOG = logging.getLogger(__name__)
 
-Answer = Command | None
-RequestHandler = Callable[[str, Command], Awaitable[Answer]]
+RequestHandler = Callable[[str, Command], Awaitable[Command | None]]
 """A function that answers a request of a broker; it gets the broker's address and the request."""
 
 
@@ -70,6 +69,9 @@ class ConsumerMember(Member, Protocol):
         """Return what heartbeats tell brokers about this consumer."""
 
 
+_M = TypeVar("_M", bound=Member)
+
+
 class Members:
     """The producers and consumers of one client.
 
@@ -95,9 +97,7 @@ class Members:
         Raises:
             BadRequest: the client has a consumer of this group already, or is closed.
         """
-        self._check_can_join(member.group, self.consumers)
-        self.consumers[member.group] = member
-        await self._joined(member.group, consumer=True)
+        await self._join(member, self.consumers, consumer=True)
 
     async def join_producer(self, member: Member) -> None:
         """Add a producer and send a heartbeat.
@@ -105,9 +105,7 @@ class Members:
         Raises:
             BadRequest: the client has a producer of this group already, or is closed.
         """
-        self._check_can_join(member.group, self.producers)
-        self.producers[member.group] = member
-        await self._joined(member.group, consumer=False)
+        await self._join(member, self.producers, consumer=False)
 
     async def leave(self, group: str, *, consumer: bool) -> None:
         """Remove a member and unregister it at the brokers.
@@ -173,7 +171,7 @@ class Members:
                             found[address] = None
         return list(found)
 
-    async def answer(self, address: str, request: Command) -> Answer:
+    async def answer(self, address: str, request: Command) -> Command | None:
         """Return the answer to a broker's request."""
         group = _group_of(request)
         serve = self._own.get(request.code)
@@ -193,21 +191,20 @@ class Members:
             remark=f"no member of group {group or '(none named)'} here answers {request.code}",
         )
 
-    def _check_can_join(self, group: str, table: Mapping[str, Member]) -> None:
+    async def _join(self, member: _M, table: dict[str, _M], *, consumer: bool) -> None:
         if self._connections.closed:
             raise BadRequest("the client is closed", hint="make another client")
-        if group in table:
+        if member.group in table:
             raise BadRequest(
-                f"this client has a member of group {group} already",
+                f"this client has a member of group {member.group} already",
                 hint="give each member of a group its own client",
             )
-
-    async def _joined(self, group: str, *, consumer: bool) -> None:
+        table[member.group] = member
         try:
             await self.heartbeat()
         except BaseException:
             # The start was cancelled, so nobody would ever shut this member down.
-            await self.leave(group, consumer=consumer)
+            await self.leave(member.group, consumer=consumer)
             raise
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._beat())

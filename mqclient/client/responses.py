@@ -25,14 +25,14 @@ from storefmt.errors import StoreError
 _H = TypeVar("_H", bound=Header)
 
 
-class Body(Protocol):
-    """A class of ``remoting.bodies`` for a JSON body."""
+class Decodable(Protocol):
+    """A class whose values are made of the body of an answer."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self: ...
 
 
-_B = TypeVar("_B", bound=Body)
+_B = TypeVar("_B", bound=Decodable)
 
 
 def request(code: int, header: Header | None = None, *, body: bytes = b"") -> Command:
@@ -88,7 +88,7 @@ def properties(answer: Command) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in sorted(pairs)}
 
 
-def told_of(
+def report_silent(
     silent: Sequence[ClientError], on_silent: Callable[[ClientError], None] | None, *, of: int
 ) -> None:
     """Report each server that did not answer a read to ``on_silent``.
@@ -101,14 +101,13 @@ def told_of(
     Raises:
         ClientError: a server did not answer and ``on_silent`` is None, or no server answered.
     """
-    if silent and (on_silent is None or len(silent) == of):
-        raise silent[0]
     for error in silent:
-        if on_silent is not None:
-            on_silent(error)
+        if on_silent is None or len(silent) == of:
+            raise error
+        on_silent(error)
 
 
-def translated(error: RemotingError, *, address: str) -> ClientError:
+def client_error(error: RemotingError, *, address: str) -> ClientError:
     """Return the ``ClientError`` for an error of ``remoting``."""
     if isinstance(error, RequestTimedOut):
         return TimedOut(

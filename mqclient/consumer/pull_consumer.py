@@ -13,7 +13,7 @@ from typing import Final
 from mqclient.admin.queries import Queries
 from mqclient.client import offsets
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull.pull_request import Puller, PullRequest, PullResult
+from mqclient.consumer.pull.pull_request import PullApi, PullRequest, PullResult
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import NoRoute
 from mqclient.namespace import checked_group, unwrap_message, wrap
@@ -39,7 +39,7 @@ class PullConsumer(Queries):
     def __init__(self, client: MQClient, group: str) -> None:
         self.group = group = checked_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")
-        self._puller = Puller(client, group)
+        self._pull_api = PullApi(client, group)
 
     queues = Queries.fetch_subscribe_message_queues
 
@@ -82,7 +82,7 @@ class PullConsumer(Queries):
             suspend_ms=suspend_ms,
             class_filter=class_filter,
         )
-        result = await self._puller.pull(asked, timeout_s=timeout_s)
+        result = await self._pull_api.pull(asked, timeout_s=timeout_s)
         namespace = self._connections.namespace
         if not namespace:
             return result

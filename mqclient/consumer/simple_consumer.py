@@ -27,12 +27,13 @@ import logging
 from typing import Final
 
 from mqclient.admin.queries import Queries
-from mqclient.client import routes
+from mqclient.client import responses, routes
 from mqclient.client.instance import MQClient
+from mqclient.client.settings import check_range
 from mqclient.consumer.pop.pop_request import (
     FROM_MAX,
     FROM_MIN,
-    Popper,
+    PopApi,
     PopPlace,
     PopRequest,
 )
@@ -105,7 +106,7 @@ class SimpleConsumer(Queries):
         self._init_mode = _STARTS[consume_from_where]
         self._order = order
         self._reconsume_times_max = max_reconsume_times
-        self._popper = Popper(client, group)
+        self._pop_api = PopApi(client, group)
         self._send_back = SendBack(
             client, group, reconsume_count_max=max_reconsume_times, unit_mode=False
         )
@@ -158,9 +159,9 @@ class SimpleConsumer(Queries):
             Unreachable, TimedOut: no broker answered; messages that one has given come again.
         """
         self._check_alive()
-        _check_range("count_max", count_max, 1, COUNT_MAX)
+        check_range("count_max", count_max, low=1, high=COUNT_MAX)
         _check_invisible(invisible_ms)
-        _check_range("wait_ms", wait_ms, 0, INVISIBLE_MS_MAX)
+        check_range("wait_ms", wait_ms, low=0, high=INVISIBLE_MS_MAX)
         if not self._subscriptions:
             raise BadRequest(f"consumer of {self.group} has no topic", hint="call subscribe first")
         loop = asyncio.get_running_loop()
@@ -180,7 +181,7 @@ class SimpleConsumer(Queries):
             if found or loop.time() >= deadline_s:
                 return found
             if not alone:
-                await self._arrival(places, poll_ms=hold_ms)
+                await self._wait_for_any(places, poll_ms=hold_ms)
             early_s = min(began_s + _ROUND_S, deadline_s) - loop.time()
             if early_s > 0:
                 await asyncio.sleep(early_s)
@@ -198,7 +199,7 @@ class SimpleConsumer(Queries):
             NoRoute, Unreachable, TimedOut: whether it is acknowledged is not known.
         """
         topic, receipt = self._named(message, topic)
-        await self._popper.ack(topic, receipt)
+        await self._pop_api.ack(topic, receipt)
 
     async def change_invisible_time(
         self, message: MessageExt | str, invisible_ms: int, *, topic: str | None = None
@@ -218,7 +219,7 @@ class SimpleConsumer(Queries):
         """
         _check_invisible(invisible_ms)
         topic, receipt = self._named(message, topic)
-        fresh = await self._popper.change_invisible_time(topic, receipt, invisible_ms=invisible_ms)
+        fresh = await self._pop_api.change_invisible_time(topic, receipt, invisible_ms=invisible_ms)
         if isinstance(message, MessageExt):
             message.renew_receipt(fresh)
         return fresh
@@ -280,20 +281,20 @@ class SimpleConsumer(Queries):
                 order=self._order,
             )
             try:
-                popped = await self._popper.pop(asked)
+                popped = await self._pop_api.pop(asked)
             except ClientError as error:
                 self._client.doubt_route(place.topic)
                 if not error.retriable:
                     raise
                 failures.append(error)
                 continue
-            found = await self._wanted(place, popped)
+            found = await self._deliverable(place, popped)
             if found:
                 return found
-        self._told(failures, of=len(places))
+        responses.report_silent(failures, self._log, of=len(places))
         return []
 
-    async def _wanted(self, place: PopPlace, popped: list[MessageExt]) -> list[MessageExt]:
+    async def _deliverable(self, place: PopPlace, popped: list[MessageExt]) -> list[MessageExt]:
         """Return the messages for the application; end the others, or they would come again."""
         subscription = self._subscriptions[place.topic]
         found = []
@@ -315,16 +316,21 @@ class SimpleConsumer(Queries):
                 found.append(unwrap_message(self._client.namespace, message))
         return found
 
+    def _log(self, error: ClientError) -> None:
+        LOG.warning("%s: %s", self.group, error)
+
     async def _end(self, place: PopPlace, message: MessageExt) -> None:
         try:
-            await self._popper.ack(place.topic, message.receipt or "")
+            await self._pop_api.ack(place.topic, message.receipt or "")
         except ClientError as error:
             LOG.warning("%s: %r comes again: %s", self.group, message, error)
 
-    async def _arrival(self, places: list[PopPlace], *, poll_ms: int) -> None:
+    async def _wait_for_any(self, places: list[PopPlace], *, poll_ms: int) -> None:
         """Return when one place has a message, or when the time is over."""
         waits = [
-            asyncio.ensure_future(self._popper.waits_for(place, poll_ms=poll_ms, order=self._order))
+            asyncio.ensure_future(
+                self._pop_api.wait_for_message(place, poll_ms=poll_ms, order=self._order)
+            )
             for place in places
         ]
         failures: list[ClientError] = []
@@ -337,24 +343,12 @@ class SimpleConsumer(Queries):
                     if not error.retriable:
                         raise
                     failures.append(error)
-            self._told(failures, of=len(places))
+            responses.report_silent(failures, self._log, of=len(places))
         finally:
             for wait in waits:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
 
-    def _told(self, failures: list[ClientError], *, of: int) -> None:
-        """Raise the first failure when nobody answered; log the failures of some."""
-        if failures and len(failures) == of:
-            raise failures[0]
-        for error in failures:
-            LOG.warning("%s: %s", self.group, error)
-
-
-def _check_range(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise BadRequest(f"{name} is {value}, outside {low} to {high}")
-
 
 def _check_invisible(invisible_ms: int) -> None:
-    _check_range("invisible_ms", invisible_ms, INVISIBLE_MS_MIN, INVISIBLE_MS_MAX)
+    check_range("invisible_ms", invisible_ms, low=INVISIBLE_MS_MIN, high=INVISIBLE_MS_MAX)

@@ -19,8 +19,7 @@ from functools import partial
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
-from mqclient.producer import hooks
-from mqclient.producer.hooks import SendEvent, SendHook
+from mqclient.producer.hooks import SendEvent, SendHook, call_hooks
 from mqclient.producer.publish_routes import PublishRoutes
 from mqclient.producer.queue_selector import LatencyFaults, RoundRobin
 from mqclient.producer.send_attempt import SendAttempt
@@ -282,7 +281,8 @@ class Delivery:
     ) -> SendResult:
         started_ms = self._client.now_ms()
         event = SendEvent(self._group, queue, messages, out, address, started_ms)
-        hooks.before_send(self.hooks, event)
+        what = f"a send to {queue}"
+        call_hooks(self.hooks, lambda hook: hook.send_before(event), f"before {what}")
         try:
             event.result = await self._try(event.out, queue, address, tries, started_ms)
             return event.result
@@ -298,7 +298,7 @@ class Delivery:
                 failed=event.error is not None and event.error.code is None,
                 now_ms=now_ms,
             )
-            hooks.after_send(self.hooks, event)
+            call_hooks(self.hooks, lambda hook: hook.send_after(event), f"after {what}")
 
     def _try(
         self, out: PackedMessage, queue: MessageQueue, address: str, tries: _Attempts, now_ms: int

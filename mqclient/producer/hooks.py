@@ -113,22 +113,6 @@ class EndTransactionHook(Protocol):
         """Handle a decision that was sent."""
 
 
-def before_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
-    """Tell every hook that a message is about to be sent."""
-    call_hooks(hooks, lambda hook: hook.send_before(event), f"before a send to {event.queue}")
-
-
-def after_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
-    """Tell every hook how an attempt of a send ended."""
-    call_hooks(hooks, lambda hook: hook.send_after(event), f"after a send to {event.queue}")
-
-
-def after_end_transaction(hooks: Iterable[object], event: EndTransactionEvent) -> None:
-    """Tell every hook that has ``end_transaction`` about a decision."""
-    watching = [hook for hook in hooks if isinstance(hook, EndTransactionHook)]
-    call_hooks(watching, lambda hook: hook.end_transaction(event), f"transaction {event.msg_id}")
-
-
 def call_hooks(hooks: Iterable[_Hook], call: Callable[[_Hook], None], what: str) -> None:
     """Call every hook, and log those that raise.
 

@@ -84,7 +84,7 @@ class SendAttempt:
             frame = commands.frame(self.out, self.queue, opaque, now_ms=now_ms)
             channel.post(opaque, frame, self, deadline_s)
         except BadCall as error:
-            raise responses.translated(error, address=self.address) from error
+            raise responses.client_error(error, address=self.address) from error
 
     def stored(self, stored: Stored) -> None:
         """Handle the usual answer, which no timer message gets: the message was stored."""
@@ -119,7 +119,7 @@ class SendAttempt:
             wire = error
         else:
             wire = RequestTimedOut.of(self.address, self.out.code, timeout_s=self._timeout_s)
-        failure = responses.translated(wire, address=self.address)
+        failure = responses.client_error(wire, address=self.address)
         failure.__cause__ = wire
         self._raise(failure)
 

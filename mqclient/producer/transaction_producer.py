@@ -29,7 +29,7 @@ from mqclient.client.members import RequestHandler
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
-from mqclient.producer.hooks import EndTransactionEvent, after_end_transaction
+from mqclient.producer.hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.producer import Producer
 from mqclient.producer.queue_selector import Select
 from mqclient.producer.send_result import SendResult, SendStatus
@@ -249,7 +249,10 @@ class TransactionProducer(Producer):
         command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
         command.remark = remark
         await self._connections.invoke_oneway(address, command)
-        after_end_transaction(self._hooks, event)
+        watching = [hook for hook in self._hooks if isinstance(hook, EndTransactionHook)]
+        call_hooks(
+            watching, lambda hook: hook.end_transaction(event), f"transaction {event.msg_id}"
+        )
 
     async def _ask(
         self, question: Callable[..., object], *args: object

@@ -18,6 +18,7 @@ Source: client/trace/AsyncTraceDispatcher.java, client/trace/hook/*TraceHookImpl
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Iterator
 from typing import Final
 
 from mqclient.client.instance import MQClient
@@ -111,108 +112,88 @@ class MessageTrace:
         elif event.messages[0].delay_level:
             kind = MessageType.DELAY
         first = event.messages[0]
-        self._add(
-            event.queue.topic,
+        text = record(
+            "Pub",
+            event.started_ms,
             result.region_id,
-            record(
-                "Pub",
-                event.started_ms,
-                result.region_id,
-                self._bare(event.group),
-                event.queue.topic,
-                result.unique_key,
-                first.tags or "",
-                first.keys_text,
-                event.address,
-                len(event.out.body),
-                cost_ms,
-                kind,
-                result.msg_id,
-                result.status is SendStatus.SEND_OK,
-            ),
-            keys_of(result.unique_key, first.keys_text),
+            self._bare(event.group),
+            event.queue.topic,
+            result.unique_key,
+            first.tags or "",
+            first.keys_text,
+            event.address,
+            len(event.out.body),
+            cost_ms,
+            kind,
+            result.msg_id,
+            result.status is SendStatus.SEND_OK,
         )
+        keys = keys_of(result.unique_key, first.keys_text)
+        self._add(event.queue.topic, Trace(result.region_id, text, keys))
 
     def consume_before(self, event: ConsumeEvent) -> None:
         """Trace that a listener is about to get messages."""
         request_id = self._client.unique_ids.next(event.started_ms)
         event.notes["request"] = request_id
-        for message in _traced(event):
-            region = _region(message)
-            keys = " ".join(message.keys)
-            msg_id = message.unique_key or message.msg_id
-            self._add(
-                message.topic,
+        for message, region, msg_id, keys in _traced(event):
+            text = record(
+                "SubBefore",
+                event.started_ms,
                 region,
-                record(
-                    "SubBefore",
-                    event.started_ms,
-                    region,
-                    self._bare(event.group),
-                    request_id,
-                    msg_id,
-                    message.reconsume_times,
-                    keys,
-                ),
-                keys_of(msg_id, keys),
+                self._bare(event.group),
+                request_id,
+                msg_id,
+                message.reconsume_times,
+                keys,
             )
+            self._add(message.topic, Trace(region, text, keys_of(msg_id, keys)))
 
     def consume_after(self, event: ConsumeEvent) -> None:
         """Trace how a call of a listener ended."""
         cost_ms = event.elapsed_ms // max(1, len(event.messages))
-        for message in _traced(event):
-            keys = " ".join(message.keys)
-            msg_id = message.unique_key or message.msg_id
-            self._add(
-                message.topic,
-                _region(message),
-                record(
-                    "SubAfter",
-                    event.notes.get("request", ""),
-                    msg_id,
-                    cost_ms,
-                    event.success,
-                    keys,
-                    _RETURN_CODE[event.returned],
-                    event.started_ms + event.elapsed_ms,
-                    self._bare(event.group),
-                ),
-                keys_of(msg_id, keys),
+        for message, region, msg_id, keys in _traced(event):
+            text = record(
+                "SubAfter",
+                event.notes.get("request", ""),
+                msg_id,
+                cost_ms,
+                event.success,
+                keys,
+                _RETURN_CODE[event.returned],
+                event.started_ms + event.elapsed_ms,
+                self._bare(event.group),
             )
+            self._add(message.topic, Trace(region, text, keys_of(msg_id, keys)))
 
     def end_transaction(self, event: EndTransactionEvent) -> None:
         """Trace a decision on a half message."""
-        self._add(
-            event.topic,
+        text = record(
+            "EndTransaction",
+            event.started_ms,
             DEFAULT_REGION,
-            record(
-                "EndTransaction",
-                event.started_ms,
-                DEFAULT_REGION,
-                self._bare(event.group),
-                event.topic,
-                event.msg_id,
-                event.tags,
-                event.keys,
-                event.address,
-                MessageType.TRANSACTION_COMMIT,
-                event.transaction_id,
-                event.state,
-                event.from_check,
-            ),
-            keys_of(event.msg_id, event.keys),
+            self._bare(event.group),
+            event.topic,
+            event.msg_id,
+            event.tags,
+            event.keys,
+            event.address,
+            MessageType.TRANSACTION_COMMIT,
+            event.transaction_id,
+            event.state,
+            event.from_check,
         )
+        self._add(event.topic, Trace(DEFAULT_REGION, text, keys_of(event.msg_id, event.keys)))
 
     def _bare(self, group: str) -> str:
         return unwrap(self._client.namespace, group)
 
-    def _add(self, topic: str, region: str, text: str, keys: frozenset[str]) -> None:
+    def _add(self, topic: str, trace: Trace) -> None:
         if topic == self._topic:
             return
         if len(self._waiting) >= WAITING_MAX:
             self.dropped += 1
             return
-        self._waiting.append(Trace(region, text, keys))
+        self._waiting.append(trace)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._flush_often())
 
@@ -222,9 +203,9 @@ class MessageTrace:
             await self.flush()
 
 
-def _traced(event: ConsumeEvent) -> list[MessageExt]:
-    return [message for message in event.messages if message.properties.get(TRACE_ON) != "false"]
-
-
-def _region(message: MessageExt) -> str:
-    return message.properties.get(MSG_REGION, DEFAULT_REGION)
+def _traced(event: ConsumeEvent) -> Iterator[tuple[MessageExt, str, str, str]]:
+    """Yield each message that is traced, with its region, its id and its keys."""
+    for message in event.messages:
+        if message.properties.get(TRACE_ON) != "false":
+            region = message.properties.get(MSG_REGION, DEFAULT_REGION)
+            yield message, region, message.unique_key or message.msg_id, " ".join(message.keys)

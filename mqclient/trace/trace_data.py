@@ -169,8 +169,4 @@ _READERS: Final = {
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if value is None:
-        return "null"
-    if isinstance(value, IntEnum):
-        return str(int(value))
-    return str(value)
+    return "null" if value is None else str(value)

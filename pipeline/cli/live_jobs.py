@@ -10,8 +10,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -20,27 +21,28 @@ from pipeline.archive.archive import opened
 from pipeline.archive.restore_log import FILE_SIZE, plan_log
 from pipeline.cli.process import (
     check_file,
-    ended,
     given_options,
     parser_of,
+    run_to_end,
     say,
-    told,
+    show_progress,
     write_parquet,
 )
 from pipeline.errors import BadOption, PipelineError
-from pipeline.jobs.archive import Archived, archiving, here, on_spark, outlook
+from pipeline.jobs.archive import Archived, archiving, explain_archive, write_here, write_on_spark
 from pipeline.jobs.maintain import (
     Compacted,
     DeletedFile,
     Expired,
     clean,
-    clean_outlook,
     compact,
-    compact_outlook,
     expire,
-    expire_outlook,
+    explain_clean,
+    explain_compact,
+    explain_expire,
 )
 from pipeline.jobs.restore import Restored, restore_store, restore_topic
+from pipeline.options import REQUIRED, Option, names, number, truth, values
 from pipeline.sessions import session
 from storefmt.errors import StoreError
 
@@ -58,7 +60,15 @@ Job = tuple[
     Callable[[str, Mapping[str, str], "SparkSession | None"], Iterable[_Printed]],
 ]
 """A function that returns what a job would do, and one that does it."""
-_OWN: Final = ("store", "topics", "broker", "fileSize", "keepQueues")
+_TOPICS: Final = Option("topics", "only these topics, separated by commas", names)
+_BEFORE: Final = Option("before", "a time, in ms since 1970", number(0), REQUIRED)
+_RESTORE: Final = (
+    Option("store", "the store directory to make"),
+    _TOPICS,
+    Option("broker", "the broker whose messages are restored to a store"),
+    Option("fileSize", "the bytes of a commit log file", number(), str(FILE_SIZE)),
+    Option("keepQueues", "sends to the queues of the same numbers", truth, "false"),
+)
 """The options of a restore that are not those of the sink."""
 _SECRETS: Final = {
     "accessKey": "MQADMIN_ACCESS_KEY",
@@ -73,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = parser_of("python -m pipeline.cli.live_jobs", DESCRIPTION, tuple(_JOBS))
     parser.add_argument("place", help="the archive: a directory, or a URI as s3://bucket/name")
     options = parser.parse_args(argv)
-    return ended(
+    return run_to_end(
         lambda: _run(options, _given(options)),
         known=(PipelineError, ClientError, StoreError, OSError),
     )
@@ -90,16 +100,13 @@ def _given(options: argparse.Namespace) -> dict[str, str]:
 
 def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
     check_file(options.parquet)
-    outlook_of, run = _JOBS[options.job]
+    explain, run = _JOBS[options.job]
     if options.explain or options.dry_run:
-        say({"plan": outlook_of(options.place, given)})
+        say({"plan": explain(options.place, given)})
     if options.dry_run:
         return
     spark = session(options.master, page=True) if options.engine == "spark" else None
-    if spark is None:
-        _print(run(options.place, given, spark), options.parquet)
-        return
-    with told(spark):
+    with nullcontext() if spark is None else show_progress(spark):
         _print(run(options.place, given, spark), options.parquet)
 
 
@@ -107,12 +114,14 @@ def _archive(
     place: str, given: Mapping[str, str], spark: "SparkSession | None"
 ) -> Iterator[Archived]:
     kind, own = _kind(given)
-    return archiving(place, own, write=here if spark is None else on_spark(spark), kind=kind)
+    return archiving(
+        place, own, write=write_here if spark is None else write_on_spark(spark), kind=kind
+    )
 
 
-def _archive_outlook(place: str, given: Mapping[str, str]) -> str:
+def _explain_archive(place: str, given: Mapping[str, str]) -> str:
     kind, own = _kind(given)
-    return outlook(place, own, kind=kind)
+    return explain_archive(place, own, kind=kind)
 
 
 def _kind(given: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
@@ -120,117 +129,76 @@ def _kind(given: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
     return given.get("format"), {name: given[name] for name in given if name != "format"}
 
 
-def _compact(
-    place: str, given: Mapping[str, str], spark: "SparkSession | None"
-) -> Iterator[Compacted]:
-    _known(given, "topics")
-    return compact(place, topics=_topics(given), spark=spark)
+def _upkeep(given: Mapping[str, str], *options: Option) -> dict[str, Any]:
+    """Return the options of a job of upkeep as its keyword arguments."""
+    found = values(given, options, of="the job")
+    if "before" in found:
+        found["before_ms"] = found.pop("before")
+    return found
 
 
-def _compact_outlook(place: str, given: Mapping[str, str]) -> str:
-    _known(given, "topics")
-    return compact_outlook(place, topics=_topics(given))
-
-
-def _expire(place: str, given: Mapping[str, str], _: "SparkSession | None") -> list[Expired]:
-    _known(given, "topics", "before")
-    return expire(place, before_ms=_before_ms(given), topics=_topics(given))
-
-
-def _expire_outlook(place: str, given: Mapping[str, str]) -> str:
-    _known(given, "topics", "before")
-    return expire_outlook(place, before_ms=_before_ms(given), topics=_topics(given))
-
-
-def _clean(place: str, given: Mapping[str, str], _: "SparkSession | None") -> list[DeletedFile]:
-    _known(given, "before")
-    return clean(place, before_ms=_before_ms(given))
-
-
-def _clean_outlook(place: str, given: Mapping[str, str]) -> str:
-    _known(given, "before")
-    return clean_outlook(place, before_ms=_before_ms(given))
-
-
-def _known(given: Mapping[str, str], *names: str) -> None:
-    unknown = sorted(set(given) - set(names))
-    if unknown:
-        raise BadOption(f"there is no option {unknown[0]!r}; there are {', '.join(names)}")
-
-
-def _before_ms(given: Mapping[str, str]) -> int:
-    text = given.get("before", "")
-    if not text.isdecimal():
-        raise BadOption(f"option before is {text!r}, expected epoch ms")
-    return int(text)
-
-
-def _restore(
-    place: str, given: Mapping[str, str], spark: "SparkSession | None"
-) -> Iterator[Restored]:
+def _restore(place: str, given: Mapping[str, str], spark: "SparkSession | None") -> list[Restored]:
     own, sink = _split(given)
-    topics = _topics(own)
-    if "store" in own:
-        if "keepQueues" in own or sink:
+    topics = own["topics"]
+    if own["store"] is not None:
+        if "keepQueues" in given or sink:
             raise BadOption(f"a store takes no option {next(iter(sink), 'keepQueues')}")
-        yield from restore_store(
+        return restore_store(
             place,
             own["store"],
             topics=topics,
-            broker=own.get("broker"),
-            file_size=_file_size(own),
+            broker=own["broker"],
+            file_size=own["fileSize"],
             spark=spark,
         )
-        return
-    if "fileSize" in own or "broker" in own:
+    if "fileSize" in given or "broker" in given:
         raise BadOption("options fileSize and broker are for a restore to a store")
-    keep = own.get("keepQueues", "false") == "true"
-    yield from restore_topic(place, sink, topics=topics, keep_queues=keep, spark=spark)
+    return restore_topic(place, sink, topics=topics, keep_queues=own["keepQueues"], spark=spark)
 
 
-def _restore_outlook(place: str, given: Mapping[str, str]) -> str:
+def _explain_restore(place: str, given: Mapping[str, str]) -> str:
     own, _ = _split(given)
-    archive, topics = opened(place), _topics(own)
+    archive, topics = opened(place), own["topics"]
     files = archive.files(topics=topics)
     rows = sum(file.rows for file in files)
     text = f"restore: {rows} messages in {len(files)} files of {archive.commit_count} commits"
-    if "store" in own:
-        plan = plan_log(archive, topics=topics, broker=own.get("broker"), file_size=_file_size(own))
+    if own["store"] is not None:
+        plan = plan_log(archive, topics=topics, broker=own["broker"], file_size=own["fileSize"])
         text += f", into {len(plan.parts)} commit log files"
     return text
 
 
-def _split(given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    own = {name: value for name, value in given.items() if name in _OWN}
-    return own, {name: value for name, value in given.items() if name not in _OWN}
-
-
-def _topics(own: Mapping[str, str]) -> list[str] | None:
-    return own["topics"].split(",") if "topics" in own else None
-
-
-def _file_size(own: Mapping[str, str]) -> int:
-    text = own.get("fileSize", str(FILE_SIZE))
-    if not text.isdecimal() or int(text) < 1:
-        raise BadOption(f"option fileSize is {text!r}, expected bytes")
-    return int(text)
+def _split(given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of the options of a restore, and the options of the sink."""
+    names_ = {option.name for option in _RESTORE}
+    own = {name: text for name, text in given.items() if name in names_}
+    sink = {name: text for name, text in given.items() if name not in names_}
+    return values(own, _RESTORE, of="the job"), sink
 
 
 _JOBS: Final[Mapping[str, Job]] = {
-    "archive": (_archive_outlook, _archive),
-    "restore": (_restore_outlook, _restore),
-    "compact": (_compact_outlook, _compact),
-    "expire": (_expire_outlook, _expire),
-    "clean": (_clean_outlook, _clean),
+    "archive": (_explain_archive, _archive),
+    "restore": (_explain_restore, _restore),
+    "compact": (
+        lambda place, given: explain_compact(place, **_upkeep(given, _TOPICS)),
+        lambda place, given, spark: compact(place, spark=spark, **_upkeep(given, _TOPICS)),
+    ),
+    "expire": (
+        lambda place, given: explain_expire(place, **_upkeep(given, _TOPICS, _BEFORE)),
+        lambda place, given, _: expire(place, **_upkeep(given, _TOPICS, _BEFORE)),
+    ),
+    "clean": (
+        lambda place, given: explain_clean(place, **_upkeep(given, _BEFORE)),
+        lambda place, given, _: clean(place, **_upkeep(given, _BEFORE)),
+    ),
 }
 
 
 def _print(rows: Iterable[_Printed], parquet: Path | None) -> None:
     kept = []
     for row in rows:
-        print(json.dumps(row._asdict()), flush=True)
-        if parquet is not None:
-            kept.append(row._asdict())
+        kept.append(row._asdict())
+        print(json.dumps(kept[-1]), flush=True)
     if parquet is not None:
         write_parquet(pa.Table.from_pylist(kept), parquet)
 

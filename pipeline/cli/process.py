@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.cli.watching import cause_of, page_of, watched
+from pipeline.cli.watching import cause_of, page_of, watch_progress
 from pipeline.errors import BadOption
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def exit_code_of(error: Exception) -> int:
     return int(getattr(error, "exit_code", 1))
 
 
-def ended(
+def run_to_end(
     run: Callable[[], None],
     *,
     known: tuple[type[Exception], ...],
@@ -103,11 +103,11 @@ def hint_at_local(master: str, size: int) -> None:
 
 
 @contextmanager
-def told(spark: "SparkSession") -> Iterator[None]:
+def show_progress(spark: "SparkSession") -> Iterator[None]:
     """Print the address of Spark's page, and the progress of the job, while the block runs."""
     if page := page_of(spark):
         say({"ui": page})
-    with watched(
+    with watch_progress(
         spark,
         lambda done, total: say({"progress": [done, total]}),
         warn=lambda text: say({"hint": text}),

@@ -23,9 +23,6 @@ from pipeline.jobs import (
 from pipeline.options import REQUIRED, Option, number, truth, values
 from storefmt.offline.analyse.events import PAUSE_MS
 
-Plain = Mapping[str, Any]
-"""A row of a job, as in JSON."""
-
 
 class Job(NamedTuple):
     """One job.
@@ -33,7 +30,8 @@ class Job(NamedTuple):
     Attributes:
         spark: takes a session, the stores, and the options by name; returns a frame.
         local: the same without a session; returns a ``pyarrow.Table``.
-        rows_of: takes the Arrow table of either, and the options; returns rows.
+        rows_of: takes the Arrow table of either, and the options; returns rows, by default those
+            of the table.
         passes_damage: the job skips damage of the log, so its count is printed.
         exit_code: returns the exit code for the rows.
         steps: says what the job does with the stores, for jobs that run as soon as they are called;
@@ -42,7 +40,7 @@ class Job(NamedTuple):
 
     spark: Callable[..., Any]
     local: Callable[..., Any]
-    rows_of: Callable[..., Sequence[Any]]
+    rows_of: Callable[..., Sequence[Any]] = lambda table, **_: table.to_pylist()
     options: tuple[Option, ...] = ()
     passes_damage: bool = True
     exit_code: Callable[[Sequence[Any]], int] = lambda rows: 0
@@ -86,8 +84,7 @@ JOBS: Final[dict[str, Job]] = {
     "verify": Job(
         verify.verify,
         verify.verify_local,
-        verify.rows_of,
-        (Option("deep", "also decompresses bodies and checks the index", truth, "false"),),
+        options=(Option("deep", "also decompresses bodies and checks the index", truth, "false"),),
         passes_damage=False,
         exit_code=lambda rows: DAMAGED if verify.is_damaged(rows) else 0,
     ),
@@ -98,8 +95,7 @@ JOBS: Final[dict[str, Job]] = {
         lambda paths, to, index: rebuild.rebuild_local(
             rebuild.targets_of(paths, to), with_index=index
         ),
-        lambda table, **_: table.to_pylist(),
-        (
+        options=(
             Option("to", "the directory to write to", str, REQUIRED),
             Option("index", "also builds the index", truth, "true"),
         ),
@@ -121,8 +117,7 @@ JOBS: Final[dict[str, Job]] = {
     "events": Job(
         events.events,
         events.events_local,
-        events.rows_of,
-        (Option("pause_ms", "the shortest pause", number(0), str(PAUSE_MS)),),
+        options=(Option("pause_ms", "the shortest pause", number(0), str(PAUSE_MS)),),
         steps=events.steps,
     ),
     "extract": Job(
@@ -143,7 +138,6 @@ JOBS: Final[dict[str, Job]] = {
     "diff": Job(
         lambda spark, paths: diff.diff(spark, paths[0], other=paths[1:]),
         lambda paths: diff.diff_local(paths[0], other=paths[1:]),
-        lambda table, **_: table.to_pylist(),
         passes_damage=False,
         exit_code=lambda rows: DIFFERENT if diff.is_different(list(rows)) else 0,
         steps=diff.steps,
@@ -165,8 +159,7 @@ JOBS: Final[dict[str, Job]] = {
     "rewind-plan": Job(
         rewind.rewind_plan,
         rewind.rewind_plan_local,
-        lambda table, **_: table.to_pylist(),
-        (
+        options=(
             Option("to_ms", "the store time to move to, in ms since 1970", number(0), REQUIRED),
             Option("group", "only this group"),
             Option("topic", "only this topic"),
@@ -183,9 +176,3 @@ def options_of(name: str, given: Mapping[str, str]) -> dict[str, Any]:
         BadOption: an option is unknown or missing, or its text cannot be read.
     """
     return values(given, JOBS[name].options, of=f"job {name}")
-
-
-def as_plain(row: Any) -> Plain:
-    """Return a row as in JSON; ``row`` is a named tuple, or already of that form."""
-    fields: Plain = row._asdict() if hasattr(row, "_asdict") else row
-    return fields

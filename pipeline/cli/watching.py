@@ -32,7 +32,7 @@ def page_of(spark: "SparkSession") -> str:
 
 
 @contextmanager
-def watched(
+def watch_progress(
     spark: "SparkSession",
     tell: Callable[[int, int], None],
     *,

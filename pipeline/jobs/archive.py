@@ -20,12 +20,19 @@ from pipeline.archive.archive import ARCHIVE_COLUMNS, opened
 from pipeline.archive.manifests import ArchiveFile, file_of
 from pipeline.archive.tables import ArchiveTable, table_at, table_writer
 from pipeline.archive.write import FORMER, read_rows, write_task
-from pipeline.jobs.each import each_on
+from pipeline.jobs.each import run_each
 from pipeline.places import StorageDir
-from pipeline.schemas import struct_of
+from pipeline.schemas import schema, struct_of
 from pipeline.sources.live.options import LiveSettings, Use, live_settings
 from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
-from pipeline.sources.live.queues import Positions, admit, ask, checked_span, report, starting
+from pipeline.sources.live.queues import (
+    Positions,
+    ask,
+    checked_span,
+    next_batch_end,
+    report,
+    starting,
+)
 from pipeline.sources.live.table import live_schema
 from pipeline.sources.store.spread import TaskRows, spread
 
@@ -36,6 +43,15 @@ BATCH_OFFSETS: Final = 5_000_000
 """The messages between two commits, unless maxOffsetsPerTrigger sets another number."""
 TASK_OFFSETS: Final = 200_000
 """The messages of a task, unless maxRecordsPerPartition sets another number."""
+
+_ARCHIVED: Final = schema(
+    commit=pa.int64(),
+    topic=pa.string(),
+    broker=pa.string(),
+    messages=pa.int64(),
+    size=pa.int64(),
+    path=pa.string(),
+)
 
 Write = Callable[[StorageDir, LiveSettings, Sequence[Task]], Iterable[ArchiveFile]]
 """Writes the files of tasks; each of the two engines has such a function."""
@@ -69,13 +85,13 @@ def archive(
         DataLost: a broker no longer has messages that were to be read.
         ClientError: a broker does not answer.
     """
-    done = list(archiving(path, options, write=on_spark(spark), kind=kind))
+    done = list(archiving(path, options, write=write_on_spark(spark), kind=kind))
     return spark.createDataFrame(_table(done))
 
 
 def archive_local(path: str, *, kind: str | None = None, **options: str) -> Any:
     """Do the same in this process; return a ``pyarrow.Table`` with the files."""
-    return _table(list(archiving(path, options, write=here, kind=kind)))
+    return _table(list(archiving(path, options, write=write_here, kind=kind)))
 
 
 def archived(
@@ -144,7 +160,9 @@ def archiving(
     with table_writer(StorageDir(path), kind) as target:
         known, reached = _ends(target, live)
         while True:
-            batch = admit(live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
+            batch = next_batch_end(
+                live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS
+            )
             tasks = tasks_of(
                 ranges_of(known, batch),
                 min_partitions=live.min_partitions,
@@ -157,7 +175,7 @@ def archiving(
                 return
 
 
-def outlook(path: str, options: Mapping[str, str], *, kind: str | None = None) -> str:
+def explain_archive(path: str, options: Mapping[str, str], *, kind: str | None = None) -> str:
     """Return what a run would do now, as text; ``kind`` is as for ``archiving``.
 
     Raises:
@@ -209,20 +227,22 @@ def _committed(
         yield Archived(number, file.topic, file.broker, file.rows, file.size, file.path)
 
 
-def here(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+def write_here(
+    place: StorageDir, live: LiveSettings, tasks: Sequence[Task]
+) -> Iterator[ArchiveFile]:
     """Write the files of tasks in this process."""
     for task in tasks:
         yield from write_task(place, live, task)
 
 
-def on_spark(spark: "SparkSession") -> Write:
+def write_on_spark(spark: "SparkSession") -> Write:
     """Return a function that writes files on a cluster, whose workers must see the same place."""
 
     def write(
         place: StorageDir, live: LiveSettings, tasks: Sequence[Task]
     ) -> Iterator[ArchiveFile]:
-        done = each_on(spark)(
-            tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]
+        done = run_each(
+            spark, tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]
         )
         for files in done:
             yield from map(file_of, files)
@@ -231,14 +251,4 @@ def on_spark(spark: "SparkSession") -> Write:
 
 
 def _table(done: Sequence[Archived]) -> Any:
-    schema = pa.schema(
-        [
-            ("commit", pa.int64()),
-            ("topic", pa.string()),
-            ("broker", pa.string()),
-            ("messages", pa.int64()),
-            ("size", pa.int64()),
-            ("path", pa.string()),
-        ]
-    )
-    return pa.Table.from_pylist([one._asdict() for one in done], schema=schema)
+    return pa.Table.from_pylist([one._asdict() for one in done], schema=_ARCHIVED)

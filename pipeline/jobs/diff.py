@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import BadOption
+from pipeline.schemas import schema
 from pipeline.sources.store.reading import SPLIT_SIZE
-from pipeline.sources.store.spread import TaskRows, fixed, gather, one_batch, spread
+from pipeline.sources.store.spread import TaskRows, frame_of, gather, one_batch, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from storefmt.offline.analyse.compare import (
     LogDifference,
@@ -28,27 +29,27 @@ from storefmt.offline.views.tree import QueueKey
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("other", pa.string()),
-        pa.field("kind", pa.string()),
-        pa.field("same", pa.bool_()),
-        pa.field("topic", pa.string()),
-        pa.field("queue_id", pa.int32()),
-        pa.field("a_min", pa.int64()),
-        pa.field("a_max", pa.int64()),
-        pa.field("b_min", pa.int64()),
-        pa.field("b_max", pa.int64()),
-        pa.field("only_a", pa.int64()),
-        pa.field("only_b", pa.int64()),
-        pa.field("changed", pa.int64()),
-        pa.field("first", pa.int64()),
-    ]
+SCHEMA: Final = schema(
+    other=pa.string(),
+    kind=pa.string(),
+    same=pa.bool_(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    a_min=pa.int64(),
+    a_max=pa.int64(),
+    b_min=pa.int64(),
+    b_max=pa.int64(),
+    only_a=pa.int64(),
+    only_b=pa.int64(),
+    changed=pa.int64(),
+    first=pa.int64(),
 )
 """Numbers are bytes for the log and entries for a queue; ``first`` is where the stores first
 differ, -1 if nowhere."""
-_FOUND: Final = pa.schema(
-    [pa.field("start", pa.int64()), pa.field("at", pa.int64()), pa.field("unread", pa.int64())]
+_FOUND: Final = schema(
+    start=pa.int64(),
+    at=pa.int64(),
+    unread=pa.int64(),
 )
 QUEUES_A_TASK: Final = 256
 _Run = Callable[[TaskRows], Any]
@@ -63,7 +64,7 @@ def diff(spark: "SparkSession", path: str, *, other: Paths) -> "DataFrame":
     Raises:
         BadOption: there is no other store.
     """
-    return fixed(spark, _diffs(path, other, lambda rows: spread(spark, rows).toArrow()))
+    return frame_of(spark, _diffs(path, other, lambda rows: spread(spark, rows).toArrow()))
 
 
 def diff_local(path: str, *, other: Paths) -> Any:

@@ -8,12 +8,13 @@ Rule: both engines give the same rows, largest first, then by topic and key.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.schemas import COMMITLOG
+from pipeline.schemas import COMMITLOG, schema
+from pipeline.sources.store.conditions import ms_of
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
@@ -24,40 +25,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS: Final = ("store", "topic", "unique_key", "log_offset", "store_timestamp")
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("topic", pa.string()),
-        pa.field("unique_key", pa.string()),
-        pa.field("copies", pa.int64()),
-        pa.field("stores", pa.list_(pa.field("element", pa.string()))),
-        pa.field("first_log_offset", pa.int64()),
-        pa.field("last_log_offset", pa.int64()),
-        pa.field("first_stored", pa.timestamp("us", "UTC")),
-        pa.field("last_stored", pa.timestamp("us", "UTC")),
-    ]
+SCHEMA: Final = schema(
+    topic=pa.string(),
+    unique_key=pa.string(),
+    copies=pa.int64(),
+    stores=pa.list_(pa.field("element", pa.string())),
+    first_log_offset=pa.int64(),
+    last_log_offset=pa.int64(),
+    first_stored=pa.timestamp("us", "UTC"),
+    last_stored=pa.timestamp("us", "UTC"),
 )
 BROKERS_OWN: Final = (SCHEDULE_TOPIC, HALF_TOPIC)
 """Topics in which a message only waits; it has the same key in its real topic."""
 OWN_PREFIXES: Final = (RETRY_PREFIX, DLQ_PREFIX)
 _ORDER: Final = [("copies", "descending"), ("topic", "ascending"), ("unique_key", "ascending")]
-
-
-class Duplicate(NamedTuple):
-    """One unique key with more than one record.
-
-    Attributes:
-        stores: the stores that have one, sorted.
-        first_log_offset, last_log_offset: in bytes; None if there are several stores.
-    """
-
-    topic: str
-    unique_key: str
-    copies: int
-    stores: tuple[str, ...]
-    first_log_offset: int | None
-    last_log_offset: int | None
-    first_stored_ms: int
-    last_stored_ms: int
 
 
 def duplicates(spark: "SparkSession", paths: Paths) -> "DataFrame":
@@ -125,22 +106,14 @@ def _wanted(task: StoreTask) -> Iterator[Any]:
         yield batch.filter(pc.and_(pc.is_valid(batch.column("unique_key")), pc.invert(own)))
 
 
-def rows_of(table: Any) -> list[Duplicate]:
-    """Return the rows of an Arrow table of either engine."""
-    return [
-        Duplicate(
-            row["topic"],
-            row["unique_key"],
-            row["copies"],
-            tuple(row["stores"]),
-            row["first_log_offset"],
-            row["last_log_offset"],
-            _ms(row["first_stored"]),
-            _ms(row["last_stored"]),
-        )
-        for row in table.to_pylist()
-    ]
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """Return a row for each key with copies, of an Arrow table of either engine.
 
-
-def _ms(moment: Any) -> int:
-    return 0 if moment is None else round(moment.timestamp() * 1000)
+    ``stores`` are those that have a copy, sorted. ``first_log_offset`` and ``last_log_offset`` are
+    in bytes, and None if there are several stores.
+    """
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for row in rows:
+        row["first_stored_ms"] = ms_of(row.pop("first_stored"))
+        row["last_stored_ms"] = ms_of(row.pop("last_stored"))
+    return rows

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from pipeline.schemas import schema
 from pipeline.sources.store.reading import ReadOptions
-from pipeline.sources.store.spread import TaskRows, fixed, gather, one_batch, spread
+from pipeline.sources.store.spread import TaskRows, frame_of, gather, one_batch, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from pipeline.sources.store.tables import StoreTask, plan_all, read_of
 from storefmt.offline.analyse.events import PAUSE_MS, events_of
@@ -25,26 +26,22 @@ from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, TimeGap, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("store", pa.string()),
-        pa.field("at_ms", pa.int64()),
-        pa.field("kind", pa.string()),
-        pa.field("log_offset", pa.int64()),
-        pa.field("span_ms", pa.int64()),
-        pa.field("detail", pa.string()),
-    ]
+SCHEMA: Final = schema(
+    store=pa.string(),
+    at_ms=pa.int64(),
+    kind=pa.string(),
+    log_offset=pa.int64(),
+    span_ms=pa.int64(),
+    detail=pa.string(),
 )
-_COURSES: Final = pa.schema(
-    [
-        pa.field("store", pa.string()),
-        pa.field("start", pa.int64()),
-        pa.field("is_step", pa.bool_()),
-        pa.field("before_offset", pa.int64()),
-        pa.field("before_ms", pa.int64()),
-        pa.field("after_offset", pa.int64()),
-        pa.field("after_ms", pa.int64()),
-    ]
+_COURSES: Final = schema(
+    store=pa.string(),
+    start=pa.int64(),
+    is_step=pa.bool_(),
+    before_offset=pa.int64(),
+    before_ms=pa.int64(),
+    after_offset=pa.int64(),
+    after_ms=pa.int64(),
 )
 """The ends of a split's times as one row, each of its gaps as another."""
 _READING: Final = ReadOptions(columns=COLUMNS)
@@ -57,7 +54,7 @@ def events(spark: "SparkSession", paths: Paths, *, pause_ms: int = PAUSE_MS) -> 
         pause_ms: the shortest time without messages that counts as a pause.
     """
     rows = spread(spark, _tasks(paths, pause_ms)).toArrow()
-    return fixed(spark, _events(paths, rows, pause_ms))
+    return frame_of(spark, _events(paths, rows, pause_ms))
 
 
 def events_local(paths: Paths, *, pause_ms: int = PAUSE_MS) -> Any:
@@ -114,9 +111,3 @@ def _read_back(rows: list[dict[str, Any]]) -> StoreTimes:
         for row in rows
     ]
     return StoreTimes(ends.before, ends.after, tuple(gaps_))
-
-
-def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
-    """Return the rows of an Arrow table of either engine."""
-    found: list[dict[str, Any]] = table.to_pylist()
-    return found

@@ -24,11 +24,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import BadOption
-from pipeline.sources.store.conditions import Condition, time_of
+from pipeline.schemas import schema
+from pipeline.sources.store.conditions import Condition, stored_between
 from pipeline.sources.store.log_tables import LogSplit, check_expression
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import TaskRows, gather, one_batch, spread
-from pipeline.sources.store.stores import located
+from pipeline.sources.store.stores import store_path
 from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import SCHEMA as MESSAGES
 from storefmt.offline.output_dir import OutputDirectory
@@ -36,51 +37,19 @@ from storefmt.offline.output_dir import OutputDirectory
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("file", pa.string()),
-        pa.field("store", pa.string()),
-        pa.field("topic", pa.string()),
-        pa.field("rows", pa.int64()),
-        pa.field("first_log_offset", pa.int64()),
-        pa.field("last_log_offset", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("crc32", pa.string()),
-    ]
+SCHEMA: Final = schema(
+    file=pa.string(),
+    store=pa.string(),
+    topic=pa.string(),
+    rows=pa.int64(),
+    first_log_offset=pa.int64(),
+    last_log_offset=pa.int64(),
+    bytes=pa.int64(),
+    crc32=pa.string(),
 )
 FORMATS: Final = ("parquet", "jsonl", "files")
 _COLUMNS: Final = tuple(name for name in MESSAGES.names if name != "properties_raw")
 _ORDER: Final = [("file", "ascending")]
-
-
-class ExtractFilters(NamedTuple):
-    """Which messages are wanted; None for any.
-
-    Attributes:
-        topics, tags: names separated by commas.
-        begin_ms, end_ms: store times, both included.
-        body: a regular expression (RE2) of which the body has a match.
-    """
-
-    topics: str | None = None
-    tags: str | None = None
-    unique_key: str | None = None
-    begin_ms: int | None = None
-    end_ms: int | None = None
-    body: str | None = None
-
-    def conditions(self) -> tuple[Condition, ...]:
-        """Return them as conditions on columns."""
-        found = []
-        for column, names in (("topic", self.topics), ("tags", self.tags)):
-            if names is not None:
-                found.append(Condition(column, "in", tuple(names.split(","))))
-        if self.unique_key is not None:
-            found.append(Condition("unique_key", "=", self.unique_key))
-        for test, at_ms in ((">=", self.begin_ms), ("<=", self.end_ms)):
-            if at_ms is not None:
-                found.append(Condition("store_timestamp", test, time_of(at_ms)))
-        return tuple(found)
 
 
 def extract(
@@ -91,18 +60,20 @@ def extract(
     Args:
         to: a new directory.
         kind: parquet, jsonl, or files (one file for each body).
-        filters: see ``ExtractFilters``.
+        filters: which messages are wanted; None for any. ``topics`` and ``tags`` are names
+            separated by commas, ``unique_key`` is one, ``begin_ms`` and ``end_ms`` are store times
+            (both included), and of ``body``, a regular expression (RE2), the body has a match.
 
     Raises:
         BadCall: ``to`` is not empty, or lies in a store.
         BadOption: there is no such kind, or an expression is invalid.
     """
-    return spread(spark, _rows(paths, to, kind, ExtractFilters(**filters)))
+    return spread(spark, _rows(paths, to, kind, **filters))
 
 
 def extract_local(paths: Sequence[str], *, to: str, kind: str = "parquet", **filters: Any) -> Any:
     """Write the files in this process, now; return the manifest as a ``pyarrow.Table``."""
-    return gather(_rows(paths, to, kind, ExtractFilters(**filters)))
+    return gather(_rows(paths, to, kind, **filters))
 
 
 def rows_of(table: Any, *, to: str, **_options: object) -> list[dict[str, Any]]:
@@ -129,14 +100,32 @@ class _Writer(Protocol):
     def close(self) -> list[tuple[Path, int]]: ...
 
 
-def _rows(paths: Sequence[str], to: str, kind: str, filters: ExtractFilters) -> TaskRows:
+def _rows(
+    paths: Sequence[str],
+    to: str,
+    kind: str,
+    *,
+    topics: str | None = None,
+    tags: str | None = None,
+    unique_key: str | None = None,
+    begin_ms: int | None = None,
+    end_ms: int | None = None,
+    body: str | None = None,
+) -> TaskRows:
     if kind not in FORMATS:
         raise BadOption(f"option kind is {kind!r}, expected {', '.join(FORMATS)}")
-    check_expression(filters.body or "")
+    check_expression(body or "")
     for path in paths:
-        OutputDirectory.checked(to, source=located(path))
-    where = filters.conditions()
-    reading = ReadOptions(columns=_COLUMNS, where=where, body_matches=filters.body or "")
+        OutputDirectory.checked(to, source=store_path(path))
+    where = [
+        Condition(column, "in", tuple(names.split(",")))
+        for column, names in (("topic", topics), ("tags", tags))
+        if names is not None
+    ]
+    if unique_key is not None:
+        where.append(Condition("unique_key", "=", unique_key))
+    where += stored_between(begin_ms, end_ms)
+    reading = ReadOptions(columns=_COLUMNS, where=tuple(where), body_matches=body or "")
     tasks = [
         _Part(path, number, split, str(Path(to).resolve()), kind, reading)
         for number, path in enumerate(paths)
@@ -147,7 +136,7 @@ def _rows(paths: Sequence[str], to: str, kind: str, filters: ExtractFilters) -> 
 
 def _extracted(part: _Part) -> Iterator[Any]:
     writers: dict[str, _Writer] = {}
-    told: dict[str, tuple[int, int, int]] = {}
+    spans: dict[str, tuple[int, int, int]] = {}
     for batch in read(part.split, part.reading):
         for topic in pc.unique(batch.column("topic")).to_pylist():
             some = batch.filter(pc.equal(batch.column("topic"), topic))
@@ -155,11 +144,11 @@ def _extracted(part: _Part) -> Iterator[Any]:
                 writers[topic] = _writer(part, topic)
             writers[topic].add(some)
             offsets = some.column("log_offset")
-            count, first, _ = told.get(topic, (0, offsets[0].as_py(), 0))
-            told[topic] = count + some.num_rows, first, offsets[-1].as_py()
+            count, first, _ = spans.get(topic, (0, offsets[0].as_py(), 0))
+            spans[topic] = count + some.num_rows, first, offsets[-1].as_py()
     for topic, writer in writers.items():
         written = writer.close()
-        count, first, last = told[topic]
+        count, first, last = spans[topic]
         path = written[0][0] if part.kind != "files" else written[0][0].parent.parent
         crc = 0
         for _, each in written:

@@ -7,11 +7,12 @@ bodies are decompressed first. Both engines return the same rows, by store and l
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
 from pipeline.schemas import COMMITLOG
+from pipeline.sources.store.conditions import ms_of
 from pipeline.sources.store.log_tables import check_expression
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
@@ -34,19 +35,6 @@ COLUMNS: Final = (
 AROUND: Final = 40
 """Bytes of the excerpt before and after the start of a match."""
 MASK: Final = "***"
-
-
-class Hit(NamedTuple):
-    """One message; ``log_offset`` is bytes of the commit log."""
-
-    store: str
-    topic: str
-    queue_id: int
-    queue_offset: int
-    log_offset: int
-    unique_key: str | None
-    store_ms: int
-    excerpt: str
 
 
 def grep(spark: "SparkSession", paths: Paths, *, pattern: str) -> "DataFrame":
@@ -72,8 +60,8 @@ def _rows(paths: Paths, pattern: str) -> TaskRows:
     )
 
 
-def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:
-    """Return the rows of an Arrow table of either engine.
+def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[dict[str, Any]]:
+    """Return a row for each message that matches, of an Arrow table of either engine.
 
     Args:
         mask: excerpts have ``***`` for whatever matches.
@@ -83,23 +71,11 @@ def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:
     if mask:
         # Mask before cutting: half a match would no longer match, and would be shown.
         bodies = pc.replace_substring_regex(bodies, pattern, MASK)
-    return [
-        Hit(
-            row["store"],
-            row["topic"],
-            row["queue_id"],
-            row["queue_offset"],
-            row["log_offset"],
-            row["unique_key"],
-            0
-            if row["store_timestamp"] is None
-            else round(row["store_timestamp"].timestamp() * 1000),
-            _excerpt(body, start),
-        )
-        for row, body, start in zip(
-            table.to_pylist(), bodies.to_pylist(), starts.to_pylist(), strict=True
-        )
-    ]
+    rows: list[dict[str, Any]] = table.drop_columns(["body"]).to_pylist()
+    for row, body, start in zip(rows, bodies.to_pylist(), starts.to_pylist(), strict=True):
+        row["store_ms"] = ms_of(row.pop("store_timestamp"))
+        row["excerpt"] = _excerpt(body, start)
+    return rows
 
 
 def _excerpt(body: bytes, start: int) -> str:

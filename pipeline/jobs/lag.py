@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
+from pipeline.schemas import schema
+from pipeline.sources.store.conditions import ms_of
 from pipeline.sources.store.entry_tables import batch_of
 from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.state_tables import offset_rows, stored_ms
@@ -31,33 +33,15 @@ from storefmt.offline.views.storedir import StoreDir
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("at_ms", pa.int64()),
-        pa.field("consumer_group", pa.string()),
-        pa.field("topic", pa.string()),
-        pa.field("queue_id", pa.int32()),
-        pa.field("lag", pa.int64()),
-        pa.field("last_consumed_timestamp", pa.timestamp("us", "UTC")),
-    ]
+SCHEMA: Final = schema(
+    at_ms=pa.int64(),
+    consumer_group=pa.string(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    lag=pa.int64(),
+    last_consumed_timestamp=pa.timestamp("us", "UTC"),
 )
 _KEYS: Final = ("at_ms", "consumer_group", "topic")
-
-
-class GroupLag(NamedTuple):
-    """Where a group stood in a topic.
-
-    Attributes:
-        at_ms: the time of the offsets; 0 for the time at which the store was copied.
-        last_consumed_ms: store time of the last consumed message, 0 if the log does not have it.
-    """
-
-    at_ms: int
-    group: str
-    topic: str
-    queues: int
-    lag: int
-    last_consumed_ms: int
 
 
 class Older(NamedTuple):
@@ -132,17 +116,21 @@ def lag_local(paths: Sequence[str], *, offsets: Sequence[Older] | None = None) -
     return named.sort_by([*order, ("consumer_group", "ascending"), ("topic", "ascending")])
 
 
-def rows_of(found: Any, **_options: object) -> list[GroupLag]:
-    """Return the rows of an Arrow table of either engine."""
+def rows_of(found: Any, **_options: object) -> list[dict[str, Any]]:
+    """Return a row for each group and topic, of an Arrow table of either engine.
+
+    ``at_ms`` is the time of the offsets, 0 for the time at which the store was copied, and
+    ``last_consumed_ms`` the store time of the last consumed message, 0 if the log does not have it.
+    """
     return [
-        GroupLag(
-            row["at_ms"],
-            row["consumer_group"],
-            row["topic"],
-            row["queues"],
-            row["lag"],
-            0 if row["last_consumed"] is None else round(row["last_consumed"].timestamp() * 1000),
-        )
+        {
+            "at_ms": row["at_ms"],
+            "group": row["consumer_group"],
+            "topic": row["topic"],
+            "queues": row["queues"],
+            "lag": row["lag"],
+            "last_consumed_ms": ms_of(row["last_consumed"]),
+        }
         for row in found.to_pylist()
     ]
 

@@ -17,7 +17,7 @@ from pipeline.archive.compact import (
     unused_files,
 )
 from pipeline.archive.manifests import file_of
-from pipeline.jobs.each import each_on
+from pipeline.jobs.each import run_each
 from pipeline.places import StorageDir
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _compacted(
     place = archive.place
     made = [
         [file_of(value) for value in values]
-        for values in each_on(spark)(
-            wanted, lambda old: [file._asdict() for file in compact_files(place, old)]
+        for values in run_each(
+            spark, wanted, lambda old: [file._asdict() for file in compact_files(place, old)]
         )
     ]
     number = archive.commit(
@@ -144,7 +144,7 @@ def clean(path: str, *, before_ms: int) -> list[DeletedFile]:
     return [DeletedFile(name, size) for name, size in found]
 
 
-def compact_outlook(path: str, *, topics: Sequence[str] | None = None) -> str:
+def explain_compact(path: str, *, topics: Sequence[str] | None = None) -> str:
     """Return what ``compact`` would do, as text.
 
     Raises:
@@ -154,7 +154,7 @@ def compact_outlook(path: str, *, topics: Sequence[str] | None = None) -> str:
     return f"compact: {sum(map(len, wanted))} files would become about {len(wanted)}"
 
 
-def expire_outlook(path: str, *, before_ms: int, topics: Sequence[str] | None = None) -> str:
+def explain_expire(path: str, *, before_ms: int, topics: Sequence[str] | None = None) -> str:
     """Return what ``expire`` would do, as text.
 
     Raises:
@@ -164,7 +164,7 @@ def expire_outlook(path: str, *, before_ms: int, topics: Sequence[str] | None = 
     return f"expire: {sum(file.rows for file in old)} messages in {len(old)} files"
 
 
-def clean_outlook(path: str, *, before_ms: int) -> str:
+def explain_clean(path: str, *, before_ms: int) -> str:
     """Return what ``clean`` would do, as text.
 
     Raises:

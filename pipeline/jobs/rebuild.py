@@ -22,12 +22,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.jobs.rebuildindex import write_indexes
-from pipeline.jobs.rebuildtarget import RebuildTarget, moved
-from pipeline.schemas import DAMAGE, struct_of
+from pipeline.jobs.rebuildtarget import RebuildTarget, draft_of
+from pipeline.schemas import DAMAGE, schema, struct_of
 from pipeline.sources.store.log_tables import LogSplit
 from pipeline.sources.store.reading import ReadOptions
-from pipeline.sources.store.spread import PARTITIONS_MAX, TaskRows, fixed, gather, one_batch, spread
-from pipeline.sources.store.stores import located, open_store
+from pipeline.sources.store.spread import (
+    PARTITIONS_MAX,
+    TaskRows,
+    frame_of,
+    gather,
+    one_batch,
+    spread,
+)
+from pipeline.sources.store.stores import open_store, store_path
 from pipeline.sources.store.tables import plan, read
 from storefmt.formats.properties import INNER_MULTI_DISPATCH
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
@@ -42,18 +49,16 @@ from storefmt.offline.views.tree import QueueKey
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("store", pa.string()),
-        pa.field("kind", pa.string()),
-        pa.field("topic", pa.string()),
-        pa.field("queue_id", pa.int32()),
-        pa.field("min_offset", pa.int64()),
-        pa.field("max_offset", pa.int64()),
-        pa.field("filler_count", pa.int64()),
-        pa.field("files", pa.int64()),
-        pa.field("note", pa.string()),
-    ]
+SCHEMA: Final = schema(
+    store=pa.string(),
+    kind=pa.string(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    min_offset=pa.int64(),
+    max_offset=pa.int64(),
+    filler_count=pa.int64(),
+    files=pa.int64(),
+    note=pa.string(),
 )
 """``kind`` is queue, index, or note: a sentence about what could not be rebuilt."""
 _ROW: Final[dict[str, Any]] = {
@@ -66,14 +71,12 @@ _ROW: Final[dict[str, Any]] = {
     "files": 0,
 }
 """The default values of a row."""
-_CLAIMS: Final = pa.schema(
-    [
-        pa.field("store", pa.int32()),
-        pa.field("topic", pa.string()),
-        pa.field("queue_id", pa.int32()),
-        pa.field("log_offset", pa.int64()),
-        pa.field("claims", pa.binary()),
-    ]
+_CLAIMS: Final = schema(
+    store=pa.int32(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    log_offset=pa.int64(),
+    claims=pa.binary(),
 )
 """A row is a run of up to ``_RUN_MAX`` claims of one queue (``_CLAIM``) in log order, without gaps
 in that part of the log; the offset is that of the first claim."""
@@ -81,7 +84,10 @@ _COLUMNS: Final = (
     *("topic", "queue_id", "log_offset", "queue_offset", "store_size", "tags_code"),
     *("sys_flag", "properties_raw"),
 )
-_LOST: Final = pa.schema([pa.field("store", pa.int32()), pa.field("size", pa.int64())])
+_LOST: Final = schema(
+    store=pa.int32(),
+    size=pa.int64(),
+)
 _ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _CLAIM: Final = np.dtype([("slot", "<i8"), ("entry", _ENTRY), ("copy", "?")])
 PARTS_MIN: Final = 8
@@ -107,7 +113,7 @@ def rebuild(
     """
     jobs = [RebuildTarget(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
-        OutputDirectory.make(job.out, source=located(job.directory))
+        OutputDirectory.make(job.out, source=store_path(job.directory))
     lost = spread(spark, _lost(jobs)).toArrow()
     whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
     apart = [job for job in jobs if job.number not in whole]
@@ -119,14 +125,14 @@ def rebuild(
         table = pa.concat_tables([table, _indexes(spark, apart)])
     rests = [_Rest(job, _built(table, job)) for job in apart]
     table = pa.concat_tables([table, spread(spark, TaskRows(_finished, rests, SCHEMA)).toArrow()])
-    return fixed(spark, _sorted(table))
+    return frame_of(spark, _sorted(table))
 
 
 def rebuild_local(targets: Mapping[str, str], *, with_index: bool = True) -> Any:
     """Do the same in this process, store after store; return a ``pyarrow.Table``."""
     jobs = [RebuildTarget(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
-        OutputDirectory.make(job.out, source=located(job.directory))
+        OutputDirectory.make(job.out, source=store_path(job.directory))
     return _sorted(gather(TaskRows(_rebuilt, jobs, SCHEMA)))
 
 
@@ -325,7 +331,7 @@ def _written(batches: Iterable[Any], targets: Mapping[int, RebuildTarget]) -> It
     rows = (part for batch in batches for part in _by_store(batch))
     for number, parts in groupby(rows, key=lambda part: part[0]):
         target = targets[number]
-        with open_store(target.directory) as store, moved(target, depth=3) as apart:
+        with open_store(target.directory) as store, draft_of(target, depth=3) as apart:
             part = _part(store, apart)
             for _, batch in parts:
                 _take(part, batch)

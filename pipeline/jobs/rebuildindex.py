@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.jobs.rebuildtarget import RebuildTarget, moved
+from pipeline.jobs.rebuildtarget import RebuildTarget, draft_of
+from pipeline.schemas import schema
 from pipeline.sources.store.log_tables import LogSplit
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import TaskRows, one_batch, spread
@@ -39,22 +40,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _COLUMNS: Final = ("unique_key", "keys", "tags", "sys_flag")
-_COUNTS: Final = pa.schema(
-    [
-        pa.field("store", pa.int32()),
-        pa.field("start", pa.int64()),
-        pa.field("entries", pa.int64()),
-    ]
+_COUNTS: Final = schema(
+    store=pa.int32(),
+    start=pa.int64(),
+    entries=pa.int64(),
 )
-_MADE: Final = pa.schema(
-    [
-        pa.field("store", pa.int32()),
-        pa.field("part", pa.int32()),
-        pa.field("files", pa.int64()),
-        pa.field("entries", pa.int64()),
-        pa.field("follows", pa.int64()),
-        pa.field("end", pa.int64()),
-    ]
+_MADE: Final = schema(
+    store=pa.int32(),
+    part=pa.int32(),
+    files=pa.int64(),
+    entries=pa.int64(),
+    follows=pa.int64(),
+    end=pa.int64(),
 )
 
 
@@ -174,7 +171,7 @@ def _made(spark: "SparkSession", parts: list[IndexTask]) -> dict[int, list[dict[
 def _written(part: IndexTask) -> Iterator[Any]:
     with (
         open_store(part.target.directory) as store,
-        moved(part.target, depth=1, to=part.folder) as apart,
+        draft_of(part.target, depth=1, to=part.folder) as apart,
     ):
         out = OutputDirectory(Path(apart.out).resolve())
         done = write_index(store, out, share=part.share, start=part.start)

@@ -23,7 +23,7 @@ class RebuildTarget(NamedTuple):
 
 
 @contextmanager
-def moved(target: RebuildTarget, *, depth: int, to: str = "") -> Iterator[RebuildTarget]:
+def draft_of(target: RebuildTarget, *, depth: int, to: str = "") -> Iterator[RebuildTarget]:
     """Give a ``with`` block a target of its own, and then move its files to their place.
 
     Args:

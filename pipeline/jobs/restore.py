@@ -17,7 +17,7 @@ from pipeline.archive.archive import opened
 from pipeline.archive.restore_log import FILE_SIZE, build_part, plan_log, write_topics
 from pipeline.archive.restore_topic import send, send_tasks
 from pipeline.errors import BadOption
-from pipeline.jobs.each import each_on
+from pipeline.jobs.each import run_each
 from pipeline.sources.live.options import sink_settings
 from storefmt.paths import StorePaths, log_file_name
 
@@ -69,7 +69,7 @@ def restore_store(
     commitlog = StorePaths(draft).commitlog
     commitlog.mkdir(parents=True)
     place = archive.place
-    counts = each_on(spark)(plan.parts, lambda part: build_part(place, plan, part, commitlog))
+    counts = run_each(spark, plan.parts, lambda part: build_part(place, plan, part, commitlog))
     write_topics(plan, draft)
     draft.rename(target)
     return [
@@ -104,7 +104,7 @@ def restore_topic(
     archive = opened(path)
     place = archive.place
     wanted = send_tasks(archive.files(topics=topics))
-    counts = each_on(spark)(wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
+    counts = run_each(spark, wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
     return [
         Restored(sink.topic or one.topic, f"{one.topic}@{one.broker}", count)
         for one, count in zip(wanted, counts, strict=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from pipeline.schemas import schema
 from pipeline.sources.store.spread import TaskRows, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.analyse.rewind import rewinds_to
@@ -20,20 +21,18 @@ from storefmt.offline.views.info import GroupInfo
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("store", pa.string()),
-        pa.field("group", pa.string()),
-        pa.field("topic", pa.string()),
-        pa.field("queue_id", pa.int32()),
-        pa.field("queue_offset", pa.int64()),
-        pa.field("target", pa.int64()),
-        pa.field("replayed", pa.int64()),
-        pa.field("skipped", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("target_ms", pa.int64()),
-        pa.field("command", pa.string()),
-    ]
+SCHEMA: Final = schema(
+    store=pa.string(),
+    group=pa.string(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    queue_offset=pa.int64(),
+    target=pa.int64(),
+    replayed=pa.int64(),
+    skipped=pa.int64(),
+    bytes=pa.int64(),
+    target_ms=pa.int64(),
+    command=pa.string(),
 )
 QUEUES_A_TASK: Final = 256
 _ORDER: Final = [(name, "ascending") for name in ("store", "group", "topic", "queue_id")]

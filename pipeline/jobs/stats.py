@@ -8,13 +8,14 @@ worker.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
 from pipeline.schemas import COMMITLOG
+from pipeline.sources.store.conditions import ms_of
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
@@ -27,27 +28,6 @@ COLUMNS: Final = ("topic", "store_timestamp", "store_size")
 _COLUMN_OF: Final = {"queue": "queue_id", "producer": "born_host", "tag": "tags", "store": "store"}
 WAYS: Final = tuple(_COLUMN_OF)
 _SUMS: Final = ("messages", "bytes")
-
-
-class TopicHour(NamedTuple):
-    """The messages of one topic that were stored within one hour.
-
-    Attributes:
-        hour_ms: start of the hour, epoch ms.
-        bytes: the bytes of whole records.
-        producer: the address from which the messages were sent.
-        tag: the tag, None without one.
-        store: the store directory; the last four are None if rows are not divided by them.
-    """
-
-    topic: str
-    hour_ms: int
-    messages: int
-    bytes: int
-    queue_id: int | None = None
-    producer: str | None = None
-    tag: str | None = None
-    store: str | None = None
 
 
 def stats(spark: "SparkSession", paths: Paths, *, by: str | None = None) -> "DataFrame":
@@ -101,15 +81,11 @@ def _schema(keys: list[str]) -> Any:
 
 
 def _keys(by: str | None) -> list[str]:
-    return ["topic", *_finer(by), "hour"]
-
-
-def _finer(by: str | None) -> tuple[str, ...]:
     if by is None:
-        return ()
+        return ["topic", "hour"]
     if by not in _COLUMN_OF:
         raise BadOption(f"option by is {by!r}, expected {', '.join(WAYS)}")
-    return (_COLUMN_OF[by],)
+    return ["topic", _COLUMN_OF[by], "hour"]
 
 
 def _count(table: Any, keys: list[str]) -> Any:
@@ -121,19 +97,23 @@ def _count(table: Any, keys: list[str]) -> Any:
     return counted.rename_columns([*keys, *_SUMS])
 
 
-def rows_of(table: Any, **_options: object) -> list[TopicHour]:
-    """Return the rows of an Arrow table of either engine."""
+def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
+    """Return a row for each topic and hour of an Arrow table of either engine.
+
+    ``hour_ms`` is the start of the hour (epoch ms), ``bytes`` counts whole records. ``queue_id``,
+    ``producer`` (the address from which the messages were sent), ``tag`` and ``store`` are None
+    if rows are not divided by them.
+    """
     return [
-        TopicHour(
-            row["topic"],
-            _epoch_ms(row["hour"]),
-            row["messages"],
-            row["bytes"],
-            *(row.get(column) for column in _COLUMN_OF.values()),
-        )
+        {
+            "topic": row["topic"],
+            "hour_ms": ms_of(row["hour"]),
+            "messages": row["messages"],
+            "bytes": row["bytes"],
+            "queue_id": row.get("queue_id"),
+            "producer": row.get("born_host"),
+            "tag": row.get("tags"),
+            "store": row.get("store"),
+        }
         for row in table.to_pylist()
     ]
-
-
-def _epoch_ms(hour: Any) -> int:
-    return 0 if hour is None else int(hour.timestamp()) * 1000

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.sources.store.conditions import Condition, time_of
+from pipeline.schemas import schema
+from pipeline.sources.store.conditions import Condition, stored_between
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
@@ -20,15 +21,13 @@ from storefmt.offline.analyse.record_counts import RecordCount, span_of, with_em
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("start_ms", pa.int64()),
-        pa.field("every_ms", pa.int64()),
-        pa.field("count", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("first_ms", pa.int64()),
-        pa.field("last_ms", pa.int64()),
-    ]
+SCHEMA: Final = schema(
+    start_ms=pa.int64(),
+    every_ms=pa.int64(),
+    count=pa.int64(),
+    bytes=pa.int64(),
+    first_ms=pa.int64(),
+    last_ms=pa.int64(),
 )
 _KEYS: Final = ["start_ms", "every_ms"]
 _SUMS: Final = (("count", "sum"), ("bytes", "sum"), ("first_ms", "min"), ("last_ms", "max"))
@@ -80,14 +79,10 @@ def timeline_local(
 def _rows(
     paths: Paths, every_ms: int, topic: str | None, begin_ms: int | None, end_ms: int | None
 ) -> TaskRows:
-    where = [
-        Condition("topic", "=", topic) if topic is not None else None,
-        Condition("store_timestamp", ">=", time_of(begin_ms)) if begin_ms is not None else None,
-        Condition("store_timestamp", "<=", time_of(end_ms)) if end_ms is not None else None,
-    ]
+    of_topic = () if topic is None else (Condition("topic", "=", topic),)
     reading = ReadOptions(
         columns=("store_timestamp", "store_size"),
-        where=tuple(each for each in where if each is not None),
+        where=(*of_topic, *stored_between(begin_ms, end_ms)),
     )
     return TaskRows(
         partial(_counted, reading=reading, every_ms=every_ms), plan_all(paths, reading), SCHEMA

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.schemas import COMMITLOG
+from pipeline.schemas import COMMITLOG, schema
 from pipeline.sources.store.conditions import Condition
 from pipeline.sources.store.log_tables import LogSplit
 from pipeline.sources.store.reading import ReadOptions, StoreLayout
-from pipeline.sources.store.spread import TaskRows, fixed, gather, one_batch, sorted_once, spread
+from pipeline.sources.store.spread import TaskRows, frame_of, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.errors import NotInStore
@@ -32,22 +32,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NOTE: Final = "note"
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("store", pa.string()),
-        pa.field("step", pa.string()),
-        pa.field("step_ms", pa.int64()),
-        pa.field("due_ms", pa.int64()),
-        pa.field("topic", pa.string()),
-        pa.field("queue_id", pa.int32()),
-        pa.field("queue_offset", pa.int64()),
-        pa.field("log_offset", pa.int64()),
-        pa.field("size", pa.int32()),
-        pa.field("unique_key", pa.string()),
-        pa.field("keys", pa.list_(pa.field("element", pa.string()))),
-        pa.field("msg_id", pa.string()),
-        pa.field("detail", pa.string()),
-    ]
+SCHEMA: Final = schema(
+    store=pa.string(),
+    step=pa.string(),
+    step_ms=pa.int64(),
+    due_ms=pa.int64(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    queue_offset=pa.int64(),
+    log_offset=pa.int64(),
+    size=pa.int32(),
+    unique_key=pa.string(),
+    keys=pa.list_(pa.field("element", pa.string())),
+    msg_id=pa.string(),
+    detail=pa.string(),
 )
 _LOG_OFFSET: Final = "log_offset"
 _PROPERTIES: Final = "properties_raw"
@@ -73,7 +71,7 @@ def trace(
     rows = _rows(paths, key, topic, scan)
     if len(paths) == 1:
         found = gather(rows._replace(work=partial(_traced, spark=spark)))
-        return fixed(spark, found.sort_by(_ORDER))
+        return frame_of(spark, found.sort_by(_ORDER))
     return sorted_once(spread(spark, rows), *(name for name, _ in _ORDER))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.schemas import struct_of
+from pipeline.schemas import schema, struct_of
 from pipeline.sources.store.reading import SPLIT_SIZE
 from pipeline.sources.store.spread import TaskRows, keep_modules, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
@@ -51,16 +51,14 @@ FINDING: Final = pa.struct(
         pa.field("count", pa.int64()),
     ]
 )
-SCHEMA: Final = pa.schema(
-    [
-        pa.field("store", pa.string()),
-        pa.field("ok", pa.bool_()),
-        pa.field("files", pa.int64()),
-        pa.field("records", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("seconds", pa.float64()),
-        pa.field("findings", pa.list_(pa.field("element", FINDING))),
-    ]
+SCHEMA: Final = schema(
+    store=pa.string(),
+    ok=pa.bool_(),
+    files=pa.int64(),
+    records=pa.int64(),
+    bytes=pa.int64(),
+    seconds=pa.float64(),
+    findings=pa.list_(pa.field("element", FINDING)),
 )
 _MARKED: Final = pa.struct(
     [
@@ -70,16 +68,14 @@ _MARKED: Final = pa.struct(
         pa.field("more", pa.binary()),
     ]
 )
-_WINDOWS: Final = pa.schema(
-    [
-        pa.field("store", pa.int32()),
-        pa.field("number", pa.int32()),
-        pa.field("pos", pa.int64()),
-        pa.field("starts", pa.binary()),
-        pa.field("plain", pa.binary()),
-        pa.field("odd_neighbours", pa.bool_()),
-        pa.field("marked", pa.list_(pa.field("element", _MARKED))),
-    ]
+_WINDOWS: Final = schema(
+    store=pa.int32(),
+    number=pa.int32(),
+    pos=pa.int64(),
+    starts=pa.binary(),
+    plain=pa.binary(),
+    odd_neighbours=pa.bool_(),
+    marked=pa.list_(pa.field("element", _MARKED)),
 )
 _Place = tuple[int, int]
 """A part of a log: the offset at which its file starts, and the first byte in the file."""
@@ -117,12 +113,6 @@ def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:
         with open_store(path) as store:
             rows.append(_row(path, verify_store(store, deep=deep, jobs=None)))
     return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
-    """Return the rows of an Arrow table of either engine."""
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
 
 
 def is_damaged(rows: Sequence[dict[str, Any]]) -> bool:

@@ -13,7 +13,9 @@ from pipeline.errors import BadOption
 from pipeline.schemas import struct_of
 
 
-def projected(asked: StructType, schema_of: Callable[[Sequence[str]], Any]) -> tuple[str, ...]:
+def projected_columns(
+    asked: StructType, schema_of: Callable[[Sequence[str]], Any]
+) -> tuple[str, ...]:
     """Return the names of the columns that are asked for.
 
     Args:

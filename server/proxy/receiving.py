@@ -20,7 +20,7 @@ from collections.abc import AsyncGenerator, Coroutine, Sequence
 from typing import Any, Final, NamedTuple
 
 from mqclient.client import responses, routes
-from mqclient.consumer.pop.pop_request import stamped
+from mqclient.consumer.pop.pop_request import with_receipts
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import BadAnswer, ClientError
 from mqclient.message import MessageExt, read_pulled
@@ -287,7 +287,7 @@ class ConsumerMethods:
         if damage is not None:
             LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
         try:
-            popped = stamped(found, header, broker_name=broker_name)
+            popped = with_receipts(found, header, broker_name=broker_name)
         except BadHeader as error:
             raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")

@@ -1,4 +1,4 @@
-"""What tests of the client talk to; the contexts are entered for the time of a test."""
+"""The servers and clients of these tests; the contexts are entered for the time of a test."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A consumer's inside over a broker that answers as told: queues filled by hand."""
+"""The state of a consumer of a fake broker, and process queues that a test fills."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A name server and broker in one that answers as a test tells it to, over real sockets.
+"""A fake name server and broker in one, which answers over real sockets as a test tells it to.
 
 async with FakeServer() as fake:
     fake.say(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetResponse(offset=7))

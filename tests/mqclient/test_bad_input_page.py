@@ -1,4 +1,4 @@
-"""What docs/client.md says of bad input is shown by a test, line by line."""
+"""Each line of docs/client.md about bad input names the tests that show it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Errors: the class and the data that follow from a response code."""
+"""Errors: the class and the attributes that follow from a response code."""
 
 import pytest
 

@@ -1,17 +1,12 @@
-"""Hooks look on: they are told before and after, and one that raises changes nothing."""
+"""Hooks are called before and after, and an error of a hook changes nothing."""
 
 import logging
 
 import pytest
 
-from mqclient.consumer.state.hooks import (
-    ConsumeEvent,
-    ConsumeReturnType,
-    after_consume,
-    before_consume,
-)
+from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
 from mqclient.message import Message
-from mqclient.producer.hooks import SendEvent
+from mqclient.producer.hooks import SendEvent, call_hooks
 from mqclient.producer.producer import Producer
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import SendMessageResponse
@@ -55,12 +50,13 @@ def test_a_consume_hook_that_raises_is_logged_and_the_next_one_is_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     notes = Notes()
+    hooks: list[ConsumeHook] = [Raises(), notes]
     event = ConsumeEvent("G", QUEUE, [], NOW_MS)
 
     with caplog.at_level(logging.ERROR):
-        before_consume([Raises(), notes], event)
+        call_hooks(hooks, lambda hook: hook.consume_before(event), "before")
         event.returned = ConsumeReturnType.FAILED
-        after_consume([Raises(), notes], event)
+        call_hooks(hooks, lambda hook: hook.consume_after(event), "after")
 
     assert notes.seen == [("1", False)]
     assert len(caplog.records) == 2

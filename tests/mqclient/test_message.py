@@ -1,4 +1,4 @@
-"""Messages: properties as Java writes them, and records back to what the user sent."""
+"""Messages: properties as Java writes them, and received messages as they were sent."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""Names with a namespace and without it: how they travel, and what the application sees."""
+"""Names with and without a namespace: in requests, and as the application sees them."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

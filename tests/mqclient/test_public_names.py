@@ -1,4 +1,4 @@
-"""The package gives its public names, and loads only what is asked for."""
+"""The package exports its public names, and imports only the modules that are used."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The parameters have Java's names and defaults, and refuse what cannot be."""
+"""Settings have Java's names and defaults, and refuse values that are not allowed."""
 
 import json
 import re

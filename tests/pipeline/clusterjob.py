@@ -1,4 +1,4 @@
-"""What the tests of the cluster submit: a count over a store, slow enough to be disturbed.
+"""The job that the tests of the cluster submit: a slow count over a store.
 
 spark-submit … clusterjob.py STORE SEEN     SEEN: a directory that gets a file for each task
 """

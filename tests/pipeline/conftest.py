@@ -1,4 +1,4 @@
-"""Servers that keep files elsewhere: S3 (moto), and one of our own that speaks WebHDFS; a pair."""
+"""Servers of remote files: S3 (moto) and our own WebHDFS server; a name server with a broker."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,14 +24,19 @@ def orders() -> Iterator[RocketMQ]:
 
 
 @pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Yield the URI of a folder in a bucket of a server that lives for this test."""
+def s3_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set what a program signs its requests with."""
     for name, value in {
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "secret",
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch, s3_keys: None) -> Iterator[str]:
+    """Yield the URI of a folder in a bucket of a server that lives for this test."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:

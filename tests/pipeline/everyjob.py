@@ -1,4 +1,4 @@
-"""Every source, the sink and every job over stores in one session, held against the local engine.
+"""Every source, the sink and every job over stores in one session, compared with the local engine.
 
     python -m tests.pipeline.everyjob MASTER STORE OTHER NAMESRV
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from pipeline.cli.registry import JOBS, as_plain, options_of
+from pipeline.cli.registry import JOBS, options_of
 from pipeline.sources.store.tables import table_names
 from server.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY, Golden
@@ -83,7 +83,7 @@ def rows(name: str, stores: list[str], given: dict[str, str], *, spark: Any) -> 
             table = job.local(stores, **chosen)
         else:
             table = job.spark(spark, stores, **chosen).toArrow()
-        plain = [dict(as_plain(row)) for row in job.rows_of(table, **chosen)]
+        plain = [dict(row) for row in job.rows_of(table, **chosen)]
     for row in plain:
         row.pop("seconds", None)
     return sorted(json.dumps(row, default=str, sort_keys=True) for row in plain)

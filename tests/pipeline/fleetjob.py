@@ -1,4 +1,4 @@
-"""What the tests of a fleet submit: jobs by their names and options, all in one session.
+"""The program that the tests of a fleet submit: jobs by name and options, in one session.
 
 spark-submit … fleetjob.py STEPS      STEPS: a file, see ``main``
 """
@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from pipeline.cli.registry import JOBS, as_plain, options_of
+from pipeline.cli.registry import JOBS, options_of
 from pipeline.sessions import session
 
 
@@ -21,7 +21,7 @@ def main(file: str) -> None:
     for name, stores, options in json.loads(Path(file).read_text()):
         job, chosen = JOBS[name], options_of(name, options)
         rows = job.rows_of(job.spark(spark, stores, **chosen).toArrow(), **chosen)
-        print(json.dumps([as_plain(row) for row in rows], default=str), flush=True)
+        print(json.dumps(rows, default=str), flush=True)
     spark.stop()
 
 

@@ -1,4 +1,4 @@
-"""Archiving under SIGKILL: the whole tree of processes dies at moments that a seed chooses.
+"""The archiver under SIGKILL: all its processes are killed at moments that a seed chooses.
 
 Rule: each run goes on until so many more manifests are there, then for a part of the time that
 the quickest took; what is killed is the driver with every process below it, found by parent,

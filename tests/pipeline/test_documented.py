@@ -1,4 +1,4 @@
-"""The page of the pipeline names every table and job; the tables of options are printed."""
+"""docs/pipeline.md names every table and job, and the tables of options are generated."""
 
 from pathlib import Path
 

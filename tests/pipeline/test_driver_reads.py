@@ -1,4 +1,4 @@
-"""How many bytes of a log a job reads, and where: nothing in the driver grows with the log."""
+"""How many bytes of a log a job reads, and where: the driver's part does not grow with the log."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from pipeline.cli.registry import JOBS, options_of
 from pipeline.frames import damage
 from pipeline.schemas import DAMAGE
 from pipeline.sources.store.reading import ReadOptions
-from pipeline.sources.store.skipped import noting
+from pipeline.sources.store.skipped import collect_notes
 from pipeline.sources.store.tables import default_columns, plan, read
 from storefmt.formats.scan import LogFile
 from tests.golden import Golden
@@ -64,7 +64,7 @@ def test_a_job_notes_the_damage_that_the_table_has(golden: Golden) -> None:
     for store in damaged_stores(golden):
         counts.append(row_count(store))
         for name, given in {**OPTIONS, "duplicates": {}}.items():
-            with noting() as skipped:
+            with collect_notes() as skipped:
                 JOBS[name].local(str(store), **options_of(name, given))
             assert skipped.count() == counts[-1], (store, name)
 

@@ -1,4 +1,4 @@
-"""What a user gets to read: one sentence at the end of Spark's trace, alone in the command."""
+"""The errors that a user reads: one sentence at the end of Spark's trace, alone in the command."""
 
 import json
 from collections.abc import Iterator

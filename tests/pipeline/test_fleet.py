@@ -60,13 +60,13 @@ def test_sums_of_several_stores_are_those_of_each(pair: list[str]) -> None:
     together = stats.rows_of(stats.stats_local(pair))
     by_store = stats.rows_of(stats.stats_local(pair, by="store"))
 
-    assert sum(row.messages for row in together) == sum(
-        row.messages for rows in each for row in rows
+    assert sum(row["messages"] for row in together) == sum(
+        row["messages"] for rows in each for row in rows
     )
     for path, rows in zip(pair, each, strict=True):
-        assert [row._replace(store=None) for row in by_store if row.store == path] == rows
+        assert [row | {"store": None} for row in by_store if row["store"] == path] == rows
     counted = timeline.timeline_local(pair, every_ms=3_600_000).to_pylist()
-    assert sum(row["count"] for row in counted) == sum(row.messages for row in together)
+    assert sum(row["count"] for row in counted) == sum(row["messages"] for row in together)
 
 
 def test_rows_say_of_which_store_they_are(pair: list[str]) -> None:
@@ -75,7 +75,7 @@ def test_rows_say_of_which_store_they_are(pair: list[str]) -> None:
 
     for path in pair:
         own = grep.rows_of(grep.grep_local(path, pattern=PATTERN), pattern=PATTERN)
-        assert [hit for hit in hits if hit.store == path] == own != []
+        assert [hit for hit in hits if hit["store"] == path] == own != []
         there = events.events_local(path).to_pylist()
         assert [row for row in happened if row["store"] == path] == there != []
 
@@ -87,8 +87,8 @@ def test_copies_in_two_stores_are_duplicates_without_an_offset(pair: list[str]) 
     found = duplicates.rows_of(duplicates.duplicates_local(twice))
 
     assert found
-    assert {row.stores for row in found} == {tuple(sorted(twice))}
-    assert {(row.first_log_offset, row.last_log_offset) for row in found} == {(None, None)}
+    assert {tuple(row["stores"]) for row in found} == {tuple(sorted(twice))}
+    assert {(row["first_log_offset"], row["last_log_offset"]) for row in found} == {(None, None)}
 
 
 def test_one_store_is_compared_with_several(pair: list[str]) -> None:

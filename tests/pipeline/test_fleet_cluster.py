@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.registry import JOBS, as_plain, options_of
+from pipeline.cli.registry import JOBS, options_of
 from pipeline.shipping import write_code
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import READY_S, running_cluster
-from tests.storefmt.offline.damages import LOG_OFFSETS, double_a_single_record
+from tests.pipeline.damagedstores import stores_by_damage
 from tests.storefmt.offline.stores import HEALTHY, store_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
 JOB = REPOSITORY / "tests" / "pipeline" / "fleetjob.py"
-CRASHED = ("crash/torn/crashed", "crash/hole/crashed", "crash/cqlost/crashed", "crash/mmap/crashed")
 COUNT_MIN = 50
 Step = tuple[str, list[str], dict[str, str]]
 
@@ -29,11 +28,7 @@ Step = tuple[str, list[str], dict[str, str]]
 @pytest.fixture(scope="module")
 def fleet(golden: Golden) -> dict[str, str]:
     """Return the path of each store by the name of its damage."""
-    stores = {one["case"]: golden.damaged(one["case"]) for one in golden.damages()}
-    for change in (*LOG_OFFSETS, double_a_single_record):
-        stores[change.__name__] = golden.store("basic")
-        change(stores[change.__name__])
-    stores |= {name: store_of(golden, name) for name in (*CRASHED, *HEALTHY)}
+    stores = stores_by_damage(golden) | {name: store_of(golden, name) for name in HEALTHY}
     return {name: str(path) for name, path in stores.items()}
 
 
@@ -75,9 +70,7 @@ def rows_here(name: str, stores: list[str], options: dict[str, str]) -> list[dic
     """Return the rows of a job that runs in this process, as JSON gives them back."""
     chosen = options_of(name, options)
     rows = JOBS[name].rows_of(JOBS[name].local(stores, **chosen), **chosen)
-    plain: list[dict[str, Any]] = json.loads(
-        json.dumps([as_plain(row) for row in rows], default=str)
-    )
+    plain: list[dict[str, Any]] = json.loads(json.dumps(rows, default=str))
     return plain
 
 

@@ -1,4 +1,4 @@
-"""Which Java Spark gets."""
+"""Which Java Spark runs on."""
 
 from pathlib import Path
 

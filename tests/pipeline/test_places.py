@@ -1,4 +1,4 @@
-"""Places for files: this machine, S3 (moto), webhdfs (a small server of our own)."""
+"""Directories on this machine, on S3 (moto), and behind webhdfs (a small server of our own)."""
 
 from pathlib import Path
 

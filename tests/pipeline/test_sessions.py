@@ -1,4 +1,4 @@
-"""The entrance: an import, and sessions that keep what their user has set."""
+"""Sessions keep what their user has set, and an import registers the sources."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The code as a zip file: with kernels, and a sentence where there are none."""
+"""The code as a zip file has the kernels; a hint is printed where there are none."""
 
 import json
 import os

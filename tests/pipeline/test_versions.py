@@ -1,4 +1,4 @@
-"""Every source and job with the other versions of PySpark that we allow, and none with older ones.
+"""Every source and job works with the other versions of PySpark that are allowed.
 
 Rule: another PySpark is fetched once, and stays below ``build``.
 """

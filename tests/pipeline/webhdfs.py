@@ -1,4 +1,4 @@
-"""A server that speaks as much WebHDFS as files need, on a directory of this machine.
+"""A server for as much of WebHDFS as the tests need, on a directory of this machine.
 
     GET  ?op=LISTSTATUS | GETFILESTATUS | OPEN     PUT ?op=MKDIRS | CREATE     POST ?op=APPEND
 

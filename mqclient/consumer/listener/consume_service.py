@@ -19,14 +19,10 @@ from typing import ClassVar, Final, Generic, TypeVar
 
 from mqclient.consumer.listener.listeners import ConsumeOrderlyContext, ListenerCaller
 from mqclient.consumer.state.consumer_state import ConsumerState
-from mqclient.consumer.state.hooks import (
-    ConsumeEvent,
-    ConsumeReturnType,
-    after_consume,
-    before_consume,
-)
+from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.message import MessageExt
+from mqclient.producer.hooks import call_hooks
 from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
 
 LOG = logging.getLogger(__name__)
@@ -133,7 +129,8 @@ class ListenerService(Generic[_Context, _Status]):
         event: ConsumeEvent | None = None
         if state.hooks:
             event = ConsumeEvent(state.group, process_queue.queue, given, started_ms)
-            before_consume(state.hooks, event)
+            what = f"consuming {process_queue.queue}"
+            call_hooks(state.hooks, lambda hook: hook.consume_before(event), f"before {what}")
         status, returned = await self._answer(process_queue, given, context)
         now_ms = state.client.now_ms()
         if now_ms - started_ms >= self._settings.consume_timeout_min * 60_000:
@@ -141,7 +138,7 @@ class ListenerService(Generic[_Context, _Status]):
         if event is not None:
             event.elapsed_ms = now_ms - started_ms
             event.status, event.returned = status, returned
-            after_consume(state.hooks, event)
+            call_hooks(state.hooks, lambda hook: hook.consume_after(event), f"after {what}")
         ok_count = self._consumed_count(status, context, len(messages))
         state.stats[process_queue.queue.topic].consumed(
             elapsed_ms=now_ms - started_ms,

@@ -4,7 +4,7 @@
                          PULL_NOT_FOUND       nothing within the time that the broker held it
                          POLLING_TIMEOUT      the same
                          POLLING_FULL         the broker holds too many requests: ask again later
-    waits_for --NOTIFICATION--> whether there is something to pop; it hides nothing
+    wait_for_message --NOTIFICATION--> whether there is something to pop; it hides nothing
     ack, change_invisible_time --the handle--> the broker that gave it
 
 A broker answers with the records and, once for each queue, with the first queue offset and the
@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.consumer.subscription import Subscription
-from mqclient.errors import BadAnswer, BadRequest, BrokerRefused, ClientError, refusal
+from mqclient.errors import BadAnswer, BadRequest, BrokerRefused
 from mqclient.message import MessageExt, read_pulled
 from remoting.bodies import MessageQueue
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
@@ -103,8 +103,8 @@ class PopRequest(NamedTuple):
     order: bool = False
 
 
-class Popper:
-    """Pops for a consumer group.
+class PopApi:
+    """Sends pops and what follows them for a consumer group.
 
     Args:
         client: the connections.
@@ -115,7 +115,7 @@ class Popper:
         self._client = client
         self._group = group
 
-    async def pop(self, asked: PopRequest) -> list[MessageExt]:
+    async def pop(self, request: PopRequest) -> list[MessageExt]:
         """Return the messages of one pop, each with its handle; none when there are none.
 
         Raises:
@@ -123,27 +123,27 @@ class Popper:
             NotFound, Unreachable, TimedOut: no message was popped.
             BadAnswer: the answer does not say which handles its messages have.
         """
-        place = asked.place
+        place = request.place
         header = PopMessage(
             consumer_group=self._group,
             topic=place.topic,
             queue_id=ANY_QUEUE,
-            max_msg_nums=asked.count_max,
-            invisible_time=asked.invisible_ms,
-            poll_time=asked.poll_ms,
-            init_mode=asked.init_mode,
-            exp_type=asked.subscription.kind,
-            exp=asked.subscription.expression,
-            order=asked.order,
+            max_msg_nums=request.count_max,
+            invisible_time=request.invisible_ms,
+            poll_time=request.poll_ms,
+            init_mode=request.init_mode,
+            exp_type=request.subscription.kind,
+            exp=request.subscription.expression,
+            order=request.order,
             broker_name=place.broker_name,
         )
         answer = await self._ask(
-            place, LaterCode.POP_MESSAGE, header, what="pop", hold_ms=asked.poll_ms
+            place, LaterCode.POP_MESSAGE, header, what="pop", hold_ms=request.poll_ms
         )
         if answer.code in _NOTHING:
             return []
-        self._check(answer, place, what=f"pop from topic {place.topic}")
-        told = responses.header(answer, PopMessageResponse, address=place.address)
+        responses.check(answer, address=place.address, what=f"pop from topic {place.topic}")
+        fields = responses.header(answer, PopMessageResponse, address=place.address)
         found, damage = read_pulled(answer.body, broker_name=place.broker_name)
         if damage is not None:
             LOG.error(
@@ -156,13 +156,13 @@ class Popper:
                 damage,
             )
         try:
-            return stamped(found, told, broker_name=place.broker_name)
+            return with_receipts(found, fields, broker_name=place.broker_name)
         except BadHeader as error:
             raise BadAnswer(
                 f"{place.address} answered a pop without usable offsets: {error}"
             ) from error
 
-    async def waits_for(self, place: PopPlace, *, poll_ms: int, order: bool = False) -> bool:
+    async def wait_for_message(self, place: PopPlace, *, poll_ms: int, order: bool = False) -> bool:
         """Return True as soon as there is a message to pop, and False when none came in time.
 
         Args:
@@ -186,7 +186,9 @@ class Popper:
         )
         if answer.code in _NOTHING:
             return False
-        self._check(answer, place, what=f"wait for messages of topic {place.topic}")
+        responses.check(
+            answer, address=place.address, what=f"wait for messages of topic {place.topic}"
+        )
         return responses.header(answer, NotificationResponse, address=place.address).has_msg
 
     async def ack(self, topic: str, receipt: str) -> None:
@@ -201,7 +203,7 @@ class Popper:
             NotFound, BrokerRefused: the broker has no such message.
             NoRoute, Unreachable, TimedOut: whether it is acknowledged is not known.
         """
-        handle = checked(receipt)
+        handle = parse_receipt(receipt)
         place = await self._place_of(topic, handle)
         header = AckMessage(
             consumer_group=self._group,
@@ -212,7 +214,7 @@ class Popper:
             broker_name=handle.broker_name,
         )
         answer = await self._ask(place, LaterCode.ACK_MESSAGE, header, what="ack")
-        self._check(answer, place, what=f"ack of {_named(topic, handle)}")
+        responses.check(answer, address=place.address, what=f"ack of {_named(topic, handle)}")
 
     async def change_invisible_time(self, topic: str, receipt: str, *, invisible_ms: int) -> str:
         """Hide a message for another while from now on, and return its new handle.
@@ -224,7 +226,7 @@ class Popper:
 
         Raises the same errors as ``ack``.
         """
-        handle = checked(receipt)
+        handle = parse_receipt(receipt)
         place = await self._place_of(topic, handle)
         header = ChangeInvisibleTime(
             consumer_group=self._group,
@@ -238,14 +240,16 @@ class Popper:
         answer = await self._ask(
             place, LaterCode.CHANGE_MESSAGE_INVISIBLETIME, header, what="change"
         )
-        self._check(answer, place, what=f"invisible time of {_named(topic, handle)}")
-        told = responses.header(answer, ChangeInvisibleTimeResponse, address=place.address)
+        responses.check(
+            answer, address=place.address, what=f"invisible time of {_named(topic, handle)}"
+        )
+        changed = responses.header(answer, ChangeInvisibleTimeResponse, address=place.address)
         # The new checkpoint has this message alone, so it begins at the message's own offset.
         return ReceiptHandle(
             start_offset=handle.queue_offset,
-            pop_time_ms=told.pop_time,
-            invisible_ms=told.invisible_time,
-            revive_queue_id=told.revive_queue_id,
+            pop_time_ms=changed.pop_time,
+            invisible_ms=changed.invisible_time,
+            revive_queue_id=changed.revive_queue_id,
             topic_kind=handle.topic_kind,
             broker_name=handle.broker_name,
             queue_id=handle.queue_id,
@@ -273,34 +277,30 @@ class Popper:
             )
         return answer
 
-    def _check(self, answer: Command, place: PopPlace, *, what: str) -> None:
-        if answer.code != ResponseCode.SUCCESS:
-            raise _refusal(answer, place.address, what=what)
-
     async def _place_of(self, topic: str, handle: ReceiptHandle) -> PopPlace:
         queue = MessageQueue(topic, handle.broker_name, handle.queue_id)
         return PopPlace(topic, handle.broker_name, await self._client.master_of(queue))
 
 
-def stamped(
-    messages: Sequence[MessageExt], told: PopMessageResponse, *, broker_name: str
+def with_receipts(
+    messages: Sequence[MessageExt], header: PopMessageResponse, *, broker_name: str
 ) -> list[MessageExt]:
     """Return popped messages with the properties that a consumer adds: handle and first pop.
 
     Args:
         messages: the records of the answer, in its order.
-        told: the header of the answer.
+        header: the header of the answer.
         broker_name: the broker that popped them.
 
     Raises:
-        BadHeader: the header does not tell the offsets of a message.
+        BadHeader: the header does not have the offsets of a message.
     """
-    starts = decode_start_offsets(told.start_offset_info)
-    offsets = decode_message_offsets(told.msg_offset_info)
-    counts = decode_order_counts(told.order_count_info)
-    is_told = bool(starts)
+    starts = decode_start_offsets(header.start_offset_info)
+    offsets = decode_message_offsets(header.msg_offset_info)
+    counts = decode_order_counts(header.order_count_info)
+    has_starts = bool(starts)
     given: dict[PoppedQueue, int] = {}
-    first_pop = str(told.pop_time)
+    first_pop = str(header.pop_time)
     done = []
     for message in messages:
         properties = {FIRST_POP_TIME: first_pop, **message.properties}
@@ -310,18 +310,18 @@ def stamped(
             index = given.get(queue, 0)
             given[queue] = index + 1
             queue_offset = message.queue_offset
-            if is_told:
+            if has_starts:
                 queue_offset = _offset_at(offsets, queue, index)
             else:
                 # As in Java: without the table, the first message of a queue is its start.
                 starts.setdefault(queue, queue_offset)
             if queue not in starts:
-                raise _untold(queue, "startOffsetInfo")
+                raise _missing_offset(queue, "startOffsetInfo")
             properties[POP_CK] = ReceiptHandle(
                 start_offset=starts[queue],
-                pop_time_ms=told.pop_time,
-                invisible_ms=told.invisible_time,
-                revive_queue_id=told.revive_queue_id,
+                pop_time_ms=header.pop_time,
+                invisible_ms=header.invisible_time,
+                revive_queue_id=header.revive_queue_id,
                 topic_kind=queue.topic_kind,
                 broker_name=broker_name,
                 queue_id=queue.queue_id,
@@ -333,7 +333,7 @@ def stamped(
     return done
 
 
-def checked(receipt: str) -> ReceiptHandle:
+def parse_receipt(receipt: str) -> ReceiptHandle:
     """Return the handle that a text is.
 
     Raises:
@@ -346,13 +346,13 @@ def checked(receipt: str) -> ReceiptHandle:
 
 
 def _offset_at(offsets: dict[PoppedQueue, tuple[int, ...]], queue: PoppedQueue, index: int) -> int:
-    told = offsets.get(queue, ())
-    if index >= len(told):
-        raise _untold(queue, "msgOffsetInfo")
-    return told[index]
+    known = offsets.get(queue, ())
+    if index >= len(known):
+        raise _missing_offset(queue, "msgOffsetInfo")
+    return known[index]
 
 
-def _untold(queue: PoppedQueue, field: str) -> BadHeader:
+def _missing_offset(queue: PoppedQueue, field: str) -> BadHeader:
     return BadHeader(
         f"{field} has no offset for a message of queue {queue.queue_id} of kind {queue.topic_kind}",
         header="PopMessageResponse",
@@ -362,16 +362,3 @@ def _untold(queue: PoppedQueue, field: str) -> BadHeader:
 
 def _named(topic: str, handle: ReceiptHandle) -> str:
     return f"offset {handle.queue_offset} of queue {handle.queue_id} of topic {topic}"
-
-
-def _refusal(answer: Command, address: str, *, what: str) -> ClientError:
-    """Return the error of an answer, whose codes are those of 5.x."""
-    if answer.code == LaterResponseCode.INVALID_PARAMETER:
-        remark = (answer.remark or "").strip()
-        return BrokerRefused(
-            f"{what}: {address} answered {answer.code} INVALID_PARAMETER, {remark}",
-            code=answer.code,
-            remark=remark,
-            address=address,
-        )
-    return refusal(answer.code, answer.remark, address=address, what=what)

@@ -35,7 +35,7 @@ from mqclient.client import offsets
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import (
     HOLD_GRACE_S,
-    Puller,
+    PullApi,
     PullRequest,
     PullResult,
     PullStatus,
@@ -96,14 +96,14 @@ class PullMessageService:
         self._process_queues = state.process_queues
         self._from_ms = from_ms
         broker_id = None if lite is None else lite.broker_id
-        self._puller = Puller(state.client, state.group, broker_id=broker_id)
+        self._pull_api = PullApi(state.client, state.group, broker_id=broker_id)
         self._loops: dict[MessageQueue, asyncio.Task[None]] = {}
         self._held_back = 0
         self._announced_ms = -ANNOUNCE_MS
         self._lite = lite
         self._suspend_ms = SUSPEND_MS if lite is None else lite.broker_suspend_max_time_ms
         timeout_ms = TIMEOUT_MS if lite is None else lite.consumer_timeout_ms_when_suspend
-        # The puller itself adds the time that a broker may hold a pull, and this grace.
+        # The pull_api itself adds the time that a broker may hold a pull, and this grace.
         self._limit_s = (timeout_ms - self._suspend_ms) / 1000 - HOLD_GRACE_S
         self.suspended = False
 
@@ -162,7 +162,7 @@ class PullMessageService:
                     pause_s = BROKER_FLOW_CONTROL_S
                 elif error.code == ResponseCode.SUBSCRIPTION_NOT_EXIST:
                     self._announce()
-                self._puller.forget(process_queue.queue)
+                self._pull_api.forget(process_queue.queue)
                 self._state.client.doubt_route(process_queue.queue.topic)
             if pause_s:
                 await asyncio.sleep(pause_s)
@@ -193,7 +193,7 @@ class PullMessageService:
         subscription = self._subscriptions.get(process_queue.queue.topic)
         if subscription is None:
             return self._settings.pull_time_delay_ms_when_exception / 1000
-        result = await self._puller.pull(
+        result = await self._pull_api.pull(
             self._pull_request(process_queue, subscription), timeout_s=self._limit_s
         )
         if process_queue.dropped:
@@ -297,10 +297,6 @@ class PullMessageService:
         return count, size_mib
 
 
-_FROM_FIRST: Final = frozenset({ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET})
-_FROM_TIME: Final = frozenset({ConsumeFromWhere.CONSUME_FROM_TIMESTAMP})
-
-
 async def start_offset(
     client: MQClient,
     store: OffsetStore,
@@ -325,9 +321,9 @@ async def start_offset(
     if kept is not None:
         return kept
     is_retry = is_retry_topic(queue.topic)
-    if where in _FROM_FIRST:
+    if where is ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET:
         return 0
-    if where in _FROM_TIME:
+    if where is ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
         if is_retry:
             return await offsets.max_offset(client, queue)
         return await offsets.search_offset(client, queue, timestamp_ms=timestamp_ms)

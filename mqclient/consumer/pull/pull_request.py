@@ -6,10 +6,10 @@
                                   OFFSET_ILLEGAL  outside the queue; next_offset is the nearest end
 
 Rule: brokers compare hashes of tags, so the tags are compared again here. The broker that an
-answer suggests is asked next time; only a master gets an offset to commit.
+answer suggests is request next time; only a master gets an offset to commit.
 
 Damaged bytes in an answer end it: the messages before them count. When damaged bytes come first,
-they are asked for once more, alone, and then skipped with an error in the log; otherwise a
+they are request for once more, alone, and then skipped with an error in the log; otherwise a
 consumer would never get beyond them.
 
 Source: client/impl/consumer/PullAPIWrapper.java, client/impl/MQClientAPIImpl.java
@@ -125,7 +125,7 @@ class PullRequest(NamedTuple):
     class_filter: bool = False
 
 
-class Puller:
+class PullApi:
     """Sends pulls for a consumer group, and remembers which broker to ask for each queue.
 
     Args:
@@ -140,11 +140,11 @@ class Puller:
         self._broker_id = broker_id
         self._suggested: dict[MessageQueue, int] = {}
 
-    async def pull(self, asked: PullRequest, *, timeout_s: float | None = None) -> PullResult:
+    async def pull(self, request: PullRequest, *, timeout_s: float | None = None) -> PullResult:
         """Read messages from a queue offset on.
 
         Args:
-            asked: what to read.
+            request: what to read.
             timeout_s: how long the answer may take, in seconds, beside the time that a broker may
                 hold it; None means the client's limit.
 
@@ -152,45 +152,45 @@ class Puller:
             BadRequest: the offset is over 64 bits.
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no message was read.
         """
-        raw = await self.pull_raw(asked, timeout_s=timeout_s)
-        found, damage = read_pulled(raw.data, broker_name=asked.queue.broker_name)
-        if damage is not None and not found and asked.count_max > 1:
+        raw = await self.pull_raw(request, timeout_s=timeout_s)
+        found, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
+        if damage is not None and not found and request.count_max > 1:
             # The answer to a pull of one message says which offset is behind that message.
-            raw = await self.pull_raw(asked._replace(count_max=1), timeout_s=timeout_s)
-            found, damage = read_pulled(raw.data, broker_name=asked.queue.broker_name)
+            raw = await self.pull_raw(request._replace(count_max=1), timeout_s=timeout_s)
+            found, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
         status, next_offset = raw.status, raw.next_offset
         if damage is not None and found:
             # A damaged answer must not move the offset back, or beyond the offset in the answer.
             behind = found[-1].queue_offset + 1
-            next_offset = min(max(behind, asked.queue_offset + 1), next_offset)
+            next_offset = min(max(behind, request.queue_offset + 1), next_offset)
         elif damage is not None:
             status = PullStatus.NO_MATCHED_MSG
             LOG.error(
                 "%s skips what broker %s has at offset %d to %d of %s: %s",
                 self._group,
                 raw.address,
-                asked.queue_offset,
+                request.queue_offset,
                 next_offset - 1,
-                offsets.named(asked.queue),
+                offsets.named(request.queue),
                 damage,
             )
-        kept = asked.subscription.filter(found)
+        kept = request.subscription.filter(found)
         return PullResult(status, next_offset, raw.min_offset, raw.max_offset, kept)
 
-    async def pull_raw(self, asked: PullRequest, *, timeout_s: float | None = None) -> RawPull:
+    async def pull_raw(self, request: PullRequest, *, timeout_s: float | None = None) -> RawPull:
         """Read the bytes of messages from a queue offset on.
 
         Raises the same errors as ``pull``.
         """
-        queue = asked.queue
+        queue = request.queue
         address, is_master = await self._reader(queue)
-        if asked.class_filter:
+        if request.class_filter:
             address = await self._filter_server(queue, address)
         limit_s = self._client.timeout_s if timeout_s is None else timeout_s
-        if asked.suspend_ms:
-            limit_s += asked.suspend_ms / 1000 + HOLD_GRACE_S
+        if request.suspend_ms:
+            limit_s += request.suspend_ms / 1000 + HOLD_GRACE_S
         command = responses.request(
-            RequestCode.PULL_MESSAGE, _header(asked, self._group, is_master=is_master)
+            RequestCode.PULL_MESSAGE, _header(request, self._group, is_master=is_master)
         )
         answer = await self._client.invoke(address, command, timeout_s=limit_s)
         status = _STATUS.get(answer.code)
@@ -232,24 +232,24 @@ class Puller:
         return servers[queue.queue_id % len(servers)]
 
 
-def _header(asked: PullRequest, group: str, *, is_master: bool) -> PullMessage:
-    commits = asked.commit_offset is not None and is_master
-    subscription = asked.subscription
+def _header(request: PullRequest, group: str, *, is_master: bool) -> PullMessage:
+    commits = request.commit_offset is not None and is_master
+    subscription = request.subscription
     return PullMessage(
         consumer_group=group,
-        topic=asked.queue.topic,
-        queue_id=asked.queue.queue_id,
-        queue_offset=asked.queue_offset,
-        max_msg_nums=asked.count_max,
+        topic=request.queue.topic,
+        queue_id=request.queue.queue_id,
+        queue_offset=request.queue_offset,
+        max_msg_nums=request.count_max,
         sys_flag=(COMMIT if commits else 0)
-        | (SUSPEND if asked.suspend_ms else 0)
-        | (SUBSCRIPTION if asked.send_expression else 0)
-        | (CLASS_FILTER if asked.class_filter else 0)
-        | (LITE_PULL if asked.lite else 0),
-        commit_offset=asked.commit_offset or 0 if commits else 0,
-        suspend_timeout_millis=asked.suspend_ms,
-        subscription=subscription.expression if asked.send_expression else None,
-        sub_version=asked.sub_version,
+        | (SUSPEND if request.suspend_ms else 0)
+        | (SUBSCRIPTION if request.send_expression else 0)
+        | (CLASS_FILTER if request.class_filter else 0)
+        | (LITE_PULL if request.lite else 0),
+        commit_offset=request.commit_offset or 0 if commits else 0,
+        suspend_timeout_millis=request.suspend_ms,
+        subscription=subscription.expression if request.send_expression else None,
+        sub_version=request.sub_version,
         expression_type=subscription.kind,
-        broker_name=asked.queue.broker_name,
+        broker_name=request.queue.broker_name,
     )

@@ -1,14 +1,14 @@
 """Rebalance: which queues of a topic a member gets, and which it gives up.
 
     every 20 s, when a broker says that the group changed, and sooner after a failure
-      `-- for each topic: all queues, all members --assigned()--> this member's queues
-            --changes()--> dropped: no more pulls, offset persisted, lock released
-                           new:     lock (orderly only), start offset, pull loop
+      `-- for each topic: all queues, all members --assigned_queues()--> this member's queues
+            --changed_queues()--> dropped: no more pulls, offset persisted, lock released
+                                  new:     lock (orderly only), start offset, pull loop
 
-``assigned`` and ``changes`` compute; ``Rebalancing`` asks the servers and applies the result.
-Every member computes the same assignment from the same lists. While the lists of two members
-differ, a queue may belong to neither or to both for a moment; only an orderly consumer locks it
-at the broker first.
+``assigned_queues`` and ``changed_queues`` compute; ``Rebalancing`` asks the servers and applies the
+result. Every member computes the same assignment from the same lists. While the lists of two
+members differ, a queue may belong to neither or to both for a moment; only an orderly consumer
+locks it at the broker first.
 
 Rule: when a server cannot be asked, the queues stay as they are until the next turn. Only one
 rebalance of a consumer runs at a time.
@@ -21,7 +21,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from mqclient.client import responses, routes
 from mqclient.consumer.pull.pull_message_service import PullMessageService
@@ -38,14 +38,7 @@ from remoting.codes import RequestCode
 from remoting.headers import GetConsumerListByGroup
 
 
-class Changes(NamedTuple):
-    """The queues of one topic that a rebalance drops and begins; both lists are sorted."""
-
-    dropped: list[MessageQueue]
-    new: list[MessageQueue]
-
-
-def assigned(
+def assigned_queues(
     settings: PushSettings,
     group: str,
     *,
@@ -81,14 +74,14 @@ def assigned(
     )
 
 
-def changes(
+def changed_queues(
     process_queues: Mapping[MessageQueue, ProcessQueue],
     wanted: Collection[MessageQueue],
     *,
     topic: str,
     now_ms: int,
-) -> Changes:
-    """Return which queues to drop and which to begin.
+) -> tuple[list[MessageQueue], list[MessageQueue]]:
+    """Return which queues of a topic to drop and which to begin; both lists are sorted.
 
     A queue whose pull loop is lost is dropped and begun again. A queue that is already dropped
     but still in the table is left to the code that dropped it.
@@ -105,7 +98,7 @@ def changes(
     ]
     gone = set(dropped)
     new = [queue for queue in wanted if queue not in ours or queue in gone]
-    return Changes(sorted(dropped), sorted(new))
+    return sorted(dropped), sorted(new)
 
 
 LOG = logging.getLogger(__name__)
@@ -213,7 +206,7 @@ class Rebalancing:
                 # The broker does not know this member yet, or has forgotten it in a restart.
                 await self._client.members.heartbeat()
                 client_ids = await self._members(topic)
-        wanted = assigned(
+        wanted = assigned_queues(
             self._settings,
             self._state.group,
             client_id=self._client.client_id,
@@ -224,10 +217,11 @@ class Rebalancing:
             LOG.warning("no broker knows a member of group %s yet", self._state.group)
             return
         LOG.debug("%s %s: %s of %s", self._client.client_id, topic, wanted, client_ids)
-        plan = changes(self._process_queues, wanted, topic=topic, now_ms=self._client.now_ms())
-        for queue in plan.dropped:
+        now_ms = self._client.now_ms()
+        dropped, new = changed_queues(self._process_queues, wanted, topic=topic, now_ms=now_ms)
+        for queue in dropped:
             await self._drop(queue)
-        for queue in plan.new:
+        for queue in new:
             if queue not in self._process_queues:
                 await self._begin(queue)
         await self._note(topic, frozenset(wanted))

@@ -6,13 +6,12 @@ Source: client/hook/ConsumeMessageHook.java, ConsumeMessageContext.java,
 client/consumer/listener/ConsumeReturnType.java (4.9.7).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from mqclient.message import MessageExt
-from mqclient.producer.hooks import call_hooks
 from remoting.bodies import MessageQueue
 
 
@@ -64,13 +63,3 @@ class ConsumeHook(Protocol):
 
     def consume_after(self, event: ConsumeEvent) -> None:
         """Handle a call of a listener that has ended."""
-
-
-def before_consume(hooks: Iterable[ConsumeHook], event: ConsumeEvent) -> None:
-    """Tell every hook that a listener is about to get messages."""
-    call_hooks(hooks, lambda hook: hook.consume_before(event), f"before consuming {event.queue}")
-
-
-def after_consume(hooks: Iterable[ConsumeHook], event: ConsumeEvent) -> None:
-    """Tell every hook how a call of a listener ended."""
-    call_hooks(hooks, lambda hook: hook.consume_after(event), f"after consuming {event.queue}")

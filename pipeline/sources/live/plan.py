@@ -76,7 +76,7 @@ def backlog_of(
     return {queue: max(0, last - start.get(queue, last)) for queue, last in end.items()}
 
 
-def admitted(
+def batch_end(
     start: Mapping[MessageQueue, int],
     end: Mapping[MessageQueue, int],
     *,

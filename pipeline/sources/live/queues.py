@@ -20,7 +20,7 @@ from mqclient.admin.message import MessageCalls
 from mqclient.admin.topic import TopicCalls
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull.pull_request import Puller, PullRequest
+from mqclient.consumer.pull.pull_request import PullApi, PullRequest
 from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
 from mqclient.errors import BrokerRefused, ClientError, NotFound
 from pipeline.errors import BadOption, DataLost
@@ -29,8 +29,8 @@ from pipeline.sources.live.plan import (
     GO_ON,
     Ends,
     Task,
-    admitted,
     backlog_of,
+    batch_end,
     ranges_of,
     tasks_of,
 )
@@ -255,7 +255,7 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
     near = await offsets.search_offset(client, queue, timestamp_ms=time_ms)
     # The broker returns a neighbour, and any one of several messages of one millisecond.
     place = min(max(near, there.low), there.high - 1)
-    puller = Puller(client, TOOLS_GROUP)
+    puller = PullApi(client, TOOLS_GROUP)
     while place > there.low:
         first = max(there.low, place - _LOOK_COUNT + 1)
         stored = await _stored(puller, queue, first, place + 1 - first)
@@ -273,14 +273,14 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
     return there.high
 
 
-async def _stored(puller: Puller, queue: MessageQueue, first: int, count: int) -> dict[int, int]:
+async def _stored(puller: PullApi, queue: MessageQueue, first: int, count: int) -> dict[int, int]:
     """Return the store times of messages from ``first`` on, by queue offset."""
     raw = await puller.pull_raw(PullRequest(queue, first, Subscription.parse("*"), count))
     records: list[Record] = decode_records(raw.data, check_crc=False)
     return {record.queue_offset: record.store_ms for record in records}
 
 
-def admit(
+def next_batch_end(
     live: LiveSettings, known: Positions, reached: Positions, *, max_offsets: int | None
 ) -> Positions:
     """Return how far one batch goes, by offsets and by ``live.max_bytes``.
@@ -297,7 +297,7 @@ def admit(
     sizes = {}
     if live.max_bytes is not None:
         sizes = ask(live, lambda client, _: record_sizes(client, known, reached))
-    return admitted(known, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
+    return batch_end(known, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
 
 
 async def record_sizes(client: MQClient, known: Positions, reached: Positions) -> Positions:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull.pull_request import Puller, PullRequest, PullStatus, RawPull
+from mqclient.consumer.pull.pull_request import PullApi, PullRequest, PullStatus, RawPull
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
 from pipeline.errors import DataLost
@@ -71,7 +71,7 @@ class RangeReader:
         self._live = live
         self._range = wanted
         self._position = wanted.start
-        self._puller = Puller(client, TOOLS_GROUP)
+        self._puller = PullApi(client, TOOLS_GROUP)
         self._subscription = Subscription.parse(live.filter, kind=live.filter_kind)
         self._origin: dict[str, str] = {}
 

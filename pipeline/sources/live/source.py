@@ -44,10 +44,10 @@ from pipeline.sources.live.options import (
 from pipeline.sources.live.plan import Ends, next_positions, ranges_of, tasks_of
 from pipeline.sources.live.queues import (
     Positions,
-    admit,
     ask,
     batch_tasks,
     checked_span,
+    next_batch_end,
     report,
     span,
     starting,
@@ -55,7 +55,7 @@ from pipeline.sources.live.queues import (
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.table import live_schema
 from pipeline.sources.live.write import check_columns, send_rows
-from pipeline.sources.projection import projected
+from pipeline.sources.projection import projected_columns
 from remoting.bodies import MessageQueue
 
 try:
@@ -148,7 +148,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if limit is None or isinstance(limit, ReadAllAvailable):
             # A run of Trigger.Once is one batch, whatever the options set.
             return _written(reached)
-        return _written(admit(self._live, known, reached, max_offsets=self._live.max_offsets))
+        return _written(
+            next_batch_end(self._live, known, reached, max_offsets=self._live.max_offsets)
+        )
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Return where the topics end now, for the progress of the query."""
@@ -233,7 +235,7 @@ class Rocketmq(DataSource):
     def reader(self, schema: StructType) -> BatchReader:
         """Return a reader of the columns of ``schema``, which a user may have given."""
         live = live_settings(self.options, use=Use.BATCH)
-        return BatchReader(live._replace(columns=projected(schema, live_schema)))
+        return BatchReader(live._replace(columns=projected_columns(schema, live_schema)))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802
         """Return a stream reader of the columns of ``schema``.
@@ -244,7 +246,7 @@ class Rocketmq(DataSource):
         live = live_settings(self.options, use=Use.STREAM)
         if (live.max_offsets or live.max_bytes) and not HAS_LIMITS:
             raise BadOption("limits of a trigger (max…PerTrigger) need Spark 4.2 or later")
-        return StreamReader(live._replace(columns=projected(schema, live_schema)))
+        return StreamReader(live._replace(columns=projected_columns(schema, live_schema)))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Return a writer of a frame's rows.

@@ -53,7 +53,7 @@ _FROM_SPARK: Final = {
 }
 
 
-def wanted(batch: Any, conditions: Sequence[Condition]) -> Any:
+def matching(batch: Any, conditions: Sequence[Condition]) -> Any:
     """Return the rows of a batch for which every condition is true."""
     for condition in conditions:
         batch = batch.filter(_mask(batch.column(condition.column), condition))
@@ -119,6 +119,20 @@ def time_range(conditions: Sequence[Condition]) -> tuple[int, int] | None:
 def time_of(at_ms: int) -> datetime:
     """Return a time as a value for a condition on a timestamp."""
     return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def stored_between(begin_ms: int | None, end_ms: int | None) -> tuple[Condition, ...]:
+    """Return the conditions for store times between two, both included; None for no limit."""
+    return tuple(
+        Condition("store_timestamp", test, time_of(at_ms))
+        for test, at_ms in ((">=", begin_ms), ("<=", end_ms))
+        if at_ms is not None
+    )
+
+
+def ms_of(moment: datetime | None) -> int:
+    """Return a time of a row in ms since 1970; 0 for a damaged one, which is null."""
+    return 0 if moment is None else round(moment.timestamp() * 1000)
 
 
 def _mask(column: Any, condition: Condition) -> Any:

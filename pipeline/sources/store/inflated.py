@@ -20,7 +20,9 @@ NEEDED: Final = ("body", "sys_flag")
 """The columns that a batch must have."""
 
 
-def inflated(batch: Any, *, bytes_max: int, fail_on_damage: bool) -> Iterator[tuple[Any, Any]]:
+def inflate_bodies(
+    batch: Any, *, bytes_max: int, fail_on_damage: bool
+) -> Iterator[tuple[Any, Any]]:
     """Yield parts of a batch in its order, each with an array of its decompressed bodies.
 
     Args:

@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 from pipeline.errors import BadOption
 from pipeline.schemas import DAMAGE, STORE
 from pipeline.sources.store.conditions import log_range, time_range
-from pipeline.sources.store.inflated import NEEDED, inflated
+from pipeline.sources.store.inflated import NEEDED, inflate_bodies
 from pipeline.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
 from pipeline.sources.store.reading import ReadOptions, StoreLayout
-from pipeline.sources.store.skipped import listening, note
+from pipeline.sources.store.skipped import collecting, note
 from pipeline.sources.store.stores import file_path
 from storefmt.arrow.columns import iter_batches, place_in_log
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
@@ -198,7 +198,7 @@ def _messages(split: LogTask, reading: ReadOptions, columns: tuple[str, ...]) ->
 
     def pass_end(file_name: str, end: End) -> None:
         may_end = isinstance(split, LogGap) or split.may_end
-        if listening() and _lost_size(file_path(split.path), end.pos, may_end):
+        if collecting() and _lost_size(file_path(split.path), end.pos, may_end):
             note(split.path, end.pos)
 
     yield from iter_batches(
@@ -217,7 +217,7 @@ def _messages(split: LogTask, reading: ReadOptions, columns: tuple[str, ...]) ->
 def _by_body(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
     for batch in _messages(split, reading, columns):
-        for part, bodies in inflated(
+        for part, bodies in inflate_bodies(
             batch, bytes_max=reading.bytes_max, fail_on_damage=reading.fail_on_damage
         ):
             if reading.body_matches:

@@ -1,12 +1,12 @@
 """What a job's user should hear of its tasks: damage that they passed over, and slow workers.
 
-    with noting() as skipped:
+    with collect_notes() as skipped:
         table = job(…)          plan, read: ``note`` ── tasks on workers: an accumulator ──┐
     skipped.count()             each place once  <──────────────────────────────────────────┘
 
 Rule: whoever reads the bytes notes the place, so that nobody reads them again to count. A place is
-noted once, however often it is read, and though Spark may run a task twice. Without ``noting``
-nothing is kept.
+noted once, however often it is read, and though Spark may run a task twice. Without
+``collect_notes`` nothing is kept.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ _listening: list[TaskNotes] = []
 
 
 @contextmanager
-def noting() -> Iterator[TaskNotes]:
+def collect_notes() -> Iterator[TaskNotes]:
     """Yield what collects the places that are passed over while the block runs."""
     skipped = TaskNotes()
     _listening.append(skipped)
@@ -68,7 +68,7 @@ def noting() -> Iterator[TaskNotes]:
         _listening.remove(skipped)
 
 
-def listening() -> TaskNotes | None:
+def collecting() -> TaskNotes | None:
     """Return what collects places now, None if nothing does."""
     return _listening[-1] if _listening else None
 

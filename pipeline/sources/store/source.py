@@ -20,9 +20,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from pyspark.sql.types import StructType
 
 from pipeline.errors import BadOption
-from pipeline.places import Storage, reached_by
+from pipeline.places import Storage, using_storage
 from pipeline.schemas import STORE, STORE_COLUMN, struct_of
-from pipeline.sources.projection import projected
+from pipeline.sources.projection import projected_columns
 from pipeline.sources.store.conditions import from_spark
 from pipeline.sources.store.options import given_values, reading_of, storage_of
 from pipeline.sources.store.reading import ReadOptions
@@ -55,7 +55,7 @@ class StoreReader(DataSourceReader):
     def _reached(self) -> ExitStack:
         stack = ExitStack()
         for path in self._paths:
-            stack.enter_context(reached_by(fixed_part(path), self._storage))
+            stack.enter_context(using_storage(fixed_part(path), self._storage))
         return stack
 
 
@@ -99,7 +99,7 @@ class RocketmqStore(DataSource):
             BadOption: an option is wrong, or there is no store directory.
         """
         paths, reading = _paths_of(self.options), reading_of(self.options)
-        columns = projected(schema, partial(schema_of, reading.table))
+        columns = projected_columns(schema, partial(schema_of, reading.table))
         kind = PushingReader if given_values(self.options)["pushdown"] else StoreReader
         storage = storage_of(self.options, paths)
         return kind(paths, reading._replace(columns=columns), storage)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import pyarrow as pa
 
 from pipeline.schemas import struct_of
-from pipeline.sources.store.skipped import listening, note_slow, noting
+from pipeline.sources.store.skipped import collect_notes, collecting, note_slow
 from storefmt.arrow.columns import has_kernel
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def spread(spark: "SparkSession", rows: TaskRows) -> "DataFrame":
         packing.dumps(tasks[len(tasks) * n // count : len(tasks) * (n + 1) // count])
         for n in range(count)
     ]
-    skipped, context = listening(), context_of(spark)
+    skipped, context = collecting(), context_of(spark)
     places = None if skipped is None or context is None else skipped.accumulator(context)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        with noting() as passed:
+        with collect_notes() as passed:
             if not has_kernel():
                 note_slow(platform.node())
             for batch in batches:
@@ -107,7 +107,7 @@ def gather(rows: TaskRows) -> Any:
     return pa.Table.from_batches(batches, schema=rows.schema)
 
 
-def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
+def frame_of(spark: "SparkSession", table: Any) -> "DataFrame":
     """Return a frame of the rows of ``table``."""
     # Spark reads an Arrow table up to its first empty chunk, and loses the rows behind it.
     whole = table.combine_chunks()

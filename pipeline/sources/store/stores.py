@@ -1,7 +1,7 @@
 """Store directories wherever they lie: on this machine, on S3, behind webhdfs.
 
-    located("/data/store")       a path of this machine
-    located("s3://bucket/store") a path whose directory was just listed, with one request
+    store_path("/data/store")       a path of this machine
+    store_path("s3://bucket/store") a path whose directory was just listed, with one request
          └─ commitlog/… ──ranges──> reads: 256 KiB for random access, 8 MiB ahead when a file is
                                     read sequentially
 
@@ -38,7 +38,7 @@ LISTINGS_MAX: Final = 64
 _WILD: Final = re.compile(r"[*?\[]")
 
 
-def located(where: str | Path) -> Path:
+def store_path(where: str | Path) -> Path:
     """Return the path of a store directory; a remote directory is listed now.
 
     Raises:
@@ -71,7 +71,7 @@ def stores_of(paths: Paths) -> list[str]:
 
     Raises:
         NotAStore: nothing matches.
-        StoreError, BadOption: as ``located``.
+        StoreError, BadOption: as ``store_path``.
     """
     found: dict[str, None] = {}
     for path in map(_plain, [paths] if isinstance(paths, str) else paths):
@@ -123,9 +123,9 @@ def open_store(where: str | Path) -> StoreDir:
     """Open a store directory.
 
     Raises:
-        StoreError, BadOption: as ``located`` and ``StoreDir.open``.
+        StoreError, BadOption: as ``store_path`` and ``StoreDir.open``.
     """
-    return StoreDir.open(located(where))
+    return StoreDir.open(store_path(where))
 
 
 def file_path(text: str) -> Path:

@@ -18,9 +18,9 @@ import pyarrow as pa
 from pipeline.errors import BadOption
 from pipeline.schemas import COMMITLOG, DAMAGE, RECORDS, STORE, STORE_COLUMN
 from pipeline.sources.store import entry_tables, log_tables, state_tables
-from pipeline.sources.store.conditions import wanted
+from pipeline.sources.store.conditions import matching
 from pipeline.sources.store.reading import ReadOptions
-from pipeline.sources.store.stores import Paths, located, stores_of
+from pipeline.sources.store.stores import Paths, store_path, stores_of
 
 
 class Table(NamedTuple):
@@ -92,7 +92,7 @@ def plan(directory: str | Path, reading: ReadOptions | None = None) -> Sequence[
         OSError: a file cannot be read.
     """
     reading = reading or ReadOptions()
-    return _table(reading.table).plan(located(directory), reading)
+    return _table(reading.table).plan(store_path(directory), reading)
 
 
 def read(task: Any, reading: ReadOptions) -> Iterator[Any]:
@@ -107,7 +107,7 @@ def read(task: Any, reading: ReadOptions) -> Iterator[Any]:
         return
     needed = dict.fromkeys((*reading.columns, *(each.column for each in reading.where)))
     for batch in table.read(task, reading._replace(columns=tuple(needed))):
-        found = wanted(batch, reading.where)
+        found = matching(batch, reading.where)
         if found.num_rows:
             yield found.select(list(reading.columns))
 

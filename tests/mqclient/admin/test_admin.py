@@ -1,4 +1,4 @@
-"""Admin calls: one request each, to the right server, read into typed values."""
+"""Admin calls: each sends one request to the right server and returns a typed value."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

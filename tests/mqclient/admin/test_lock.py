@@ -1,4 +1,4 @@
-"""Queue locks: the broker's own table, or what the clients say."""
+"""Queue locks are read from a broker's lock table, or from what its clients report."""
 
 import json
 

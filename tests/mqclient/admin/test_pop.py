@@ -1,4 +1,4 @@
-"""Admin calls about POP and timers, beside a broker that answers as the test tells it."""
+"""Admin calls about POP and timers, against a fake broker."""
 
 import pytest
 

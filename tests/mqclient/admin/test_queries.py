@@ -1,4 +1,4 @@
-"""What every producer and consumer may ask, against a broker that answers as told; names."""
+"""The queries that every producer and consumer offers, against a fake broker; group names."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Open transactions: our broker's list, and brokers that have none."""
+"""Open transactions of our broker, and brokers that cannot list them."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The waiting face: results and errors come through, and closing ends the thread."""
+"""The blocking client returns results and raises errors, and its thread ends when it is closed."""
 
 import asyncio
 import queue

@@ -1,4 +1,4 @@
-"""The faces that wait: they have all that the asynchronous objects have, and it works."""
+"""Each blocking class has every public method of its async class, and the methods work."""
 
 import inspect
 import queue
@@ -148,12 +148,12 @@ def test_a_producer_with_settings_sends_in_every_way(rocketmq: RocketMQ) -> None
         future: Future[SendResult] = producer.send_async(Message("FaceSend", b"5"))
         assert future.result(timeout=60).queue.topic == "FaceSend"
         producer.send_oneway(Message("FaceSend", b"6"))
+        wait(lambda: "FaceSend" in admin.topic_list())
         queues = producer.queues("FaceSend")
         assert len(queues) == 3
         assert sent[-1].queue == queues[-1]
         wait(lambda: sum(producer.max_offset(each) for each in queues) == 7)
         assert client.mq.members.producers.keys() == {"face-producer"}
-        assert "FaceSend" in admin.topic_list()
 
 
 def test_a_script_takes_queues_goes_back_in_them_and_pauses_them(rocketmq: RocketMQ) -> None:
@@ -162,9 +162,11 @@ def test_a_script_takes_queues_goes_back_in_them_and_pauses_them(rocketmq: Rocke
         BlockingClient(rocketmq.namesrv, timeout_s=60) as client,
         BlockingLitePullConsumer(client, "face-lite", settings) as consumer,
         BlockingPullConsumer(client, "face-lite") as reader,
+        BlockingAdmin(client) as admin,
     ):
         where = client.send(Message("FaceLite", b"first")).queue
         client.send(Message("FaceLite", b"second"), queue=where)
+        wait(lambda: "FaceLite" in admin.topic_list())
         consumer.assign([where])
         consumer.start()
 

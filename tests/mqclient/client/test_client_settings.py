@@ -1,4 +1,4 @@
-"""What the parameters of a client change: its name, its timers, the port it asks at."""
+"""What the settings of a client change: its id, its timers, the port that it connects to."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The client: name servers in turn, routes that are remembered, errors, signatures."""
+"""The client: the order of name servers, cached routes, errors and signatures."""
 
 import pytest
 

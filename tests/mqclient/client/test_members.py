@@ -1,4 +1,4 @@
-"""Who lives in a client, and who answers what a broker asks."""
+"""The members of a client, and which of them answers a broker's request."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Offsets of one queue: which request, to whom, and what "none" looks like."""
+"""Offsets of one queue: the requests, their addressee, and queues that have no offset."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A question, its consumer, and the reply, through the embedded broker."""
+"""A request, its consumer, and the reply, through the embedded broker."""
 
 import asyncio
 

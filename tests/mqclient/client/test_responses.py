@@ -1,4 +1,4 @@
-"""Answers: each way of being unusable becomes one error with the server's address."""
+"""Each kind of unusable answer becomes one error that names the server."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_settings_are_lines_of_key_and_value() -> None:
 def test_error_of_the_wire_becomes_one_of_ours(
     error: RemotingError, kind: type[ClientError]
 ) -> None:
-    translated = responses.translated(error, address="b:1")
+    translated = responses.client_error(error, address="b:1")
 
     assert type(translated) is kind
     assert translated.address == "b:1"

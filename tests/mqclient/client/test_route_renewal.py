@@ -1,4 +1,4 @@
-"""Routes that are known stay until there is a newer one; who waits for one, and how long."""
+"""A known route is used until there is a newer one; some callers wait for that for a while."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ OLD = TopicRouteData()
 NEW = TopicRouteData(order_topic_conf="b:1")
 
 
-class PullRequest:
+class Renewal:
     """A renewal on made-up time whose name server answers after a while, or not.
 
     Attributes:
@@ -48,11 +48,11 @@ class PullRequest:
 
 
 @pytest.fixture
-def asked() -> PullRequest:
-    return PullRequest()
+def asked() -> Renewal:
+    return Renewal()
 
 
-def test_a_topic_without_a_route_is_not_renewed(asked: PullRequest) -> None:
+def test_a_topic_without_a_route_is_not_renewed(asked: Renewal) -> None:
     async def go() -> None:
         assert await asked.renewal.route("Other") is None
 
@@ -60,7 +60,7 @@ def test_a_topic_without_a_route_is_not_renewed(asked: PullRequest) -> None:
     assert asked.count == 0
 
 
-def test_a_route_in_use_is_asked_for_meanwhile_and_once(asked: PullRequest) -> None:
+def test_a_route_in_use_is_asked_for_meanwhile_and_once(asked: Renewal) -> None:
     async def go() -> None:
         await asyncio.sleep(ROUTE_LIFE_MS / 1000)
         assert asked.known.get("T", now_ms=asked.loop.now_ms()) is None
@@ -75,7 +75,7 @@ def test_a_route_in_use_is_asked_for_meanwhile_and_once(asked: PullRequest) -> N
 
 
 @pytest.mark.parametrize("doubted", [True, False], ids=["doubted", "forgotten for long"])
-def test_a_doubtful_route_is_waited_for(asked: PullRequest, doubted: bool) -> None:
+def test_a_doubtful_route_is_waited_for(asked: Renewal, doubted: bool) -> None:
     async def go() -> None:
         if doubted:
             asked.known.doubt("T")
@@ -87,7 +87,7 @@ def test_a_doubtful_route_is_waited_for(asked: PullRequest, doubted: bool) -> No
     assert asked.count == 1
 
 
-def test_what_does_not_come_soon_is_not_waited_for(asked: PullRequest) -> None:
+def test_what_does_not_come_soon_is_not_waited_for(asked: Renewal) -> None:
     asked.late_s = 5 * WAIT_S
 
     async def go() -> None:
@@ -107,7 +107,7 @@ def test_what_does_not_come_soon_is_not_waited_for(asked: PullRequest) -> None:
     "error", [Unreachable("no connection"), NoRoute("T", address="ns")], ids=["away", "empty"]
 )
 def test_without_a_newer_route_the_old_one_stays_and_a_warning_comes_now_and_then(
-    asked: PullRequest, error: ClientError, caplog: pytest.LogCaptureFixture
+    asked: Renewal, error: ClientError, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked.answer = error
     times = 2 * QUIET_MS // ROUTE_LIFE_MS
@@ -127,7 +127,7 @@ def test_without_a_newer_route_the_old_one_stays_and_a_warning_comes_now_and_the
     assert "topic T" in caplog.messages[0]
 
 
-def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way(asked: PullRequest) -> None:
+def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way(asked: Renewal) -> None:
     async def go() -> None:
         asked.known.doubt("T")
         waiting = asyncio.ensure_future(asked.renewal.route("T"))
@@ -141,7 +141,7 @@ def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way(asked: P
     asked.run(go())
 
 
-def test_a_closed_renewal_asks_for_nothing(asked: PullRequest) -> None:
+def test_a_closed_renewal_asks_for_nothing(asked: Renewal) -> None:
     async def go() -> None:
         await asyncio.sleep(ROUTE_LIFE_MS / 1000)
         await asked.renewal.route("T")

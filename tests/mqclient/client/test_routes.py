@@ -1,4 +1,4 @@
-"""Routes: queues to send to, queues to read, addresses, and how long they are good."""
+"""Routes: queues to send to, queues to read, addresses, and how long they are used."""
 
 import pytest
 

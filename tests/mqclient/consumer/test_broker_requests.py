@@ -1,4 +1,4 @@
-"""What a push consumer answers when a broker asks, against a broker that answers as told."""
+"""The answers of a push consumer to the requests of a fake broker."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

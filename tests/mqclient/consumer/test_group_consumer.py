@@ -1,4 +1,4 @@
-"""What other threads ask of a consumer runs in its loop."""
+"""Calls from other threads run in the event loop of a consumer."""
 
 import asyncio
 import threading

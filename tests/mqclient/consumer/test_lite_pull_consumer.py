@@ -1,4 +1,4 @@
-"""Polling consumers against the embedded broker: sharing, assigning, seeking, committing."""
+"""Lite pull consumers against the embedded broker: share, assign, seek, commit."""
 
 import asyncio
 
@@ -27,9 +27,11 @@ BY_HAND = LitePullSettings(
 
 
 async def send(client: MQClient, topic: str, count: int) -> None:
+    """Send messages to a new topic; its broker registers it with the name server a little later."""
     producer = Producer(client)
     for number in range(count):
         await producer.send(Message(topic, b"%d" % number, tags="A" if number % 2 else "B"))
+    await eventually(Admin(client).topic_list, lambda topics: topic in topics)
 
 
 async def poll(consumer: LitePullConsumer, count: int) -> list[MessageExt]:
@@ -136,7 +138,6 @@ async def test_a_topic_unsubscribed_from_is_left_to_the_others(client: MQClient)
 
 async def test_one_that_cannot_start_is_no_member(client: MQClient) -> None:
     await send(client, "LiteSql", 1)
-    await eventually(Admin(client).topic_list, lambda topics: "LiteSql" in topics)
     consumer = LitePullConsumer(client, "lite-sql", FROM_FIRST)
     consumer.subscribe("LiteSql", "a >", kind="SQL92")
     with pytest.raises(BrokerRefused, match="LiteSql"):

@@ -1,4 +1,4 @@
-"""Being told of changed queues of a topic."""
+"""A listener is called when the queues of a topic change."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Pulling: the request, the four statuses, the filter, and the group's own position."""
+"""The pull consumer: the request, the four statuses, the filter, and the group's own offset."""
 
 import pytest
 

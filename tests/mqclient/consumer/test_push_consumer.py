@@ -1,4 +1,4 @@
-"""Push consumers against the embedded broker: both kinds, retry, sharing, positions."""
+"""Push consumers against the embedded broker: both kinds, retries, sharing, offsets."""
 
 import asyncio
 from collections import Counter

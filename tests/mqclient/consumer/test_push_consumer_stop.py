@@ -1,4 +1,4 @@
-"""How a push consumer stops: it waits, keeps what was done, gives locks back, loses nothing."""
+"""A push consumer that stops waits for listeners, commits their offsets, and releases its locks."""
 
 import asyncio
 from collections.abc import Collection

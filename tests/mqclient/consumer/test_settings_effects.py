@@ -1,4 +1,4 @@
-"""Parameters that are given do what their names say."""
+"""Settings that are given have the effect that their names promise."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Subscriptions: what travels, and what is taken of what comes."""
+"""Subscriptions: their expressions, and the messages that they accept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""SendAttempt: what goes over the wire, where to, and what happens when it fails."""
+"""Sends: the request on the wire, the broker that it goes to, and what follows a failure."""
 
 import asyncio
 import zlib

@@ -1,4 +1,4 @@
-"""Queue selection: in turn, and away from a broker that failed or is late."""
+"""Queue selection: in turn, but not at a broker that failed or is slow."""
 
 import pytest
 

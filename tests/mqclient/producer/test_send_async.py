@@ -1,4 +1,4 @@
-"""Sends that nobody waits for: which are tried again, and how often."""
+"""Asynchronous sends: which of them are tried again, and how often."""
 
 import asyncio
 import itertools

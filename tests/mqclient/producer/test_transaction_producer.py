@@ -1,4 +1,4 @@
-"""Transactions through the embedded broker: commit, rollback, a check that decides later."""
+"""Transactions through the embedded broker: commit, rollback, and a later check."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A made-up broker: queues in memory, groups, positions, locks, retries; and what it must see.
+"""A simulated broker with queues, groups, offsets, locks and retries, which checks its clients.
 
 Rule: it is simple enough to be right, and knows nothing of ``server``. It checks each commit
 against what listeners have finished: a position that passes a message nobody has finished

@@ -1,4 +1,4 @@
-"""An event loop whose time is made up: waiting costs nothing, and every run is the same.
+"""An event loop with simulated time: waiting takes no time, and every run is the same.
 
 Rule: whenever nothing is ready the clock jumps to the next timer. A loop that waits for
 nothing at all is a deadlock, and says so.

@@ -1,4 +1,4 @@
-"""A network of made-up brokers: messages are delayed, lost, or cut off by a partition.
+"""A simulated network of brokers: requests are delayed, lost, or cut off by a partition.
 
 Rule: everything random comes from one seeded generator, and everything slow from the loop.
 """

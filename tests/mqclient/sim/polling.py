@@ -1,4 +1,4 @@
-"""Consumers that poll, and owners that take their time: the invariant of polling, simulated.
+"""Simulated lite pull consumers whose applications are slow, and what must hold for them.
 
     poll --> given --work--> done --> next poll, or commit by hand --> a position may pass it
 

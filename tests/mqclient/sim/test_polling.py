@@ -1,4 +1,4 @@
-"""Polling consumers on made-up time: what was given and is not done is given again."""
+"""Lite pull consumers in simulated time: messages that are not done are polled again."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Many members and brokers under loss, delay, partitions and restarts, on made-up time.
+"""Many members and brokers under loss, delay, partitions and restarts, in simulated time.
 
 What must hold, whatever happens: no queue at two members once all has settled, no position past
 an unfinished message, no reordering and no company in orderly consumption, every message

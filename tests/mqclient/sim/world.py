@@ -1,4 +1,4 @@
-"""A whole world on made-up time: brokers, members of one group, listeners that take a while.
+"""A simulated cluster: brokers, and the members of one group with slow listeners.
 
 Rule: a listener notes what it has finished at the broker, which checks every commit; ``World``
 adds what only somebody who sees all members can check.

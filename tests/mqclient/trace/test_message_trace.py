@@ -1,4 +1,4 @@
-"""Traces: the text equal to Java's encoder, and a whole message's life in the trace topic."""
+"""Traces: text equal to that of Java's encoder, and the traces of one message."""
 
 import asyncio
 

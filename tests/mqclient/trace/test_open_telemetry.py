@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry: names and attributes of the Java instrumentation, and one trace."""
+"""Spans of OpenTelemetry have the names and attributes of the Java instrumentation."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Archives: what counts, what does not, and what a broker's topics become in them."""
+"""Archives: which files count, and what the topics of a broker become in them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, opened, writer
 from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import read_rows
 from pipeline.errors import BadArchive, DataLost
-from pipeline.jobs.archive import Archived, archive_local, archiving, here, outlook
+from pipeline.jobs.archive import Archived, archive_local, archiving, explain_archive, write_here
 from pipeline.places import StorageDir
 from pipeline.sources.live.options import LiveSettings
 from pipeline.sources.live.plan import Task
@@ -169,7 +169,7 @@ def test_a_run_that_dies_before_its_manifest_leaves_nothing(pair: RocketMQ, tmp_
     def dies(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
         nonlocal calls
         calls += 1
-        yield from here(place, live, tasks)
+        yield from write_here(place, live, tasks)
         if calls == 2:
             raise KeyboardInterrupt
 
@@ -214,7 +214,7 @@ def test_a_filter_archives_what_it_lets_through(pair: RocketMQ, tmp_path: Path) 
 
 
 def test_the_outlook_counts_and_changes_nothing(pair: RocketMQ, tmp_path: Path) -> None:
-    text = outlook(str(tmp_path / "archive"), options(pair, maxOffsetsPerTrigger="50"))
+    text = explain_archive(str(tmp_path / "archive"), options(pair, maxOffsetsPerTrigger="50"))
 
     assert text == "archive: 100 messages of 3 queues in 1 tasks and about 2 commits, after 0"
     assert not (tmp_path / "archive").exists()

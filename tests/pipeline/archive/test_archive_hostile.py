@@ -1,4 +1,4 @@
-"""Archives that somebody made to lead out of themselves: refused, and nothing elsewhere changes."""
+"""Archives whose manifests lead out of the archive are refused, and no other file changes."""
 
 import json
 from pathlib import Path

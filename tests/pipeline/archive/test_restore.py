@@ -1,4 +1,4 @@
-"""Archives back into stores and topics: the bytes of every record, and who may open them."""
+"""Archives are restored into stores and topics with the bytes of every record."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Archives that are Delta or Iceberg tables: exactly once, and read by others in one line."""
+"""Archives that are Delta or Iceberg tables have each message once; other programs read them."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ from pipeline.archive.archive import opened
 from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.tables import ArchiveTable, table_at, table_writer
 from pipeline.errors import BadArchive, BadOption
-from pipeline.jobs.archive import archive_local, archiving, here
+from pipeline.jobs.archive import archive_local, archiving, write_here
 from pipeline.places import StorageDir
 from pipeline.sources.live.options import LiveSettings
 from pipeline.sources.live.plan import Task
@@ -103,7 +103,7 @@ def test_a_run_that_dies_before_its_commit_leaves_nothing(
     def dies(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
         nonlocal calls
         calls += 1
-        yield from here(place, live, tasks)
+        yield from write_here(place, live, tasks)
         if calls == 2:
             raise KeyboardInterrupt
 
@@ -224,17 +224,11 @@ input()
 
 
 @pytest.fixture
-def other_s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def other_s3(monkeypatch: pytest.MonkeyPatch, s3_keys: None) -> Iterator[str]:
     """Yield the URI of a folder on a server in another process.
 
     A call of deltalake holds the interpreter lock, so a server in this one could not answer it.
     """
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
     with subprocess.Popen(
         [sys.executable, "-c", _SERVER],
         stdin=subprocess.PIPE,

@@ -1,10 +1,10 @@
-"""A job as a process: its words, and how it ends; nothing of Spark is started."""
+"""A job as a process: its arguments and its end; Spark is not started."""
 
 import json
 
 import pytest
 
-from pipeline.cli.process import LOCAL_SIZE, ended, given_options, hint_at_local, parser_of
+from pipeline.cli.process import LOCAL_SIZE, given_options, hint_at_local, parser_of, run_to_end
 from pipeline.errors import BadOption
 
 
@@ -12,7 +12,7 @@ def end_with(error: Exception) -> int:
     def run() -> None:
         raise error
 
-    return ended(run, known=(BadOption, OSError))
+    return run_to_end(run, known=(BadOption, OSError))
 
 
 def test_options_are_told_apart_at_their_first_equals_sign() -> None:
@@ -24,7 +24,7 @@ def test_options_are_told_apart_at_their_first_equals_sign() -> None:
 
 
 def test_a_job_that_ends_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    assert ended(lambda: None, known=()) == 0
+    assert run_to_end(lambda: None, known=()) == 0
     assert capfd.readouterr() == ("", "")
 
 

@@ -1,4 +1,4 @@
-"""What a job says of itself: its plan, its errors in one line."""
+"""What a job prints: its plan, and each error in one line."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.cli import watching
-from pipeline.cli.watching import cause_of, plan_of, watched
+from pipeline.cli.watching import cause_of, plan_of, watch_progress
 from pipeline.frames import commitlog
 from tests.golden import Golden
 from tests.waiting import wait
@@ -44,7 +44,7 @@ def test_a_plan_is_told_and_a_job_watched(spark: SparkSession, golden: Golden) -
     frame = commitlog(spark, str(golden.store("basic")), columns=["topic"]).groupBy("topic").count()
     told: list[tuple[int, int]] = []
 
-    with watched(spark, lambda done, total: told.append((done, total))):
+    with watch_progress(spark, lambda done, total: told.append((done, total))):
         rows = frame.count()
 
     assert rows > 3
@@ -96,7 +96,7 @@ def test_a_job_that_no_worker_takes_is_warned_of_once(monkeypatch: pytest.Monkey
     def tell(done: int, total: int) -> None:
         asked.append(total)
 
-    with watched(None, tell, warn=warned.append):  # type: ignore[arg-type]
+    with watch_progress(None, tell, warn=warned.append):  # type: ignore[arg-type]
         wait(lambda: len(warned), lambda count: count == 1, what="a warning")
 
     assert asked == [4]

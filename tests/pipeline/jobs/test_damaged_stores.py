@@ -1,4 +1,4 @@
-"""Every job on every damaged store gives what ``store …`` gives there, record by record."""
+"""Every job on every damaged store returns what ``store …`` returns there, record by record."""
 
 import json
 import re
@@ -21,28 +21,21 @@ from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.trace import trace as trace_store
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.pipeline.damagedstores import CRASHED, stores_by_damage
 from tests.pipeline.jobs.test_diff import expected as compared
 from tests.pipeline.jobs.test_diff import said as differs
-from tests.storefmt.offline.damages import LOG_OFFSETS, double_a_single_record
-from tests.storefmt.offline.stores import store_of
 
 PATTERN = "[0-9][0-9]"
 HOUR_MS = 3_600_000
 TO_MS = 1_795_233_700_000
 """A minute and more after the first message of ``basic``."""
-CRASHED = ("crash/torn/crashed", "crash/hole/crashed", "crash/cqlost/crashed", "crash/mmap/crashed")
 SOME = ("03-size-plus", "07-zero-page-early", "31-middle-missing", "35-props-length")
 """Those that Spark is asked about, too: one of each sort."""
 
 
 @pytest.fixture(scope="module")
 def stores(golden: Golden) -> dict[str, Path]:
-    """Return a store for each damage, and those of crashed brokers."""
-    damaged = {one["case"]: golden.damaged(one["case"]) for one in golden.damages()}
-    for change in (*LOG_OFFSETS, double_a_single_record):
-        damaged[change.__name__] = golden.store("basic")
-        change(damaged[change.__name__])
-    return damaged | {name: store_of(golden, name) for name in CRASHED}
+    return stores_by_damage(golden)
 
 
 def assert_same(
@@ -65,7 +58,7 @@ def records(store: StoreDir) -> list[Record]:
 
 def test_only_sound_records_are_counted(stores: dict[str, Path], golden: Golden) -> None:
     def total(path: Path) -> int:
-        return sum(row.messages for row in stats.rows_of(stats.stats_local(str(path))))
+        return sum(row["messages"] for row in stats.rows_of(stats.stats_local(str(path))))
 
     whole = total(golden.store("basic"))
 
@@ -83,9 +76,9 @@ def test_stats_are_those_of_store_stats(stores: dict[str, Path]) -> None:
         sizes: Counter[str] = Counter()
         hours: Counter[int] = Counter()
         for row in stats.rows_of(stats.stats_local(str(path))):
-            counts[row.topic] += row.messages
-            sizes[row.topic] += row.bytes
-            hours[row.hour_ms] += row.messages
+            counts[row["topic"]] += row["messages"]
+            sizes[row["topic"]] += row["bytes"]
+            hours[row["hour_ms"]] += row["messages"]
         return counts, sizes, hours
 
     def expected(store: StoreDir) -> tuple[dict[Any, int], dict[Any, int], dict[Any, int]]:
@@ -117,7 +110,7 @@ def test_hits_are_those_of_a_plain_search(stores: dict[str, Path]) -> None:
     assert_same(
         of_log(stores),
         lambda path: [
-            hit.log_offset
+            hit["log_offset"]
             for hit in grep.rows_of(grep.grep_local(str(path), pattern=PATTERN), pattern=PATTERN)
         ],
         lambda store: [
@@ -140,7 +133,7 @@ def test_copies_are_those_of_the_records(stores: dict[str, Path]) -> None:
     assert_same(
         of_log(stores),
         lambda path: {
-            (row.topic, row.unique_key): row.copies
+            (row["topic"], row["unique_key"]): row["copies"]
             for row in duplicates.rows_of(duplicates.duplicates_local(str(path)))
         },
         expected,
@@ -157,7 +150,8 @@ def test_lag_is_that_of_store_offsets(stores: dict[str, Path]) -> None:
     assert_same(
         stores,
         lambda path: {
-            (row.group, row.topic): row.lag for row in lag.rows_of(lag.lag_local([str(path)]))
+            (row["group"], row["topic"]): row["lag"]
+            for row in lag.rows_of(lag.lag_local([str(path)]))
         },
         expected,
     )

@@ -30,7 +30,9 @@ def copies_of(golden: Golden, name: str) -> dict[tuple[str, str], int]:
 def test_copies_are_those_of_the_records(golden: Golden, name: str) -> None:
     found = duplicates.rows_of(duplicates.duplicates_local(str(golden.store(name))))
 
-    assert {(row.topic, row.unique_key): row.copies for row in found} == copies_of(golden, name)
+    assert {(row["topic"], row["unique_key"]): row["copies"] for row in found} == copies_of(
+        golden, name
+    )
 
 
 def test_messages_that_are_stored_again_are_copies(golden: Golden) -> None:
@@ -50,7 +52,7 @@ def test_messages_that_are_stored_again_are_copies(golden: Golden) -> None:
     found = duplicates.rows_of(duplicates.duplicates_local(str(store)))
 
     assert len(found) > 100
-    assert {row.copies for row in found} == {2}
+    assert {row["copies"] for row in found} == {2}
 
 
 @pytest.mark.parametrize("name", ["basic", "kinds"])
@@ -63,8 +65,8 @@ def test_lag_is_the_sum_over_the_queues(golden: Golden, name: str) -> None:
 
     found = lag.rows_of(lag.lag_local([str(directory)]))
 
-    assert {(row.group, row.topic): row.lag for row in found} == dict(expected)
-    assert [row.lag for row in found] == sorted((row.lag for row in found), reverse=True)
+    assert {(row["group"], row["topic"]): row["lag"] for row in found} == dict(expected)
+    assert [row["lag"] for row in found] == sorted((row["lag"] for row in found), reverse=True)
 
 
 @pytest.mark.spark

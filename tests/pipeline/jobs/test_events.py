@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.jobs.events import events, events_local, rows_of
+from pipeline.jobs.events import events, events_local
 from storefmt.offline.analyse.events import store_events
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
@@ -22,14 +22,14 @@ def expected(path: Path | str, pause_ms: int) -> list[dict[str, Any]]:
 def test_events_are_those_of_the_records(golden: Golden, name: str) -> None:
     store = golden.store(name)
 
-    assert rows_of(events_local(str(store), pause_ms=500)) == expected(store, 500)
+    assert events_local(str(store), pause_ms=500).to_pylist() == expected(store, 500)
 
 
 @pytest.mark.spark
 def test_spark_tells_the_events_of_the_local_engine(spark: SparkSession, golden: Golden) -> None:
     store = str(golden.store("basic"))
 
-    there = rows_of(events(spark, store, pause_ms=500).toArrow())
+    there = events(spark, store, pause_ms=500).toArrow().to_pylist()
 
     assert there == expected(store, 500)
     assert any(row["kind"] == "pause" for row in there)

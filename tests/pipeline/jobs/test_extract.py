@@ -1,4 +1,4 @@
-"""``extract``: the files hold the records that were asked for, and the manifest is true."""
+"""``extract``: the files have the wanted records, and the manifest describes them."""
 
 import base64
 import json

@@ -45,22 +45,22 @@ def test_at_a_time_a_queue_ends_with_what_was_stored_by_then(golden: Golden, nam
 
     found = rows_of(lag_local([str(directory)], offsets=[Older(str(file), at_ms)]))
 
-    then = [row for row in found if row.at_ms == at_ms]
-    assert {(row.group, row.topic): row.lag for row in then} == dict(expected)
-    now = [row for row in found if row.at_ms == 0]
+    then = [row for row in found if row["at_ms"] == at_ms]
+    assert {(row["group"], row["topic"]): row["lag"] for row in then} == dict(expected)
+    now = [row for row in found if row["at_ms"] == 0]
     assert now == rows_of(lag_local([str(directory)]))
-    assert sum(row.lag for row in then) < sum(row.lag for row in now)
+    assert sum(row["lag"] for row in then) < sum(row["lag"] for row in now)
 
 
 def test_stores_of_several_brokers_are_added_up(golden: Golden) -> None:
     one, other = golden.store("basic"), golden.store("kinds")
     sums: Counter[tuple[str, str]] = Counter()
     for row in [*rows_of(lag_local([str(one)])), *rows_of(lag_local([str(other)]))]:
-        sums[row.group, row.topic] += row.lag
+        sums[row["group"], row["topic"]] += row["lag"]
 
     found = rows_of(lag_local([str(one), str(other)]))
 
-    assert {(row.group, row.topic): row.lag for row in found} == dict(sums)
+    assert {(row["group"], row["topic"]): row["lag"] for row in found} == dict(sums)
 
 
 def test_older_files_have_a_time_each(golden: Golden, tmp_path: Path) -> None:

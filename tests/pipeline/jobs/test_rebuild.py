@@ -1,4 +1,4 @@
-"""``rebuild``: shared out over queues, the files are byte for byte those of the real broker."""
+"""``rebuild``: the files of many tasks are byte for byte those of the real broker."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An index that several tasks make, a file each, is byte for byte that of one writer; no Spark."""
+"""An index that several tasks make, a file each, has the bytes of one writer's; no Spark."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""``rewind-plan``: what it says of each group is what the records say."""
+"""``rewind-plan`` reports for each group what the records say."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""``verify`` says what ``store verify`` says, of every golden store and every damage."""
+"""``verify`` reports what ``store verify`` reports, for every golden store and every damage."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.jobs.verify import rows_of, verify, verify_local
+from pipeline.jobs.verify import verify, verify_local
 from storefmt.offline.verify.store import verify as verify_store
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
@@ -41,7 +41,7 @@ def said(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def test_local_reports_are_those_of_store_verify(stores: list[str]) -> None:
-    found = rows_of(verify_local(stores))
+    found = verify_local(stores).to_pylist()
 
     assert [said(row) for row in found] == [expected(path) for path in stores]
     assert [row["ok"] for row in found].count(False) > 20
@@ -49,7 +49,7 @@ def test_local_reports_are_those_of_store_verify(stores: list[str]) -> None:
 
 @pytest.mark.spark
 def test_many_stores_are_judged_by_spark(spark: SparkSession, stores: list[str]) -> None:
-    found = rows_of(verify(spark, stores).toArrow())
+    found = verify(spark, stores).toArrow().to_pylist()
 
     assert list(map(said, found)) == list(map(expected, sorted(stores)))
 
@@ -59,7 +59,7 @@ def test_many_stores_are_judged_by_spark(spark: SparkSession, stores: list[str])
 def test_one_store_is_judged_in_pieces(spark: SparkSession, golden: Golden, case: str) -> None:
     store = str(golden.damaged(case))
 
-    found = rows_of(verify(spark, [store]).toArrow())
+    found = verify(spark, [store]).toArrow().to_pylist()
 
     assert list(map(said, found)) == [expected(store)]
 

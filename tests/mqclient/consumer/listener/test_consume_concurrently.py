@@ -1,4 +1,4 @@
-"""Concurrent consumption of a queue filled by hand: what is given back, what is kept."""
+"""Concurrent consumption of a prepared queue: which messages are sent back, and which stay."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

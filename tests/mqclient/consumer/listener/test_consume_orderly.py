@@ -1,4 +1,4 @@
-"""Orderly consumption of a queue filled by hand: order, commits, dead letters, hand-over."""
+"""Orderly consumption of a prepared queue: order, commits, dead letters, and a change of owner."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Calling listeners: coroutines in the loop, plain functions in threads, whatever they do."""
+"""Listeners that are coroutine functions run in the loop, plain ones in threads."""
 
 import asyncio
 import functools

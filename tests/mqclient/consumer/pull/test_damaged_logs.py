@@ -1,4 +1,4 @@
-"""Push consumers of a queue with one damaged record or entry: all others are consumed."""
+"""Push consumers of a queue with one damaged record or entry consume all others."""
 
 import os
 import struct
@@ -91,7 +91,7 @@ async def consume(client: MQClient, queue: MessageQueue, *, orderly: bool) -> li
 
 @asynccontextmanager
 async def serving(store: Path) -> AsyncIterator[MQClient]:
-    """RequestHandler a store for a while."""
+    """Run a name server and a broker over a store."""
     pair = Embedded(store)
     addresses = await pair.start()
     try:

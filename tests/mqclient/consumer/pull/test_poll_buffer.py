@@ -1,4 +1,4 @@
-"""Between pulls and polls: a batch is done when the next poll or a commit says so."""
+"""The buffer between pulls and polls: a batch is done after the next poll or a commit."""
 
 import asyncio
 from collections.abc import AsyncIterator

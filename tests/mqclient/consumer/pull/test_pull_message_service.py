@@ -1,4 +1,4 @@
-"""Pull loops against a broker that answers as told: statuses, flow control, suspension."""
+"""Pull loops against a fake broker: statuses, flow control, suspension."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.pull.pull_request import Puller, PullRequest
+from mqclient.consumer.pull.pull_request import PullApi, PullRequest
 from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import Subscription
 from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
@@ -51,13 +51,13 @@ def pulls(server: FakeServer) -> int:
     return len(server.asked_for(RequestCode.PULL_MESSAGE))
 
 
-async def pull(puller: Puller) -> None:
+async def pull(puller: PullApi) -> None:
     await puller.pull(PullRequest(QUEUE, 5, Subscription.parse("*"), 32))
 
 
 async def test_the_next_pull_goes_where_the_broker_suggests() -> None:
     async with master_and_slave() as (client, master, slave):
-        puller = Puller(client, "G")
+        puller = PullApi(client, "G")
         for counts in ((1, 0), (1, 1), (2, 1)):
             await pull(puller)
 
@@ -69,7 +69,7 @@ async def test_a_named_member_is_asked_whatever_is_suggested(
     broker_id: int, counts: tuple[int, int]
 ) -> None:
     async with master_and_slave() as (client, master, slave):
-        puller = Puller(client, "G", broker_id=broker_id)
+        puller = PullApi(client, "G", broker_id=broker_id)
 
         await pull(puller)
         await pull(puller)

@@ -1,4 +1,4 @@
-"""Where a member begins: every policy, with and without a kept position."""
+"""Where a member begins to read: each policy, with and without a committed offset."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every strategy gives what the Java class of that name gives."""
+"""Each strategy returns the queues that the Java class of that name returns."""
 
 import json
 from pathlib import Path

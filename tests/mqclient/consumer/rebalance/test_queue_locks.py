@@ -1,4 +1,4 @@
-"""Locks of queues: asked for, confirmed together, lost, given back."""
+"""Queue locks are requested, confirmed together, lost, and released."""
 
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
 from mqclient.consumer.state.process_queue import LOCK_LIFE_MS, ProcessQueue

@@ -1,6 +1,6 @@
-"""What a rebalance drops and begins."""
+"""Which queues a rebalance drops and begins."""
 
-from mqclient.consumer.rebalance.rebalancing import assigned, changes
+from mqclient.consumer.rebalance.rebalancing import assigned_queues, changed_queues
 from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.process_queue import ProcessQueue
 from remoting.bodies import MessageModel, MessageQueue
@@ -13,8 +13,10 @@ def held(*queues: MessageQueue, now_ms: int = 0) -> dict[MessageQueue, ProcessQu
 
 
 def test_clustering_shares_and_broadcasting_does_not() -> None:
-    shared = assigned(PushSettings(), "g", client_id="b", queues=QUEUES, client_ids=["b", "a"])
-    everything = assigned(
+    shared = assigned_queues(
+        PushSettings(), "g", client_id="b", queues=QUEUES, client_ids=["b", "a"]
+    )
+    everything = assigned_queues(
         PushSettings(message_model=MessageModel.BROADCASTING),
         "g",
         client_id="b",
@@ -27,20 +29,20 @@ def test_clustering_shares_and_broadcasting_does_not() -> None:
 
 
 def test_nobody_to_share_with_means_nothing() -> None:
-    assert assigned(PushSettings(), "g", client_id="b", queues=QUEUES, client_ids=[]) == []
+    assert assigned_queues(PushSettings(), "g", client_id="b", queues=QUEUES, client_ids=[]) == []
 
 
 def test_what_is_not_wanted_goes_and_what_is_new_comes() -> None:
-    plan = changes(held(*QUEUES[:2]), QUEUES[1:3], topic="T", now_ms=1)
+    dropped, new = changed_queues(held(*QUEUES[:2]), QUEUES[1:3], topic="T", now_ms=1)
 
-    assert plan.dropped == [QUEUES[0]]
-    assert plan.new == [QUEUES[2]]
+    assert dropped == [QUEUES[0]]
+    assert new == [QUEUES[2]]
 
 
 def test_a_queue_whose_pull_got_lost_is_begun_anew() -> None:
-    plan = changes(held(QUEUES[0]), QUEUES[:1], topic="T", now_ms=120_001)
+    dropped, new = changed_queues(held(QUEUES[0]), QUEUES[:1], topic="T", now_ms=120_001)
 
-    assert plan.dropped == plan.new == [QUEUES[0]]
+    assert dropped == new == [QUEUES[0]]
 
 
 def test_other_topics_and_dropped_queues_are_left_alone() -> None:
@@ -48,4 +50,4 @@ def test_other_topics_and_dropped_queues_are_left_alone() -> None:
     have = held(QUEUES[0], other)
     have[QUEUES[0]].dropped = True
 
-    assert changes(have, QUEUES[:1], topic="T", now_ms=1) == ([], [])
+    assert changed_queues(have, QUEUES[:1], topic="T", now_ms=1) == ([], [])

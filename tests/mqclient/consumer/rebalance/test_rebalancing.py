@@ -1,4 +1,4 @@
-"""Giving up and getting queues: what cannot be asked changes nothing, one step at a time."""
+"""A rebalance drops and begins queues, and changes nothing while a server does not answer."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

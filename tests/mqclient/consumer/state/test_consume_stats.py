@@ -1,4 +1,4 @@
-"""Rates of a consumer: the last minute, failures the last hour."""
+"""The rates of a consumer cover the last minute, its failures the last hour."""
 
 from mqclient.consumer.state.consume_stats import HOUR_MS, MINUTE_MS, TopicStats
 

@@ -1,4 +1,4 @@
-"""Positions in a file, as the Java client writes it, and at a broker."""
+"""Offsets in a file with the bytes of the Java client, and offsets at a broker."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is held of one queue: order, position, taking and giving back."""
+"""The messages of one process queue: their order, the offset to commit, taking and giving back."""
 
 from hypothesis import given
 from hypothesis import strategies as st

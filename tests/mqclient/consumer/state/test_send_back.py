@@ -1,4 +1,4 @@
-"""Giving a message back: its broker first, then the retry topic of any broker."""
+"""A failed message goes back to its broker, or to the retry topic of any broker."""
 
 import zlib
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Options of the live source and sink: what they mean, and what is refused by name."""
+"""Options of the live source and sink: their meaning, and errors that name them."""
 
 import json
 from pathlib import Path

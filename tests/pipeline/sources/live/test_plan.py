@@ -7,7 +7,7 @@ from pipeline.sources.live.plan import (
     Ends,
     Range,
     Task,
-    admitted,
+    batch_end,
     next_positions,
     ranges_of,
     tasks_of,
@@ -63,32 +63,32 @@ def test_a_limit_is_shared_out_by_backlog_and_leaves_nobody_out() -> None:
     start = {A: 0, B: 100, C: 7}
     end = {A: 900, B: 200, C: 8}
 
-    reached = admitted(start, end, max_offsets=100)
+    reached = batch_end(start, end, max_offsets=100)
 
     assert reached == {A: 89, B: 109, C: 8}
-    assert admitted(start, end, max_offsets=None) == end
-    assert admitted(start, end, max_offsets=5_000) == end
+    assert batch_end(start, end, max_offsets=None) == end
+    assert batch_end(start, end, max_offsets=5_000) == end
 
 
 def test_a_limit_of_bytes_counts_as_one_of_offsets() -> None:
     start, end = {A: 0, B: 0, C: 5}, {A: 100, B: 300, C: 5}
     sizes = {A: 1_000, B: 100}
 
-    assert admitted(start, end, max_offsets=None, max_bytes=13_000, sizes=sizes) == {
+    assert batch_end(start, end, max_offsets=None, max_bytes=13_000, sizes=sizes) == {
         A: 10,
         B: 30,
         C: 5,
     }
-    assert admitted(start, end, max_offsets=None, max_bytes=130_000, sizes=sizes) == end
-    both = admitted(start, end, max_offsets=20, max_bytes=13_000, sizes=sizes)
-    assert both == admitted(start, end, max_offsets=20)
-    assert admitted(start, end, max_offsets=None, max_bytes=1, sizes=sizes) == {A: 1, B: 1, C: 5}
+    assert batch_end(start, end, max_offsets=None, max_bytes=130_000, sizes=sizes) == end
+    both = batch_end(start, end, max_offsets=20, max_bytes=13_000, sizes=sizes)
+    assert both == batch_end(start, end, max_offsets=20)
+    assert batch_end(start, end, max_offsets=None, max_bytes=1, sizes=sizes) == {A: 1, B: 1, C: 5}
 
 
 def test_batches_under_a_limit_end_at_the_goal() -> None:
     at, end, turns = {A: 0, B: 0}, {A: 1_000, B: 3}, 0
     while at != end:
-        at = admitted(at, end, max_offsets=100)
+        at = batch_end(at, end, max_offsets=100)
         turns += 1
 
     assert 10 <= turns <= 13

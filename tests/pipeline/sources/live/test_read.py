@@ -1,4 +1,4 @@
-"""Reading a live broker without Spark: rows, edges by time, filters, and what is lost."""
+"""Reading a live broker without Spark: rows, starts and ends by time, filters, and lost data."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Rows as messages, without a broker: what is delivered later, and what is refused."""
+"""Rows as messages, without a broker: delayed ones, and rows that are refused."""
 
 from datetime import UTC, datetime, timedelta
 

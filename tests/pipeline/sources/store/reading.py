@@ -1,4 +1,4 @@
-"""What tests read of a store: all rows of a table, task by task, without Spark."""
+"""All rows of a table of a store, read task by task, without Spark."""
 
 from pathlib import Path
 from typing import Any

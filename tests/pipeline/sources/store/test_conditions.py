@@ -1,4 +1,4 @@
-"""Conditions: as SQL means them, taken from Spark's filters, and what need not be read."""
+"""Conditions mean what SQL says; filters of Spark become conditions; files are skipped by them."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +10,7 @@ from pyspark.sql import datasource as ds
 
 from pipeline.errors import BadOption
 from pipeline.frames import commitlog
-from pipeline.sources.store.conditions import Condition, from_spark, log_range, time_of, wanted
+from pipeline.sources.store.conditions import Condition, from_spark, log_range, matching, time_of
 from pipeline.sources.store.options import reading_of
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.tables import plan
@@ -37,7 +37,7 @@ BATCH = pa.RecordBatch.from_pydict(
     ],
 )
 def test_null_is_never_equal(condition: Condition, rows: list[int | None]) -> None:
-    assert wanted(BATCH, [condition]).column("n").to_pylist() == rows
+    assert matching(BATCH, [condition]).column("n").to_pylist() == rows
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every golden store through every table equals what the real Java code said of it."""
+"""Every table of every golden store equals what the real Java code reported of it."""
 
 import hashlib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Ten times the log takes ten times the work: CPU time of a job over 1, 4 and 16 GiB."""
+"""Ten times the log takes ten times the CPU time of a job: 1, 4 and 16 GiB."""
 
 from pathlib import Path
 

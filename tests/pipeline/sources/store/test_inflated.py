@@ -1,4 +1,4 @@
-"""Bodies of a log as their producers gave them."""
+"""Bodies of a log as their producers sent them."""
 
 import zlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.sources.store.inflated import inflated
+from pipeline.sources.store.inflated import inflate_bodies
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import COMPRESSED, inflate
@@ -49,7 +49,7 @@ def test_a_part_ends_where_its_bodies_are_full() -> None:
     packed = zlib.compress(bytes(1000)), COMPRESSED
     made = batch(packed, packed, (PLAIN, 0), packed)
 
-    parts = list(inflated(made, bytes_max=2050, fail_on_damage=False))
+    parts = list(inflate_bodies(made, bytes_max=2050, fail_on_damage=False))
 
     assert [part.num_rows for part, _ in parts] == [3, 1]
     assert [len(body) for _, bodies in parts for body in bodies.to_pylist()] == [
@@ -61,8 +61,8 @@ def test_a_part_ends_where_its_bodies_are_full() -> None:
 def test_what_cannot_be_decompressed_stays_or_ends_the_job() -> None:
     made = batch((BROKEN, COMPRESSED), (zlib.compress(PLAIN), COMPRESSED))
 
-    ((_, bodies),) = inflated(made, bytes_max=1 << 20, fail_on_damage=False)
+    ((_, bodies),) = inflate_bodies(made, bytes_max=1 << 20, fail_on_damage=False)
 
     assert bodies.to_pylist() == [BROKEN, PLAIN]
     with pytest.raises(RecordDamaged, match="not zlib"):
-        list(inflated(made, bytes_max=1 << 20, fail_on_damage=True))
+        list(inflate_bodies(made, bytes_max=1 << 20, fail_on_damage=True))

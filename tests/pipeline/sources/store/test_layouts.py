@@ -1,4 +1,4 @@
-"""Layouts beside the usual one: Raft logs, batch consume queues, logs with files that are gone."""
+"""Unusual layouts: Raft logs, batch consume queues, and logs with missing files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Bounds: batches, the memory of Spark's Python workers, and the planning of many queues."""
+"""Limits: batches, the memory of Spark's Python workers, and the planning of many queues."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Every table of a store equals what the offline reader says; no Spark here."""
+"""Every table of a store equals what the offline reader returns; no Spark."""
 
 from pathlib import Path
 

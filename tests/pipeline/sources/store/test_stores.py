@@ -1,4 +1,4 @@
-"""Stores on S3 (moto) and behind webhdfs: every table and every job as of the same files here."""
+"""Tables and jobs of stores on S3 (moto) and behind webhdfs equal those of the same local files."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from pipeline.jobs.verify import verify_local
 from pipeline.places import StorageDir
 from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.source import RocketmqStore
-from pipeline.sources.store.stores import AHEAD_SIZE, READ_MIN, file_path, located, open_store
+from pipeline.sources.store.stores import AHEAD_SIZE, READ_MIN, file_path, open_store, store_path
 from pipeline.sources.store.tables import default_columns, plan, read, table_names
 from storefmt.errors import NotAStore, StoreError
 from storefmt.formats.scan import LogFile
@@ -126,9 +126,9 @@ def test_what_is_no_store_or_gone_is_named(golden: Golden, far: str) -> None:
 
 def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(StoreError, match=r"webhdfs://127\.0\.0\.1:1/store"):
-        located("webhdfs://127.0.0.1:1/store")
+        store_path("webhdfs://127.0.0.1:1/store")
     with pytest.raises(BadOption, match="gopher://x/y cannot be opened"):
-        located("gopher://x/y")
+        store_path("gopher://x/y")
 
 
 def test_options_reach_a_store_without_the_environment(

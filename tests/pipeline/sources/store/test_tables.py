@@ -1,4 +1,4 @@
-"""Splits, the damage table and what a reading refuses; no Spark here."""
+"""Splits, the damage table, and options that are refused; no Spark."""
 
 import os
 import subprocess
