@@ -18,6 +18,7 @@ from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
+from remoting.bodies import MessageQueue
 from storefmt.names import TOOLS_GROUP
 
 
@@ -68,14 +69,20 @@ async def browse(call: Call, wish: Wish) -> Outcome:
 
 async def parts(call: Call, wish: Wish) -> tuple[PullConsumer, list[Span]]:
     """Return who reads, and which part of which queue."""
+    consumer, queues = await consumer_and_queues(call, wish)
+    spans = await spans_of(consumer, queues, begin_ms=wish.filter.begin_ms, start=wish.start)
+    return consumer, spans
+
+
+async def consumer_and_queues(call: Call, wish: Wish) -> tuple[PullConsumer, list[MessageQueue]]:
+    """Return who reads, and the queues that are wanted."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     queues = await consumer.queues(wish.topic)
     if wish.queue is not None:
         queues = [choose_queue(queues, wish.queue, wish.broker)]
     elif wish.broker is not None:
         queues = [queue for queue in queues if queue.broker_name == wish.broker]
-    spans = await spans_of(consumer, queues, begin_ms=wish.filter.begin_ms, start=wish.start)
-    return consumer, spans
+    return consumer, queues
 
 
 async def _online(

@@ -14,8 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mqadmin.cluster.brokers import choose_queue
-from mqadmin.messages.browse import Wish
+from mqadmin.messages.browse import Wish, consumer_and_queues
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.compat.java_maps import hash_order, queue_hash
@@ -24,7 +23,6 @@ from mqadmin.session.call import Call
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import COUNT_MAX, PullConsumer
 from remoting.bodies import MessageQueue
-from storefmt.names import TOOLS_GROUP
 
 START: Final = "START"
 ENDS: Final = frozenset({PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL})
@@ -66,10 +64,7 @@ async def pulls(call: Call, wish: Wish, *, is_consuming: bool) -> AsyncIterator[
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
-    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    queues = await consumer.queues(wish.topic)
-    if wish.queue is not None:
-        queues = [choose_queue(queues, wish.queue, wish.broker)]
+    consumer, queues = await consumer_and_queues(call, wish)
     if is_consuming:
         parts = await parts_to_consume(consumer, queues, wish)
     else:
