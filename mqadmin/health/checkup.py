@@ -278,13 +278,13 @@ def subscription_findings(
         members: topic -> expression, by client id; retry topics left out.
     """
     for topic in sorted({topic for wanted in members.values() for topic in wanted}):
-        by_wish: dict[str | None, list[str]] = defaultdict(list)
+        by_expression: dict[str | None, list[str]] = defaultdict(list)
         for client_id, wanted in sorted(members.items()):
-            by_wish[wanted.get(topic)].append(client_id)
-        if len(by_wish) > 1:
+            by_expression[wanted.get(topic)].append(client_id)
+        if len(by_expression) > 1:
             found = "; ".join(
-                f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {wish or 'nothing'}"
-                for wish, who in by_wish.items()
+                f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {expression or 'nothing'}"
+                for expression, who in by_expression.items()
             )
             hint = "members of a group must subscribe alike, else messages are lost to it"
             subject = f"group {group}, topic {topic}"

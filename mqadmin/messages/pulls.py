@@ -57,19 +57,19 @@ class PullRange:
     cut_to: int | None = None
 
 
-async def pulls(call: Call, wish: Wish, *, is_consuming: bool) -> AsyncIterator[Row]:
+async def pulls(call: Call, query: Wish, *, is_consuming: bool) -> AsyncIterator[Row]:
     """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
 
     Raises:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
-    consumer, queues = await consumer_and_queues(call, wish)
+    consumer, queues = await consumer_and_queues(call, query)
     if is_consuming:
-        parts = await parts_to_consume(consumer, queues, wish)
+        parts = await parts_to_consume(consumer, queues, query)
     else:
-        parts = await parts_of(consumer, queues, wish.filter)
-    async for row in pull_rows(call, consumer, parts, tags="*" if is_consuming else wish.tags):
+        parts = await parts_of(consumer, queues, query.filter)
+    async for row in pull_rows(call, consumer, parts, tags="*" if is_consuming else query.tags):
         yield row
 
 
@@ -101,14 +101,14 @@ async def _ends(
 
 
 async def parts_to_consume(
-    consumer: PullConsumer, queues: Sequence[MessageQueue], wish: Wish
+    consumer: PullConsumer, queues: Sequence[MessageQueue], query: Wish
 ) -> list[PullRange]:
     """Return what consumeMessage reads: the first queues use its limit up."""
-    left, found = wish.limit or 0, []
+    left, found = query.limit or 0, []
     for queue in in_java_order(queues):
         if left == 0:
             break
-        low, high = await _ends(consumer, queue, wish.filter, wish.start)
+        low, high = await _ends(consumer, queue, query.filter, query.start)
         if high - low > left:
             found.append(PullRange(queue, low, low + left - 1, to_end=True, cut_to=left))
             left = 0
