@@ -21,7 +21,7 @@ from mqadmin.cli.options import LineParser, complete_options, default_of, kind_o
 from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, Kind, ParseContext
 from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.settings import Settings
+from mqadmin.session.settings import TEXT_OPTIONS, Settings
 
 Answer = Outcome | Awaitable[Outcome]
 Run = Callable[..., Answer]
@@ -57,16 +57,12 @@ INSTEAD_OF_SERVERS: Final = click.Option(
 )
 
 
-ANSWERED: Final = frozenset({"help", "version", "schema"})
-"""Global options that are answered by a text: nothing runs."""
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
     """A call that is ready to run.
 
     Attributes:
-        values: the values of the parameters by name.
+        values: the values of the parameters by name; empty where the line wants a text.
         store: the store directory, or None where servers are asked.
         spelled: the name on the line: RocketMQ's own, or that of the command.
         flags: of RocketMQ's own name, by their letters: the text on the line.
@@ -256,8 +252,8 @@ class CommandParser(LineParser):
         made = super().parse_args(args)
         assert self.ctx is not None
         self.ctx.meta[TYPED] = made[0]
-        asked = any(level.params.get(name) for level in levels(self.ctx) for name in ANSWERED)
-        if asked or not ANSWERED.isdisjoint(made[0]):
+        asked = any(level.params.get(name) for level in levels(self.ctx) for name in TEXT_OPTIONS)
+        if asked or not TEXT_OPTIONS.isdisjoint(made[0]):
             self.ctx.resilient_parsing = True
         elif made[1] and not self.ctx.resilient_parsing:
             refused = cast(Command, self.ctx.command).refuse_word(made[1][0])

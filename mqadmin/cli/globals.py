@@ -7,19 +7,7 @@ import click
 from click.core import ParameterSource
 
 from mqadmin.cli.types import ADDRESS, CONTEXT, SECONDS, Choice, Kind, Word
-from mqadmin.session.settings import STRICT, Format, Settings
-
-
-def parse_compat(text: str) -> str:
-    """Check ``layout`` or ``strict``.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    if text not in {"layout", STRICT}:
-        raise ValueError(f"{text!r} is neither layout nor strict")
-    return text
-
+from mqadmin.session.settings import LAYOUT, STRICT, Format, Settings
 
 GLOBALS: Final = (
     click.Option(
@@ -44,9 +32,9 @@ GLOBALS: Final = (
     ),
     click.Option(
         ["--compat"],
-        type=Word(read=parse_compat),
+        type=Choice((LAYOUT, STRICT)),
         is_flag=False,
-        flag_value="layout",
+        flag_value=LAYOUT,
         metavar="[strict]",
         help="the layout of Java's mqadmin, see below",
     ),

@@ -65,24 +65,24 @@ def _overview() -> str:
 
 def _head(title: str, summary: str) -> list[str]:
     return [
-        f'.TH {escaped(title).upper()} 1 "" "mqadmin" "RocketMQ"',
+        f'.TH {escape(title).upper()} 1 "" "mqadmin" "RocketMQ"',
         ".SH NAME",
-        f"{escaped(title)} \\- {escaped(summary)}",
+        f"{escape(title)} \\- {escape(summary)}",
     ]
 
 
 def _exits() -> list[str]:
     lines = [".SH EXIT STATUS"]
     for number, meaning in EXIT_MEANINGS.items():
-        lines += [".TP", f".B {number}", escaped(meaning)]
+        lines += [".TP", f".B {number}", escape(meaning)]
     return lines
 
 
 def _verbatim(text: str) -> list[str]:
-    return [".nf", *(escaped(line) for line in text.split("\n")), ".fi"]
+    return [".nf", *(escape(line) for line in text.split("\n")), ".fi"]
 
 
-def escaped(line: str) -> str:
+def escape(line: str) -> str:
     """Return a line as text that means nothing to man."""
     line = line.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + line if line.startswith((".", "'")) else line

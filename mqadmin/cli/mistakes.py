@@ -8,7 +8,7 @@ import click
 from mqadmin.cli import tree
 from mqadmin.cli.command import Command, TooManyArguments, UnknownCommand
 from mqadmin.cli.help import usage_of
-from mqadmin.cli.java.command import Refusal
+from mqadmin.cli.java.command import RefusedOption
 from mqadmin.cli.java.table import spellings
 from mqadmin.cli.options import label_of, long_of
 from mqadmin.errors import Usage
@@ -34,7 +34,7 @@ def usage_of_error(error: click.UsageError) -> Usage:
             return Usage(f"{label_of(wrong)}: {text}")
         case TooManyArguments():
             return Usage(error.message, hint=_usage(error.ctx))
-        case Refusal():
+        case RefusedOption():
             return Usage(error.message, hint=error.hint)
     return Usage(error.message, hint=ON_USAGE)
 

@@ -27,14 +27,13 @@ from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.structured import json_text
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console, printable, printable_lines
-from mqadmin.session.settings import STRICT, Format, Settings
+from mqadmin.session.settings import LAYOUT, STRICT, Format, Settings
 
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout
 
 COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
 """1 gives the layouts of Java's tool and asks nothing; strict also gives its exit codes."""
-LAYOUT: Final = "layout"
 FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
 BATCH_COUNT: Final = 256
 BATCH_S: Final = 0.05

@@ -129,7 +129,7 @@ class Limits:
     backlog_count: int = 10_000
 
 
-def of_brokers(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Finding]:
+def broker_findings(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Finding]:
     """Yield what is wrong with addresses, disks, clocks, masters and slaves."""
     for one in brokers:
         yield from _address(one)
@@ -230,7 +230,7 @@ def slave_lag(master: BrokerFacts, slave: BrokerFacts) -> int | None:
     return None if ahead is None or at is None else max(0, int(ahead - at))
 
 
-def of_route(
+def route_findings(
     topic: str,
     configs: Mapping[str, TopicConfig],
     *,
@@ -269,27 +269,29 @@ def of_route(
         yield Finding(Severity.WARNING, Check.ROUTE, subject, found, hint)
 
 
-def of_subscriptions(group: str, members: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+def subscription_findings(
+    group: str, members: Mapping[str, Mapping[str, str]]
+) -> Iterator[Finding]:
     """Yield the topics that members of a group want differently.
 
     Args:
         members: topic -> expression, by client id; retry topics left out.
     """
     for topic in sorted({topic for wanted in members.values() for topic in wanted}):
-        by_wish: dict[str | None, list[str]] = defaultdict(list)
+        by_expression: dict[str | None, list[str]] = defaultdict(list)
         for client_id, wanted in sorted(members.items()):
-            by_wish[wanted.get(topic)].append(client_id)
-        if len(by_wish) > 1:
+            by_expression[wanted.get(topic)].append(client_id)
+        if len(by_expression) > 1:
             found = "; ".join(
-                f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {wish or 'nothing'}"
-                for wish, who in by_wish.items()
+                f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {expression or 'nothing'}"
+                for expression, who in by_expression.items()
             )
             hint = "members of a group must subscribe alike, else messages are lost to it"
             subject = f"group {group}, topic {topic}"
             yield Finding(Severity.ERROR, Check.SUBSCRIPTION, subject, found, hint)
 
 
-def of_queues(
+def queue_findings(
     group: str, topic: str, queues: Sequence[MessageQueue], *, read: Collection[MessageQueue]
 ) -> Iterator[Finding]:
     """Yield the queues of a topic that no member of an online group reads."""
@@ -303,7 +305,7 @@ def of_queues(
         yield Finding(Severity.WARNING, Check.QUEUE, subject, found, hint)
 
 
-def of_backlog(group: str, waiting: Mapping[str, int], *, limit: int) -> Iterator[Finding]:
+def backlog_findings(group: str, waiting: Mapping[str, int], *, limit: int) -> Iterator[Finding]:
     """Yield the topics of which more messages than ``limit`` wait for an online group."""
     for topic, count in sorted(waiting.items()):
         if count > limit:

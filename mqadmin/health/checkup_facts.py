@@ -48,7 +48,7 @@ class GroupFacts:
     @property
     def topics(self) -> list[str]:
         """Return what any of them wants, without the retry topic."""
-        return sorted({topic for wish in self.wanted.values() for topic in wish})
+        return sorted({topic for topics in self.wanted.values() for topic in topics})
 
 
 async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts]:

@@ -41,7 +41,7 @@ def queues_of(route: TopicRouteData) -> dict[str, Queues]:
     }
 
 
-def of_namesrvs(views: Sequence[NamesrvView]) -> Iterator[Finding]:
+def namesrv_findings(views: Sequence[NamesrvView]) -> Iterator[Finding]:
     """Yield the name servers that do not answer, and the differences between the others."""
     for view in views:
         if view.error is not None:

@@ -132,7 +132,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
     return look
 
 
-def topic_there(topic: str, *, queues: int | None, absent: bool) -> Condition:
+def topic_exists(topic: str, *, queues: int | None, absent: bool) -> Condition:
     """Return the condition that a topic has a route (with so many queues), or has none."""
 
     async def look(admin: "Admin") -> Verdict:
@@ -150,7 +150,7 @@ def topic_there(topic: str, *, queues: int | None, absent: bool) -> Condition:
     return look
 
 
-def group_there(group: str, *, members: int | None) -> Condition:
+def group_exists(group: str, *, members: int | None) -> Condition:
     """Return the condition that a group is known, with at least so many members online."""
 
     async def look(admin: "Admin") -> Verdict:
@@ -204,7 +204,7 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
 
 group_condition = gathered(
     "condition",
-    group_there,
+    group_exists,
     group_argument(),
     click.option("--members", type=INTEGER, help="at least this many online"),
 )
@@ -217,7 +217,7 @@ lag_condition = gathered(
 )
 topic_condition = gathered(
     "condition",
-    topic_there,
+    topic_exists,
     topic_argument(),
     click.option("--queues", type=INTEGER, help="readable queues, over all brokers"),
     click.option("--absent", is_flag=True, help="the topic must not be there"),

@@ -13,7 +13,7 @@ from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.health import checkup, checkup_facts
 from mqadmin.health.checkup import SEVERITIES, BrokerFacts, Check, Finding, Limits
-from mqadmin.health.checkup_namesrv import of_namesrvs
+from mqadmin.health.checkup_namesrv import namesrv_findings
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 
@@ -36,22 +36,24 @@ async def examine(call: Call, limits: Limits, checks: Collection[Check]) -> Exam
     brokers = await checkup_facts.brokers(admin, call.now_ms)
     if not brokers:
         raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
-    found = list(checkup.of_brokers(brokers, limits))
+    found = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
     if Check.ROUTE in checks:
         asked = [place.broker for place in masters]
         for topic in await checkup_facts.topics(admin, masters):
-            found += checkup.of_route(topic.topic, topic.configs, route=topic.route, asked=asked)
+            found += checkup.route_findings(
+                topic.topic, topic.configs, route=topic.route, asked=asked
+            )
     addresses = (await call.client()).namesrv_addresses
     if Check.NAMESRV in checks and len(addresses) > 1:
-        found += of_namesrvs(await checkup_facts.namesrvs(admin, addresses))
+        found += namesrv_findings(await checkup_facts.namesrvs(admin, addresses))
     if {Check.SUBSCRIPTION, Check.QUEUE, Check.BACKLOG} & set(checks):
         answers = Answers(call)
         for group in await checkup_facts.groups(admin, masters):
-            found += checkup.of_subscriptions(group.group, group.wanted)
+            found += checkup.subscription_findings(group.group, group.wanted)
             if Check.BACKLOG in checks:
                 waiting = await checkup_facts.waiting(admin, masters, group.group)
-                found += checkup.of_backlog(group.group, waiting, limit=limits.backlog_count)
+                found += checkup.backlog_findings(group.group, waiting, limit=limits.backlog_count)
             # A member that broadcasts reads every queue; nothing is shared out.
             for topic_name in () if group.broadcasting else group.topics:
                 try:
@@ -61,7 +63,7 @@ async def examine(call: Call, limits: Limits, checks: Collection[Check]) -> Exam
                 except NoRoute:
                     continue
                 read = now.owners.keys()
-                found += checkup.of_queues(group.group, topic_name, now.queues, read=read)
+                found += checkup.queue_findings(group.group, topic_name, now.queues, read=read)
     findings = sorted(
         (one for one in found if one.check in checks),
         key=lambda one: (SEVERITIES.index(one.severity), one.check, one.subject),

@@ -9,7 +9,7 @@ a group is the age of the last message it read, where something is left: no mess
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import PARALLEL_MAX
@@ -25,6 +25,14 @@ from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
+BROKER_STATISTICS: Final = {
+    "rocketmq_broker_tps": "BROKER_PUT_NUMS",
+    "rocketmq_broker_qps": "BROKER_GET_NUMS",
+}
+TOPIC_STATISTICS: Final = {
+    "rocketmq_producer_tps": "TOPIC_PUT_NUMS",
+    "rocketmq_producer_message_size": "TOPIC_PUT_SIZE",
+}
 GROUP_STATISTICS: Final = {
     "rocketmq_consumer_tps": "GROUP_GET_NUMS",
     "rocketmq_consumer_message_size": "GROUP_GET_SIZE",
@@ -52,29 +60,22 @@ class Scrape:
             await self._groups(place)
         return self.out
 
-    def _add_slaves(self, facts: Iterable[BrokerFacts]) -> None:
-        facts = list(facts)
+    def _add_slaves(self, facts: Sequence[BrokerFacts]) -> None:
         masters = {one.place.broker: one for one in facts if one.place.broker_id == MASTER}
         for one in facts:
             master = masters.get(one.place.broker)
             if master is not None and one.place.broker_id != MASTER:
-                behind = slave_lag(master, one)
-                place = one.place
                 self.out.add(
                     "rocketmq_broker_commitlog_diff",
-                    behind,
-                    cluster=place.cluster,
-                    brokerIP=place.address,
-                    broker=place.broker,
+                    slave_lag(master, one),
+                    cluster=one.place.cluster,
+                    brokerIP=one.place.address,
+                    broker=one.place.broker,
                 )
 
     async def _broker(self, place: ServerNode) -> None:
         labels = {"cluster": place.cluster, "brokerIP": place.address, "broker": place.broker}
-        for name, statistic in (
-            ("rocketmq_broker_tps", "BROKER_PUT_NUMS"),
-            ("rocketmq_broker_qps", "BROKER_GET_NUMS"),
-        ):
-            self.out.add(name, await self._statistic(place, statistic, place.cluster), **labels)
+        await self._add_statistics(BROKER_STATISTICS, place, place.cluster, **labels)
         for group, members in (await self._admin.producers(place.address)).data.items():
             self.out.add(
                 "rocketmq_producer_count",
@@ -83,6 +84,13 @@ class Scrape:
                 broker=place.broker,
                 group=group,
             )
+
+    async def _add_statistics(
+        self, names: Mapping[str, str], place: ServerNode, key: str, **labels: str
+    ) -> None:
+        """Add the rates of the last minute, each by the name of its metric."""
+        for name, statistic in names.items():
+            self.out.add(name, await self._statistic(place, statistic, key), **labels)
 
     async def _statistic(
         self, place: ServerNode, name: str, key: str, *, total: bool = False
@@ -119,14 +127,8 @@ class Scrape:
             self.out.add("rocketmq_topic_dlq_offset", end, **where, group=group)
             return
         self.out.add("rocketmq_producer_offset", end, **where, topic=topic)
-        if kind_of(topic) is not TopicKind.ORDINARY:
-            return
-        for name, statistic in (
-            ("rocketmq_producer_tps", "TOPIC_PUT_NUMS"),
-            ("rocketmq_producer_message_size", "TOPIC_PUT_SIZE"),
-        ):
-            value = await self._statistic(place, statistic, topic)
-            self.out.add(name, value, **where, topic=topic)
+        if kind_of(topic) is TopicKind.ORDINARY:
+            await self._add_statistics(TOPIC_STATISTICS, place, topic, **where, topic=topic)
 
     async def _groups(self, place: ServerNode) -> None:
         told = await self._admin.broker_consume_stats(place.address)
@@ -152,7 +154,7 @@ class Scrape:
         for one in stats:
             for topic in sorted({queue.topic for queue in one.offset_table}):
                 self._add_progress(place, group, topic, one, model, len(found))
-                await self._add_statistics(place, group, topic)
+                await self._add_group_statistics(place, group, topic)
         await self._add_clients(place, group, members)
 
     async def _members(self, place: ServerNode, group: str) -> ConsumerConnection:
@@ -196,11 +198,10 @@ class Scrape:
         self.out.add("rocketmq_group_consume_tps", stats.consume_tps, **where)
         self.out.add("rocketmq_group_get_latency_by_storetime", delay_ms, **where)
 
-    async def _add_statistics(self, place: ServerNode, group: str, topic: str) -> None:
+    async def _add_group_statistics(self, place: ServerNode, group: str, topic: str) -> None:
         where = {"cluster": place.cluster, "broker": place.broker, "topic": topic, "group": group}
         key = f"{topic}@{group}"
-        for name, statistic in GROUP_STATISTICS.items():
-            self.out.add(name, await self._statistic(place, statistic, key), **where)
+        await self._add_statistics(GROUP_STATISTICS, place, key, **where)
         back = await self._statistic(place, "SNDBCK_PUT_NUMS", key, total=True)
         self.out.add("rocketmq_send_back_nums", back, **where)
 

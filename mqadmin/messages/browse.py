@@ -18,6 +18,7 @@ from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
+from remoting.bodies import MessageQueue
 from storefmt.names import TOOLS_GROUP
 
 
@@ -46,7 +47,7 @@ class Wish:
     count_tags: bool = False
 
 
-async def browse(call: Call, wish: Wish) -> Outcome:
+async def browse(call: Call, query: Wish) -> Outcome:
     """Return the messages, queue by queue.
 
     Raises:
@@ -54,75 +55,83 @@ async def browse(call: Call, wish: Wish) -> Outcome:
         NotFound: there is no such queue.
         Usage: ``scan`` is of brokers only.
     """
-    if wish.scan is not None and call.is_offline:
-        raise Usage(f"--scan {wish.scan}", hint="of brokers only")
-    size = Limit(wish.bytes_max)
+    if query.scan is not None and call.is_offline:
+        raise Usage(f"--scan {query.scan}", hint="of brokers only")
+    size = Limit(query.bytes_max)
     if call.is_offline:
-        rows = takewhile(lambda row: size.take(row.body_size), stored(call, wish))
+        rows = takewhile(lambda row: size.take(row.body_size), stored(call, query))
         return Outcome(rows)
-    consumer, spans = await parts(call, wish)
-    if wish.scan is not None:
-        spans = [replace(one, end=min(one.end, one.start + wish.scan)) for one in spans]
-    return Outcome(_online(call, consumer, spans, wish, size))
+    consumer, spans = await parts(call, query)
+    if query.scan is not None:
+        spans = [replace(one, end=min(one.end, one.start + query.scan)) for one in spans]
+    return Outcome(_online(call, consumer, spans, query, size))
 
 
-async def parts(call: Call, wish: Wish) -> tuple[PullConsumer, list[Span]]:
+async def parts(call: Call, query: Wish) -> tuple[PullConsumer, list[Span]]:
     """Return who reads, and which part of which queue."""
-    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    queues = await consumer.queues(wish.topic)
-    if wish.queue is not None:
-        queues = [choose_queue(queues, wish.queue, wish.broker)]
-    elif wish.broker is not None:
-        queues = [queue for queue in queues if queue.broker_name == wish.broker]
-    spans = await spans_of(consumer, queues, begin_ms=wish.filter.begin_ms, start=wish.start)
+    consumer, queues = await consumer_and_queues(call, query)
+    spans = await spans_of(consumer, queues, begin_ms=query.filter.begin_ms, start=query.start)
     return consumer, spans
 
 
+async def consumer_and_queues(call: Call, query: Wish) -> tuple[PullConsumer, list[MessageQueue]]:
+    """Return who reads, and the queues that are wanted."""
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queues = await consumer.queues(query.topic)
+    if query.queue is not None:
+        queues = [choose_queue(queues, query.queue, query.broker)]
+    elif query.broker is not None:
+        queues = [queue for queue in queues if queue.broker_name == query.broker]
+    return consumer, queues
+
+
 async def _online(
-    call: Call, consumer: PullConsumer, spans: list[Span], wish: Wish, size: Limit
+    call: Call, consumer: PullConsumer, spans: list[Span], query: Wish, size: Limit
 ) -> AsyncIterator[Row]:
     counts: Counter[str] = Counter()
-    async for message in read(consumer, spans, wish.filter, tags=wish.tags, count_max=wish.limit):
-        row = row_of(message, warn=call.warn, body=not wish.no_body)
+    async for message in read(
+        consumer, spans, query.filter, tags=query.tags, count_max=query.limit
+    ):
+        row = row_of(message, warn=call.warn, body=not query.no_body)
         if not size.take(row.body_size):
             break
         counts[message.tags or ""] += 1
         yield row
-    _tell_tags(call, wish, counts)
+    _tell_tags(call, query, counts)
 
 
-def stored(call: Call, wish: Wish) -> Iterator[MessageRow]:
-    """Yield the messages out of a store; the filter of ``wish`` names the topic, too."""
+def stored(call: Call, query: Wish) -> Iterator[MessageRow]:
+    """Yield the messages out of a store; the filter of ``query`` names the topic, too."""
     # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.messages.record_rows import OffsetRange, message_rows
     from storefmt.offline.views.storedir import StoreDir
 
-    allowed = {tag.strip() for tag in wish.tags.split("||")}
+    allowed = {tag.strip() for tag in query.tags.split("||")}
     counts: Counter[str] = Counter()
     with StoreDir.open(call.store_dir) as store:
         rows = message_rows(
             store,
-            wish.filter,
+            query.filter,
             offsets=OffsetRange(),
             count_max=None,
-            body="none" if wish.no_body else "inflated",
+            body="none" if query.no_body else "inflated",
             warn=call.warn,
         )
-        for row in islice((row for row in rows if _passes(row, wish, allowed)), wish.limit):
+        for row in islice((row for row in rows if _passes(row, query, allowed)), query.limit):
             counts[row.tags or ""] += 1
             yield row
-    _tell_tags(call, wish, counts)
+    _tell_tags(call, query, counts)
 
 
-def _passes(row: MessageRow, wish: Wish, allowed: set[str]) -> bool:
-    if wish.start is not None and row.queue_offset < wish.start:
+def _passes(row: MessageRow, query: Wish, allowed: set[str]) -> bool:
+    if query.start is not None and row.queue_offset < query.start:
         return False
-    if wish.queue is not None and wish.queue.rpartition(":")[2] != str(row.queue_id):
+    if query.queue is not None and query.queue.rpartition(":")[2] != str(row.queue_id):
         return False
     return "*" in allowed or (row.tags or "") in allowed
 
 
-def _tell_tags(call: Call, wish: Wish, counts: Counter[str]) -> None:
-    if wish.count_tags:
+def _tell_tags(call: Call, query: Wish, counts: Counter[str]) -> None:
+    if query.count_tags:
         for tag, count in counts.most_common():
             call.warn(f"tag {tag or 'none'}: {count}")

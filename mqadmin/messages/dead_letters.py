@@ -74,14 +74,14 @@ letters_options = gathered(
 )
 
 
-async def letter_parts(call: Call, wish: Wish, group: str) -> tuple[PullConsumer, list[Span]]:
+async def letter_parts(call: Call, query: Wish, group: str) -> tuple[PullConsumer, list[Span]]:
     """Return who reads the dead letters of a group, and where they are.
 
     Raises:
         NotFound: the group has never given up a message.
     """
     try:
-        return await parts(call, wish)
+        return await parts(call, query)
     except NoRoute:
         raise NotFound(
             f"group {group} has never given up a message", hint="`dead-letter list` shows who has"

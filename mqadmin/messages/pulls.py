@@ -14,8 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mqadmin.cluster.brokers import choose_queue
-from mqadmin.messages.browse import Wish
+from mqadmin.messages.browse import Wish, consumer_and_queues
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.compat.java_maps import hash_order, queue_hash
@@ -24,7 +23,6 @@ from mqadmin.session.call import Call
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import COUNT_MAX, PullConsumer
 from remoting.bodies import MessageQueue
-from storefmt.names import TOOLS_GROUP
 
 START: Final = "START"
 ENDS: Final = frozenset({PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL})
@@ -59,22 +57,19 @@ class PullRange:
     cut_to: int | None = None
 
 
-async def pulls(call: Call, wish: Wish, *, is_consuming: bool) -> AsyncIterator[Row]:
+async def pulls(call: Call, query: Wish, *, is_consuming: bool) -> AsyncIterator[Row]:
     """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
 
     Raises:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
-    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    queues = await consumer.queues(wish.topic)
-    if wish.queue is not None:
-        queues = [choose_queue(queues, wish.queue, wish.broker)]
+    consumer, queues = await consumer_and_queues(call, query)
     if is_consuming:
-        parts = await parts_to_consume(consumer, queues, wish)
+        parts = await parts_to_consume(consumer, queues, query)
     else:
-        parts = await parts_of(consumer, queues, wish.filter)
-    async for row in pull_rows(call, consumer, parts, tags="*" if is_consuming else wish.tags):
+        parts = await parts_of(consumer, queues, query.filter)
+    async for row in pull_rows(call, consumer, parts, tags="*" if is_consuming else query.tags):
         yield row
 
 
@@ -106,14 +101,14 @@ async def _ends(
 
 
 async def parts_to_consume(
-    consumer: PullConsumer, queues: Sequence[MessageQueue], wish: Wish
+    consumer: PullConsumer, queues: Sequence[MessageQueue], query: Wish
 ) -> list[PullRange]:
     """Return what consumeMessage reads: the first queues use its limit up."""
-    left, found = wish.limit or 0, []
+    left, found = query.limit or 0, []
     for queue in in_java_order(queues):
         if left == 0:
             break
-        low, high = await _ends(consumer, queue, wish.filter, wish.start)
+        low, high = await _ends(consumer, queue, query.filter, query.start)
         if high - low > left:
             found.append(PullRange(queue, low, low + left - 1, to_end=True, cut_to=left))
             left = 0

@@ -9,7 +9,7 @@ consumer that stopped is seen to stop. An offset that goes back (a reset) begins
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,20 +49,12 @@ class Trend:
     @property
     def rate(self) -> float | None:
         """Return entries read a second; None before the second sample."""
-        span = self._span()
-        if span is None:
-            return None
-        first, last, seconds = span
-        return round((last.consumer_offset - first.consumer_offset) / seconds, 3)
+        return self._growth(lambda sample: sample.consumer_offset)
 
     @property
     def lag_rate(self) -> float | None:
         """Return how much the lag grows a second; below zero it shrinks."""
-        span = self._span()
-        if span is None:
-            return None
-        first, last, seconds = span
-        return round((last.lag - first.lag) / seconds, 3)
+        return self._growth(lambda sample: sample.lag)
 
     @property
     def drain_s(self) -> float | None:
@@ -74,15 +66,15 @@ class Trend:
             return 0.0
         return round(lag / -rate, 1) if rate is not None and rate < 0 else None
 
-    def _span(self) -> tuple[Sample, Sample, float] | None:
-        """Return the first sample of the last minute, the last, and the seconds between."""
+    def _growth(self, value_of: Callable[[Sample], int]) -> float | None:
+        """Return how much a value grew a second, over the last minute."""
         if len(self.samples) < 2:
             return None
         last = self.samples[-1]
         recent = [one for one in self.samples if last.at_ms - one.at_ms <= WINDOW_MS]
         first = recent[0] if len(recent) > 1 else self.samples[-2]
         seconds = (last.at_ms - first.at_ms) / 1000
-        return (first, last, seconds) if seconds > 0 else None
+        return round((value_of(last) - value_of(first)) / seconds, 3) if seconds > 0 else None
 
 
 def sparkline(values: Sequence[float]) -> str:

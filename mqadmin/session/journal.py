@@ -12,7 +12,9 @@ it saved is never printed.
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -85,11 +87,9 @@ class Journal:
         Raises:
             CommandError: it cannot be written.
         """
-        number = max(self._numbers(), default=0)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            while True:
-                number += 1
+            for number in count(max(self._numbers(), default=0) + 1):
                 entry = Entry(
                     id=number,
                     at_ms=at_ms,
@@ -98,11 +98,10 @@ class Journal:
                     saved=tuple(saved),
                     undoes=undoes,
                 )
-                try:
+                # Another process may have taken the number meanwhile.
+                with suppress(FileExistsError):
                     _write(self._path(number), entry)
-                except FileExistsError:
-                    continue
-                break
+                    break
         except OSError as error:
             raise CommandError(
                 f"cannot keep the old state in {self.folder}: {error.strerror or error}",

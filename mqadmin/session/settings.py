@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 TIMEOUT_S_DEFAULT: Final = 5.0
-STRICT: Final = "strict"
+LAYOUT, STRICT = "layout", "strict"
+"""What ``--compat`` may say."""
+TEXT_OPTIONS: Final = frozenset({"help", "version", "schema"})
+"""Options that ask for a text about a command, so that nothing runs."""
 Format = Literal["table", "json", "jsonl", "yaml", "msgpack", "csv", "name"]
 
 
@@ -38,5 +41,5 @@ class Settings:
 
     @property
     def wants_text(self) -> bool:
-        """Return whether a text about the command answers the line, so that nothing runs."""
-        return self.help or self.version or self.schema
+        """Return whether a text about the command answers the line."""
+        return any(getattr(self, name) for name in TEXT_OPTIONS)

@@ -75,17 +75,22 @@ def spot_of(text: str) -> Spot:
     return Spot(stage, partial, start, after_pipe, after_redirect)
 
 
-def suggestions(text: str, names: Names) -> list[Suggestion]:
-    """Return what could stand at the end of ``text``, best first."""
+def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
+    """Return what could stand at the end of ``text``, best first.
+
+    Also returns "file" or "dir" where a path could stand there, else an empty text.
+    """
     spot = spot_of(text)
     if spot.after_redirect:
-        return []
+        return [], "file"
     if spot.after_pipe:
         found = {name: made.usage for name, made in FILTERS.items()} if not spot.words else {}
-        return _matching(spot, found)
+        return _matching(spot, found), ""
+    if [word.lower() for word in spot.words] == ["store", "open"]:
+        return [], "dir"
     own = _own(spot, names)
     if own is not None:
-        return _matching(spot, own)
+        return _matching(spot, own), ""
     typed = "-" if spot.partial.startswith("-") else ""
     items = click_items(spot.words, typed, lambda ctx, kind: names.of(kind))
     words = {one.value: one.help or one.what or "" for one in items if one.type == "plain"}
@@ -93,22 +98,10 @@ def suggestions(text: str, names: Names) -> list[Suggestion]:
         words |= OWN_WORDS
     if [word.lower() for word in spot.words] == ["store"]:
         words |= STORE_WORDS
-    return _matching(
-        spot, words if typed or (items and items[0].what) else dict(sorted(words.items()))
-    )
-
-
-def path_wanted(text: str) -> str:
-    """Return "file" or "dir" where the cursor is in a path, else an empty text."""
-    spot = spot_of(text)
-    if spot.after_redirect:
-        return "file"
-    if [word.lower() for word in spot.words] == ["store", "open"]:
-        return "dir"
-    if spot.after_pipe:
-        return ""
-    items = click_items(spot.words, "", lambda ctx, kind: ())
-    return next((one.type for one in items if one.type in PATHS.values()), "")
+    if not typed and not (items and items[0].what):
+        words = dict(sorted(words.items()))
+    path = next((one.type for one in items if one.type in PATHS.values()), "")
+    return _matching(spot, words), path
 
 
 def click_items(words: Sequence[str], typed: str, live: Live) -> list[CompletionItem]:

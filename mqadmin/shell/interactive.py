@@ -40,7 +40,7 @@ from mqadmin.cli.parse import load
 from mqadmin.errors import CommandError
 from mqadmin.session.call import Call
 from mqadmin.session.settings import Settings
-from mqadmin.shell.complete import OWN_WORDS, path_wanted, suggestions
+from mqadmin.shell.complete import OWN_WORDS, spot_of, suggestions
 from mqadmin.shell.engine import Shell, ShellExit
 from mqadmin.shell.lines import commands, is_unfinished, split
 from mqadmin.shell.names import LiveNames
@@ -88,7 +88,7 @@ class ShellHistory(FileHistory):
 
 
 class ShellCompleter(Completer):
-    """Suggestions of ``mqadmin.shell.complete``, and paths where a path is wanted."""
+    """Suggestions of ``mqadmin.shell.complete``, and paths where one could stand."""
 
     def __init__(self, names: LiveNames, refresh: Callable[[], None]) -> None:
         self._names = names
@@ -104,15 +104,15 @@ class ShellCompleter(Completer):
         """Yield what could stand at the cursor; nothing is waited for."""
         self._refresh()
         text = document.text_before_cursor
-        for one in suggestions(text, self._names.known):
+        found, path = suggestions(text, self._names.known)
+        for one in found:
             yield Completion(
                 one.text, start_position=one.start - len(text), display_meta=one.meaning
             )
-        paths = self._paths.get(path_wanted(text))
-        if paths is not None:
-            made = split(text)
-            typed = "" if made.ends_in_blank or not made.words else made.words[-1].text
-            yield from paths.get_completions(Document(typed, len(typed)), complete_event)
+        if path:
+            typed = spot_of(text).partial
+            paths = self._paths[path].get_completions(Document(typed, len(typed)), complete_event)
+            yield from paths
 
 
 class ShellLexer(Lexer):

@@ -70,20 +70,28 @@ class EmbeddedServer:
         self.addresses = Addresses()
 
     def __enter__(self) -> Self:
-        self._log = tempfile.TemporaryFile()
-        self._child = subprocess.Popen(
+        self._log = log = tempfile.TemporaryFile()
+        self._child = child = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._log,
+            stderr=log,
             text=True,
             process_group=0,
             env=module_environment(),
         )
-        stdout = self._child.stdout
-        line = stdout.readline() if stdout is not None else ""
+        assert child.stdout is not None
+        line = child.stdout.readline()
         if not line:
-            raise self._failure()
+            child.wait(STOP_WAIT_S)
+            log.seek(0)
+            lines = log.read().decode("utf-8", "replace").strip().splitlines()
+            self.stop()
+            said = " | ".join(lines[-ERROR_LINES:]) or "they said nothing"
+            raise CommandError(
+                f"the embedded servers did not start: {said}",
+                hint="is the store in use, or a port taken?",
+            )
         self.addresses = Addresses(**json.loads(line))
         return self
 
@@ -109,18 +117,3 @@ class EmbeddedServer:
             child.wait()
         if self._log is not None:
             self._log.close()
-
-    def _failure(self) -> CommandError:
-        """Return the error for servers that did not start, with what they said."""
-        said = ""
-        if self._log is not None:
-            if self._child is not None:
-                self._child.wait(STOP_WAIT_S)
-            self._log.seek(0)
-            lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
-            said = " | ".join(lines[-ERROR_LINES:])
-        self.stop()
-        return CommandError(
-            f"the embedded servers did not start: {said or 'they said nothing'}",
-            hint="is the store in use, or a port taken?",
-        )

@@ -123,7 +123,7 @@ class JavaCommand(Command):
         given = {flag.key for flag in java.options if is_given(ctx, self._flags[flag.key].name)}
         for flag in java.options:
             if flag.refused and flag.key in given:
-                raise Refusal(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
+                raise RefusedOption(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
         for flag in java.options:
             if flag.required and flag.key not in given:
                 raise click.UsageError(f"{java.name} needs {flag.spelled}", ctx)
@@ -165,7 +165,7 @@ class JavaCommand(Command):
         )
 
 
-class Refusal(click.UsageError):
+class RefusedOption(click.UsageError):
     """A flag that has no meaning here, and what says the same."""
 
     def __init__(self, message: str, hint: str, ctx: click.Context) -> None:

@@ -9,7 +9,7 @@ Source: tools/command/acl/*.java (4.9.7).
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mqadmin.output.compat.java_text import DONE, Line, Record, time_text, truth
+from mqadmin.output.compat.java_text import DONE, Line, Record, java_string, time_text
 
 FIELDS: Final = {
     "accessKey": "access_key",
@@ -55,7 +55,7 @@ def versions(records: Iterable[Record], line: Line) -> Iterator[str]:
     yield f"get {whose}'s plain access config version success.\n"
 
 
-def updated(records: Iterable[Record]) -> Iterator[str]:
+def update(records: Iterable[Record]) -> Iterator[str]:
     """Print ``updateAclConfig``."""
     is_done = False
     for record in records:
@@ -66,7 +66,7 @@ def updated(records: Iterable[Record]) -> Iterator[str]:
         yield CONFIG
 
 
-def deleted(records: Iterable[Record], line: Line) -> Iterator[str]:
+def delete(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``deleteAclConfig``."""
     is_done = False
     for record in records:
@@ -85,4 +85,4 @@ def _told(value: object) -> str:
     """Return a field as Java does: nothing for one that is not set."""
     if isinstance(value, list | tuple):
         return _listed(value) if value else ""
-    return "" if value is None else truth(value)
+    return "" if value is None else java_string(value)

@@ -111,7 +111,7 @@ def write_perm(records: Iterable[Record], line: Line) -> Iterator[str]:
         yield f"{said}[{record['namesrv']}] {how}\n"
 
 
-def cleaned(records: Iterable[Record]) -> Iterator[str]:
+def clean(records: Iterable[Record]) -> Iterator[str]:
     """Print ``cleanExpiredCQ``, ``cleanUnusedTopic`` and ``deleteExpiredCommitLog``."""
     yield "success" if all(record["result"] == "done" for record in records) else "false"
 

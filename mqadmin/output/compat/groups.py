@@ -16,12 +16,12 @@ from mqadmin.output.compat.java_text import (
     Line,
     Record,
     cut,
+    java_string,
     number,
     object_text,
     parts,
     rate,
     time_text,
-    truth,
 )
 from mqadmin.output.versions import version_name
 from remoting.header import camel_case
@@ -120,10 +120,10 @@ def settings(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         yield f"{line}{record['cluster']}:{record['broker']}{line}\n"
         for name, ours in SETTINGS.items():
-            yield SETTING % (name, truth(record[ours]))
+            yield SETTING % (name, java_string(record[ours]))
 
 
-def updated(records: Iterable[Record]) -> Iterator[str]:
+def update(records: Iterable[Record]) -> Iterator[str]:
     """Print ``updateSubGroup``."""
     last: Record | None = None
     done = [record for record in records if record["result"] in DONE]
@@ -134,7 +134,7 @@ def updated(records: Iterable[Record]) -> Iterator[str]:
         yield object_text("SubscriptionGroupConfig", told)
 
 
-def deleted(records: Iterable[Record], line: Line) -> Iterator[str]:
+def delete(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``deleteSubGroup``: with ``-c`` its topics go, too, whether there were any or not."""
     removed = list(records)
     group, cluster = line.values["group"], line.values["cluster"]

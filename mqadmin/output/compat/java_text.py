@@ -78,7 +78,7 @@ def body_of(record: Record) -> bytes:
     return b64decode(str(base64)) if base64 is not None else str(record.get("body") or "").encode()
 
 
-def truth(value: object) -> str:
+def java_string(value: object) -> str:
     """Return a value as Java's ``%s`` prints it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -101,7 +101,7 @@ def map_text(value: object) -> str:
 
 def object_text(name: str, told: Mapping[str, object]) -> str:
     """Return an object as its ``toString`` prints it: its name, and its fields in brackets."""
-    return f"{name} [{', '.join(f'{key}={truth(value)}' for key, value in told.items())}]"
+    return f"{name} [{', '.join(f'{key}={java_string(value)}' for key, value in told.items())}]"
 
 
 def queue_text(topic: object, broker: object, queue_id: object) -> str:

@@ -90,7 +90,7 @@ def _fields(record: Record, *, with_id: bool) -> Iterator[str]:
         yield FIELD % (name, value)
 
 
-def handed(records: Iterable[Record]) -> Iterator[str]:
+def consume_directly(records: Iterable[Record]) -> Iterator[str]:
     """Print what ``queryMsgById -g -d`` does."""
     for record in records:
         told = {
@@ -103,7 +103,7 @@ def handed(records: Iterable[Record]) -> Iterator[str]:
         yield object_text("ConsumeMessageDirectlyResult", told)
 
 
-def resent(records: Iterable[Record]) -> Iterator[str]:
+def resend(records: Iterable[Record]) -> Iterator[str]:
     """Print ``queryMsgById -s true``."""
     for record in records:
         yield f"prepare resend msg. originalMsgId={record['msg_id']}"
@@ -142,7 +142,7 @@ def _send_result(
     )
 
 
-def traced(records: Iterable[Record]) -> Iterator[str]:
+def trace(records: Iterable[Record]) -> Iterator[str]:
     """Print ``queryMsgTraceById``: who sent the message, then who consumed it, by group."""
     consumed: dict[str, list[Record]] = {}
     for record in records:

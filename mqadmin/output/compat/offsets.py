@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mqadmin.output.compat.java_maps import hash_order, queue_hash
-from mqadmin.output.compat.java_text import BROKER_MAX, Line, Record, cut, number, truth
+from mqadmin.output.compat.java_text import BROKER_MAX, Line, Record, cut, java_string, number
 from mqadmin.output.times import parse_time
 
 NOW: Final = "now"
@@ -28,7 +28,7 @@ def reset(records: Iterable[Record], line: Line) -> Iterator[str]:
     yield (
         f"rollback consumer offset by specified {group}[{line.values['group']}], "
         f"topic[{line.values['topic']}], "
-        f"force[{truth(line.is_on('f', default=True))}], "
+        f"force[{java_string(line.is_on('f', default=True))}], "
         f"timestamp(string)[{text}], timestamp(long)[{at_ms}]\n"
     )
     yield from _moved(moved)

@@ -19,10 +19,10 @@ from mqadmin.output.compat.java_text import (
     Line,
     Record,
     body_of,
+    java_string,
     map_text,
     mapping,
     queue_text,
-    truth,
 )
 
 START: Final = "START"
@@ -62,7 +62,7 @@ def one_queue(records: Iterable[Record], line: Line) -> Iterator[str]:
             yield f"Tag: {tag:<30} Count: {count}\n"
 
 
-def consumed(records: Iterable[Record], line: Line) -> Iterator[str]:
+def consume(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``consumeMessage``, whose two forms spell one word differently."""
     for record in records:
         if "status" not in record:
@@ -98,7 +98,7 @@ def _message(record: Record, *, has_body: bool) -> str:
 def message_text(record: Record) -> str:
     """Return a message as ``MessageExt.toString`` does; a byte is a number from -128 on."""
     values = ", ".join(str((byte ^ 128) - 128) for byte in body_of(record))
-    prepared = truth(mapping(record["properties"]).get("TRAN_MSG")) == "true"
+    prepared = java_string(mapping(record["properties"]).get("TRAN_MSG")) == "true"
     transaction = record["unique_key"] if prepared else "null"
     return (
         f"MessageExt [brokerName={record['broker']}, queueId={record['queue_id']}, "

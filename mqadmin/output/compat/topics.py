@@ -55,7 +55,7 @@ def order_conf(records: Iterable[Record], line: Line) -> Iterator[str]:
         yield said.format(topic=record["topic"], conf=record["order_conf"])
 
 
-def updated(records: Iterable[Record]) -> Iterator[str]:
+def update(records: Iterable[Record]) -> Iterator[str]:
     """Print ``updateTopic``."""
     last: Record | None = None
     for record in records:
@@ -80,7 +80,7 @@ def permission(records: Iterable[Record], *, with_config: bool = False) -> Itera
                 yield f"{_config(record)}.\n"
 
 
-def deleted(records: Iterable[Record]) -> Iterator[str]:
+def delete(records: Iterable[Record]) -> Iterator[str]:
     """Print ``deleteTopic``."""
     places = [record for record in records if record["result"] in DONE]
     for cluster in dict.fromkeys(record["cluster"] for record in places if record["cluster"]):

@@ -66,8 +66,7 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
             f"{_label(bar.label, y)}"
             f'<rect class="track" x="{LABEL_WIDTH}" y="{y + 4}" width="{room}" height="16" rx="3"/>'
             f'<rect class="bar" x="{LABEL_WIDTH}" y="{y + 4}" width="{width:.1f}" height="16" '
-            f'rx="3"/><text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">'
-            f"{safe(bar.value)}</text></g>"
+            f'rx="3"/>{_value(bar.value, y)}</g>'
         )
     return _svg(title, len(rows) * ROW, parts)
 
@@ -121,9 +120,7 @@ def cells(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, str]], str
                 f'y="{y + 3}" width="{max(0.5, step - 2):.2f}" height="18" rx="2">'
                 f"<title>{safe(hint)}</title></rect>"
             )
-        parts.append(
-            f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{safe(value)}</text>'
-        )
+        parts.append(_value(value, y))
     return _svg(title, len(rows) * ROW, parts)
 
 
@@ -145,10 +142,7 @@ def file_map(title: str, rows: Sequence[FileStrip]) -> str:
                 f'<rect class="{safe(severity)}" x="{min(x, LABEL_WIDTH + room - 2):.1f}" '
                 f'y="{y + 2}" width="{width:.1f}" height="20"/>'
             )
-        parts.append(
-            f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">'
-            f"{safe(strip.value)}</text>"
-        )
+        parts.append(_value(strip.value, y))
     return _svg(title, len(rows) * ROW, parts)
 
 
@@ -162,6 +156,11 @@ def _label(text: str, y: int) -> str:
         f'<text class="label" x="{LABEL_WIDTH - 10}" y="{y + 16}" text-anchor="end"{squeeze}>'
         f"<title>{safe(text)}</title>{safe(shown)}</text>"
     )
+
+
+def _value(text: str, y: int) -> str:
+    """Return what stands at the right end of a row."""
+    return f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{safe(text)}</text>'
 
 
 def _svg(title: str, height: int, parts: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ from mqadmin.output.terminal.fitting import (
     columns_for,
     fit,
     total,
-    without_silence,
+    without_empty_prose,
 )
 from mqadmin.output.terminal.live import console_of
 from mqadmin.session.console import printable
@@ -97,7 +97,7 @@ class TerminalPrinter(Printer):
         self._tables += 1
         columns = columns_for(self._names, records, now_ms=self.look.now_ms)
         if not self.look.named:
-            columns = without_silence(columns) or columns
+            columns = without_empty_prose(columns) or columns
         if whole and not self.look.named and len(records) > 1:
             lifted = [column for column in columns if self._is_lifted(column)][: len(columns) - 1]
             columns = [column for column in columns if column not in lifted]
@@ -121,7 +121,7 @@ class TerminalPrinter(Printer):
         self._print_blocks(_again(columns), len(records))
 
     def _is_lifted(self, column: FittedColumn) -> bool:
-        told = column.name in self.look.tree or (self.look.tree and column.is_truth)
+        told = column.name in self.look.tree or (self.look.tree and column.is_flag)
         return _is_constant(column) and not told
 
     def _print_sections(
@@ -301,7 +301,7 @@ def _leaf(columns: Sequence[FittedColumn], spot: int) -> Text:
     """Return what a row says, with a name before each value that does not explain itself."""
     parts: list[Text] = []
     for column in columns:
-        if column.is_truth:
+        if column.is_flag:
             parts += [Text(column.name)] if column.values[spot] else []
         elif column.texts[spot]:
             is_first_time = column.kind is ColumnKind.TIME and not parts

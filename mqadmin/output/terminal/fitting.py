@@ -131,7 +131,7 @@ class FittedColumn:
         self.width = first.width
 
     @property
-    def is_truth(self) -> bool:
+    def is_flag(self) -> bool:
         """Return whether every row says yes or no, and a no is nothing that anybody looks for."""
         return self.name not in STATES and all(isinstance(value, bool) for value in self.values)
 
@@ -152,7 +152,7 @@ def columns_for(
     return made
 
 
-def without_silence(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
+def without_empty_prose(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
     """Return the columns without those that would hold a sentence where something went wrong."""
     return [one for one in columns if one.kind is not ColumnKind.PROSE or not one.is_empty]
 

@@ -16,7 +16,7 @@ def test_every_command_has_a_page_with_its_usage_and_every_exit_code() -> None:
     for one in everything():
         page = made[man_page.file_name(one)]
         assert f"mqadmin {one.name}".replace("-", "\\-") in page
-        assert man_page.escaped(one.summary) in page
+        assert man_page.escape(one.summary) in page
         assert ".B 130" in page
     assert set(CODE_OF_EXIT) <= set(man_page.EXIT_MEANINGS)
 
@@ -31,7 +31,7 @@ def test_every_command_has_a_page_with_its_usage_and_every_exit_code() -> None:
     ],
 )
 def test_what_means_something_to_man_is_escaped(line: str, expected: str) -> None:
-    assert man_page.escaped(line) == expected
+    assert man_page.escape(line) == expected
 
 
 def test_groff_reads_the_pages_without_a_complaint() -> None:

@@ -1,5 +1,6 @@
 """Each check of the doctor on made-up facts; name servers compared."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -9,15 +10,15 @@ from mqadmin.health.checkup import (
     BrokerFacts,
     Finding,
     Limits,
-    of_backlog,
-    of_brokers,
-    of_queues,
-    of_route,
-    of_subscriptions,
+    backlog_findings,
+    broker_findings,
+    queue_findings,
+    route_findings,
     skew_of,
     slave_lag,
+    subscription_findings,
 )
-from mqadmin.health.checkup_namesrv import NamesrvView, of_namesrvs, queues_of
+from mqadmin.health.checkup_namesrv import NamesrvView, namesrv_findings, queues_of
 from remoting.bodies import MessageQueue, QueueData, TopicRouteData
 from storefmt.config.tables import TopicConfig
 
@@ -35,12 +36,12 @@ def broker(
     return BrokerFacts(place, {} if error else said, NOW_MS, NOW_MS + 20, error)
 
 
-def brief(found: list[Finding]) -> list[tuple[str, str]]:
+def brief(found: Iterable[Finding]) -> list[tuple[str, str]]:
     return [(one.severity.value, one.check.value) for one in found]
 
 
 def test_a_healthy_broker_has_no_finding() -> None:
-    assert list(of_brokers([broker(commitLogDiskRatio="0.42")], LIMITS)) == []
+    assert list(broker_findings([broker(commitLogDiskRatio="0.42")], LIMITS)) == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_a_healthy_broker_has_no_finding() -> None:
     ],
 )
 def test_disks(ratio: str, found: list[tuple[str, str]]) -> None:
-    assert brief(list(of_brokers([broker(commitLogDiskRatio=ratio)], LIMITS))) == found
+    assert brief(broker_findings([broker(commitLogDiskRatio=ratio)], LIMITS)) == found
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_clocks(ahead_ms: int, skew_ms: int) -> None:
     one = broker(boot_ms=NOW_MS - 100_000 + ahead_ms)
 
     assert skew_of(one) == skew_ms
-    found = brief(list(of_brokers([one], LIMITS)))
+    found = brief(broker_findings([one], LIMITS))
     assert found == ([("warning", "clock")] if abs(skew_ms) > 5000 else [])
 
 
@@ -78,15 +79,15 @@ def test_slaves_and_masters() -> None:
 
     assert slave_lag(master, near) == 100
     assert slave_lag(master, broker(broker_id=1)) is None
-    assert list(of_brokers([master, near], LIMITS)) == []
-    assert brief(list(of_brokers([master, far], LIMITS))) == [("warning", "slave")]
-    assert brief(list(of_brokers([near], LIMITS))) == [("error", "master")]
+    assert list(broker_findings([master, near], LIMITS)) == []
+    assert brief(broker_findings([master, far], LIMITS)) == [("warning", "slave")]
+    assert brief(broker_findings([near], LIMITS)) == [("error", "master")]
     other = broker(broker_id=1, commitLogMaxOffset="1000", haState="DIVERGED")
-    assert brief(list(of_brokers([master, other], LIMITS))) == [("error", "slave")]
+    assert brief(broker_findings([master, other], LIMITS)) == [("error", "slave")]
 
 
 def test_an_address_that_does_not_answer() -> None:
-    found = list(of_brokers([broker(error="no answer in 5 s")], LIMITS))
+    found = list(broker_findings([broker(error="no answer in 5 s")], LIMITS))
 
     assert brief(found) == [("error", "address")]
     assert "brokerIP1" in found[0].hint
@@ -103,7 +104,7 @@ def test_routes() -> None:
     def check(
         configs: dict[str, TopicConfig], told: TopicRouteData | None, asked: str = "broker-a"
     ) -> list[tuple[str, str]]:
-        found = list(of_route("T", configs, route=told, asked=[asked]))
+        found = list(route_findings("T", configs, route=told, asked=[asked]))
         return [(one.severity.value, one.found) for one in found]
 
     assert check(held, route()) == []
@@ -122,8 +123,8 @@ def test_members_that_want_different_things() -> None:
     alike = {"a": {"T": "*"}, "b": {"T": "*"}}
     other = {"a": {"T": "*"}, "b": {"T": "x"}, "c": {}}
 
-    assert list(of_subscriptions("g", alike)) == []
-    found = list(of_subscriptions("g", other))
+    assert list(subscription_findings("g", alike)) == []
+    found = list(subscription_findings("g", other))
     assert brief(found) == [("error", "subscription")]
     assert found[0].found == "a wants *; b wants x; c wants nothing"
 
@@ -131,8 +132,8 @@ def test_members_that_want_different_things() -> None:
 def test_queues_that_nobody_reads() -> None:
     queues = [MessageQueue("T", "broker-a", queue_id) for queue_id in range(12)]
 
-    assert list(of_queues("g", "T", queues, read=queues)) == []
-    found = list(of_queues("g", "T", queues, read=queues[:1]))
+    assert list(queue_findings("g", "T", queues, read=queues)) == []
+    found = list(queue_findings("g", "T", queues, read=queues[:1]))
     assert brief(found) == [("warning", "queue")]
     assert found[0].found.endswith("broker-a:8 and 3 more")
 
@@ -140,7 +141,7 @@ def test_queues_that_nobody_reads() -> None:
 def test_messages_that_wait() -> None:
     waiting = {"T": 11, "U": 10}
 
-    found = list(of_backlog("g", waiting, limit=10))
+    found = list(backlog_findings("g", waiting, limit=10))
 
     assert brief(found) == [("warning", "backlog")]
     assert (found[0].subject, found[0].found) == ("group g, topic T", "11 messages wait")
@@ -153,7 +154,7 @@ def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
     )
 
     for order in ([broker(), old], [old, broker()]):
-        (found,) = of_brokers(order, LIMITS)
+        (found,) = broker_findings(order, LIMITS)
         assert brief([found]) == [("error", "master")]
         assert "10.0.0.9:10911" in found.subject
         assert "no longer the master" in found.found
@@ -163,7 +164,7 @@ def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
 def test_second_master_that_takes_messages_is_named() -> None:
     second = replace(broker(), place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"))
 
-    (found,) = of_brokers([broker(), second], LIMITS)
+    (found,) = broker_findings([broker(), second], LIMITS)
 
     assert brief([found]) == [("error", "master")]
     assert found.subject == "broker-a at 10.0.0.9:10911"
@@ -175,7 +176,7 @@ def test_slave_is_held_against_the_master_that_leads() -> None:
                   place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"))  # fmt: skip
     slave = broker(broker_id=1, commitLogMaxOffset="490")
 
-    found = list(of_brokers([old, broker(commitLogMaxOffset="500"), slave], LIMITS))
+    found = list(broker_findings([old, broker(commitLogMaxOffset="500"), slave], LIMITS))
 
     assert brief(found) == [("error", "master")]
 
@@ -185,7 +186,7 @@ BOTH = frozenset({A, B})
 
 
 def told(*views: NamesrvView) -> list[tuple[str, str, str]]:
-    return [(one.severity.value, one.subject, one.found) for one in of_namesrvs(views)]
+    return [(one.severity.value, one.subject, one.found) for one in namesrv_findings(views)]
 
 
 def test_name_servers_that_tell_the_same_are_no_finding() -> None:

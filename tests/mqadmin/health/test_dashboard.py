@@ -56,8 +56,10 @@ def labels(at: Callable[..., Result], servers: Addresses) -> dict[str, set[str]]
         found = scraped()
     with_slave = Scrape(None, lambda: 0)  # type: ignore[arg-type]
     with_slave._add_slaves(
-        BrokerFacts(ServerNode("c", "b", broker_id, "h:1"), {"commitLogMaxOffset": "1"}, 0, 0)
-        for broker_id in (0, 1)
+        [
+            BrokerFacts(ServerNode("c", "b", broker_id, "h:1"), {"commitLogMaxOffset": "1"}, 0, 0)
+            for broker_id in (0, 1)
+        ]
     )
     found |= {name: set(family.labels) for name, family in with_slave.out.made.items()}
     return found | {"rocketmq_exporter_up": set()}

@@ -8,7 +8,7 @@ BODY = '{"order": {"items": [{"id": 17}, {"id": "18"}], "paid": true, "note": nu
 
 
 @pytest.mark.parametrize(
-    ("wish", "is_there"),
+    ("condition", "is_there"),
     [
         ("order.items[0].id=17", True),
         ("order.items[0].id=18", False),
@@ -27,15 +27,15 @@ BODY = '{"order": {"items": [{"id": 17}, {"id": "18"}], "paid": true, "note": nu
         ("[0]", False),
     ],
 )
-def test_a_value_is_found_at_its_path_and_compared_as_json(wish: str, is_there: bool) -> None:
-    assert parse_json_condition(wish).is_in(BODY) is is_there
+def test_a_value_is_found_at_its_path_and_compared_as_json(condition: str, is_there: bool) -> None:
+    assert parse_json_condition(condition).is_in(BODY) is is_there
 
 
 def test_text_that_is_no_json_stands_for_itself() -> None:
-    wish = parse_json_condition("[1].name=Ann Lee")
+    condition = parse_json_condition("[1].name=Ann Lee")
 
-    assert wish.is_in('[0, {"name": "Ann Lee"}]')
-    assert not wish.is_in('[0, {"name": "Ann"}]')
+    assert condition.is_in('[0, {"name": "Ann Lee"}]')
+    assert not condition.is_in('[0, {"name": "Ann"}]')
 
 
 @pytest.mark.parametrize("body", ["", "m1", "{", "[" * 100_000, '{"a"', "NaN"])

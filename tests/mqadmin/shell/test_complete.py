@@ -3,7 +3,7 @@
 import pytest
 
 from mqadmin.cli.types import Kind
-from mqadmin.shell.complete import path_wanted, suggestions
+from mqadmin.shell.complete import suggestions
 from mqadmin.shell.names import Names
 
 NAMES = Names(
@@ -19,7 +19,7 @@ NAMES = Names(
 
 
 def offered(text: str) -> list[str]:
-    return [one.text for one in suggestions(text, NAMES)]
+    return [one.text for one in suggestions(text, NAMES)[0]]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_nothing_is_offered_where_nothing_is_known(text: str) -> None:
 def test_a_suggestion_replaces_the_word_at_the_cursor() -> None:
     text = "topic show or"
 
-    found = suggestions(text, NAMES)[0]
+    found = suggestions(text, NAMES)[0][0]
 
     assert text[: found.start] + found.text == "topic show orders"
 
@@ -93,4 +93,4 @@ def test_own_options_come_before_global_ones() -> None:
     ],
 )
 def test_paths_are_wanted_where_they_belong(text: str, what: str) -> None:
-    assert path_wanted(text) == what
+    assert suggestions(text, NAMES)[1] == what

@@ -80,6 +80,8 @@ def start(env: dict[str, str], servers: Addresses, tmp_path: Path) -> Iterator[S
         more = {"NO_COLOR": "1"} if plain else {}
         made = Screen({**env, **more}, columns=columns, lines=lines, words=["-n", namesrv])
         started.append(made)
+        if namesrv == servers.namesrv:
+            made.shows("DefaultCluster>")
         return made
 
     yield start_shell
@@ -89,7 +91,6 @@ def start(env: dict[str, str], servers: Addresses, tmp_path: Path) -> Iterator[S
 
 def test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax(start: Start) -> None:
     shell = start()
-    shell.shows("DefaultCluster>")
 
     shell.child.send("topic s")
 
@@ -111,7 +112,6 @@ def test_a_server_that_answers_again_is_seen_without_a_key(start: Start) -> None
 def test_an_unknown_topic_is_told_before_enter(at: Callable[..., Result], start: Start) -> None:
     at("topic", "create", "orders_seen", "-q", "1")
     shell = start()
-    shell.shows("DefaultCluster>")
 
     shell.child.send("topic show ordes_seen ")
 
@@ -122,7 +122,6 @@ def test_words_are_coloured_and_not_with_no_color(start: Start) -> None:
     coloured, plain = start(), start(plain=True)
 
     for shell in (coloured, plain):
-        shell.shows("DefaultCluster>")
         shell.child.send("cluster list ")
         shell.shows("cluster list")
         shell.child.send("\r")
@@ -137,7 +136,6 @@ def test_a_narrow_terminal_cuts_the_table_and_follows_a_resize(
     start: Start, servers: Addresses
 ) -> None:
     shell = start(columns=40)
-    shell.shows("DefaultCluster>")
 
     shell.child.send("\x0ccluster list --columns cluster,broker,version,address\r")
     narrow = shell.shows("broker-a")
@@ -154,7 +152,6 @@ def test_wide_characters_stay_in_their_columns(at: Callable[..., Result], start:
     at("message", "send", "WIDE", "日本語", "--tag", "x", "--key", "k1")
     at("message", "send", "WIDE", "plain", "--tag", "y", "--key", "k1")
     shell = start(columns=80)
-    shell.shows("DefaultCluster>")
 
     shell.child.send("\x0cmessage query key WIDE k1 --columns body,tags\r")
 
@@ -170,7 +167,6 @@ def test_wide_characters_stay_in_their_columns(at: Callable[..., Result], start:
 
 def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(start: Start) -> None:
     shell = start()
-    shell.shows("DefaultCluster>")
 
     shell.child.send("half a li")
     shell.shows("half a li")
@@ -187,7 +183,6 @@ def test_a_long_result_is_paged_and_the_prompt_comes_back(
 ) -> None:
     env["PAGER"] = "head -n 3"
     shell = start(lines=12)
-    shell.shows("DefaultCluster>")
 
     shell.child.send("help\r")
 

@@ -49,13 +49,15 @@ class Terminal:
 def terminal(
     env: dict[str, str], servers: Addresses, tmp_path: Path
 ) -> Iterator[Callable[..., Terminal]]:
-    """Return a function that starts a shell on the servers."""
+    """Return a function that starts a shell, on the servers unless words say otherwise."""
     started: list[Terminal] = []
     env["XDG_STATE_HOME"] = str(tmp_path / "state")
 
     def start(*words: str) -> Terminal:
         made = Terminal(env, *(words or ("-n", servers.namesrv)))
         started.append(made)
+        if not words:
+            made.until(PROMPT)
         return made
 
     yield start
@@ -68,7 +70,6 @@ def test_tab_completes_commands_and_live_topics(
 ) -> None:
     at("topic", "create", "COMPLETED_BY_TAB", "-q", "1")
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.type("topic sho")
     shell.until("show")
@@ -86,7 +87,6 @@ def test_a_tab_that_is_typed_fast_is_not_lost(
 ) -> None:
     at("topic", "create", "TYPED_FAST", "-q", "1")
     shell = terminal()
-    shell.until(PROMPT)
 
     for key in f"topic rou{TAB}TYPED_F{TAB}-o csv\r":
         shell.child.send(key)
@@ -99,7 +99,6 @@ def test_a_failing_line_shows_its_error_and_exit_code_in_the_prompt(
     terminal: Callable[..., Terminal],
 ) -> None:
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.line("topic show no-such-topic")
     shown = shell.until(r"DefaultCluster \[3\]>")
@@ -115,7 +114,6 @@ def test_a_failing_line_shows_its_error_and_exit_code_in_the_prompt(
 
 def test_an_unknown_command_is_told_while_it_is_typed(terminal: Callable[..., Terminal]) -> None:
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.type("topc")
 
@@ -128,7 +126,6 @@ def test_ctrl_c_ends_the_command_and_ctrl_d_the_shell(
     at("topic", "create", "FOLLOWED", "-q", "1")
     at("message", "send", "FOLLOWED", "first-body")
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.line("message tail FOLLOWED --from earliest --columns body")
     shell.until("first-body")
@@ -147,7 +144,6 @@ def test_ctrl_c_ends_the_command_and_ctrl_d_the_shell(
 
 def test_exit_takes_a_code(terminal: Callable[..., Terminal]) -> None:
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.line("exit 7")
 
@@ -158,7 +154,6 @@ def test_history_lasts_is_private_and_keeps_no_secret(
     terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     first = terminal()
-    first.until(PROMPT)
     first.line("broker list --columns role")
     first.until("master")
     first.until(PROMPT)
@@ -169,7 +164,6 @@ def test_history_lasts_is_private_and_keeps_no_secret(
     first.end()
 
     second = terminal()
-    second.until(PROMPT)
     second.type(CTRL_R + "broker")
     second.until("list --columns role")
     second.type("\r\r")
@@ -186,7 +180,6 @@ def test_a_destructive_command_asks(
 ) -> None:
     at("topic", "create", "ASKED_FOR", "-q", "1")
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.line("topic delete ASKED_FOR")
     shell.until(r"delete topic ASKED_FOR .*\[y/N\] ")
@@ -217,7 +210,6 @@ def test_without_a_server_it_starts_says_so_and_connect_mends_it(
 
 def test_an_open_quote_goes_on_in_the_next_line(terminal: Callable[..., Terminal]) -> None:
     shell = terminal()
-    shell.until(PROMPT)
 
     shell.line("context show 'a")
     shell.line("b'")

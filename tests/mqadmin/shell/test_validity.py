@@ -55,7 +55,7 @@ def test_fifty_thousand_topics_do_not_hold_up_a_key_press() -> None:
         for count in (5_000, 50_000)
     )
 
-    found = suggestions("topic show topic-4999", many)
+    found, _ = suggestions("topic show topic-4999", many)
     said = problem("topic show topic-0499x ", many)
 
     assert len(found) == 10

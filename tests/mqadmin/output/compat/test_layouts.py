@@ -95,6 +95,15 @@ def test_a_permission_is_told_as_java_tells_it(at: Run, servers: Addresses) -> N
     assert again.out == "new perm equals to the old one!\n"
 
 
+def test_messages_of_another_broker_are_not_printed(at: Run) -> None:
+    at("topic", "create", "compat-broker", "-q", "1")
+    at("message", "send", "compat-broker", "hello")
+    words = ("message", "print", "compat-broker", "--compat", "--broker")
+
+    assert "BODY: hello" in at(*words, "broker-a").out
+    assert at(*words, "another").out == ""
+
+
 SINCE_5 = ("haStatus", "updateSubGroupList", "updateTopicList")
 """Names of the tool of 5.x, which a 4.9.7 tool prints nothing for."""
 
