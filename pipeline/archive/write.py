@@ -27,7 +27,7 @@ from pipeline.archive.archive import ARCHIVE_COLUMNS
 from pipeline.archive.manifests import NO_DAY, ArchiveFile, data_name
 from pipeline.errors import DataLost
 from pipeline.places import StorageDir
-from pipeline.sources.live.options import LiveSettings
+from pipeline.sources.live.options import LiveReadOptions
 from pipeline.sources.live.plan import Range, Task
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.table import live_schema
@@ -38,7 +38,7 @@ GROUP_BYTES: Final = 32 << 20
 """The most bytes of rows that a task keeps in memory, and so the size of a row group."""
 
 
-def write_task(place: StorageDir, live: LiveSettings, task: Task) -> Iterator[ArchiveFile]:
+def write_task(place: StorageDir, live: LiveReadOptions, task: Task) -> Iterator[ArchiveFile]:
     """Write the messages of a task, and yield each file once its bytes are on the disk.
 
     Raises:
@@ -52,7 +52,7 @@ def write_task(place: StorageDir, live: LiveSettings, task: Task) -> Iterator[Ar
 
 
 def _write(
-    place: StorageDir, live: LiveSettings, topic: str, broker: str, ranges: Sequence[Range]
+    place: StorageDir, live: LiveReadOptions, topic: str, broker: str, ranges: Sequence[Range]
 ) -> list[ArchiveFile]:
     with DayFiles(place, topic, broker) as files:
         for batch in read_ranges(live, ranges):

@@ -23,7 +23,7 @@ from pipeline.archive.write import FORMER, read_rows, write_task
 from pipeline.jobs.each import run_each
 from pipeline.places import StorageDir
 from pipeline.schemas import schema, struct_of
-from pipeline.sources.live.options import LiveSettings, Use, live_settings
+from pipeline.sources.live.options import LiveReadOptions, Use, live_settings
 from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
 from pipeline.sources.live.queues import (
     Positions,
@@ -53,7 +53,7 @@ _ARCHIVED: Final = schema(
     path=pa.string(),
 )
 
-Write = Callable[[StorageDir, LiveSettings, Sequence[Task]], Iterable[ArchiveFile]]
+Write = Callable[[StorageDir, LiveReadOptions, Sequence[Task]], Iterable[ArchiveFile]]
 """Writes the files of tasks; each of the two engines has such a function."""
 
 
@@ -198,7 +198,7 @@ def explain_archive(path: str, options: Mapping[str, str], *, kind: str | None =
     )
 
 
-def _ends(target: ArchiveTable, live: LiveSettings) -> tuple[Positions, Positions]:
+def _ends(target: ArchiveTable, live: LiveReadOptions) -> tuple[Positions, Positions]:
     """Return where a run begins, and where the queues end now.
 
     The end is fixed at the start, so that the run also ends for a topic that is always written to.
@@ -217,7 +217,7 @@ def _ends(target: ArchiveTable, live: LiveSettings) -> tuple[Positions, Position
 
 
 def _committed(
-    target: ArchiveTable, live: LiveSettings, files: list[ArchiveFile], batch: Mapping[Any, int]
+    target: ArchiveTable, live: LiveReadOptions, files: list[ArchiveFile], batch: Mapping[Any, int]
 ) -> Iterator[Archived]:
     number = target.commit(files, batch)
     if live.report_group:
@@ -228,7 +228,7 @@ def _committed(
 
 
 def write_here(
-    place: StorageDir, live: LiveSettings, tasks: Sequence[Task]
+    place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
 ) -> Iterator[ArchiveFile]:
     """Write the files of tasks in this process."""
     for task in tasks:
@@ -239,7 +239,7 @@ def write_on_spark(spark: "SparkSession") -> Write:
     """Return a function that writes files on a cluster, whose workers must see the same place."""
 
     def write(
-        place: StorageDir, live: LiveSettings, tasks: Sequence[Task]
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
     ) -> Iterator[ArchiveFile]:
         done = run_each(
             spark, tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]

@@ -11,7 +11,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
-from pipeline.sources.live.options import LiveSettings, Use, live_settings
+from pipeline.sources.live.options import LiveReadOptions, Use, live_settings
 from server.pytest_plugin import RocketMQ, running_pair
 from storefmt.config.tables import TopicConfig
 from storefmt.formats.message import Record
@@ -77,7 +77,7 @@ def filled_pair(topic: str, count: int) -> Callable[[], Iterator[RocketMQ]]:
     return pair
 
 
-def live(namesrv: str, **options: str) -> LiveSettings:
+def live(namesrv: str, **options: str) -> LiveReadOptions:
     return live_settings({"namesrv": namesrv, **options}, use=Use.BATCH)
 
 

@@ -18,7 +18,7 @@ from remoting.bodies import ConsumerConnection, ConsumeStats
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMember(Row):
+class OnlineMember(Row):
     """One connected client."""
 
     client_id: str
@@ -53,7 +53,7 @@ class GroupDetail(Row):
     consume_enable: bool | None = None
     retry_max_times: int | None = None
     inflight: int | None
-    connections: tuple[GroupMember, ...]
+    connections: tuple[OnlineMember, ...]
     subscriptions: tuple[GroupSubscription, ...]
 
 
@@ -93,13 +93,13 @@ def _detail(
     stats: list[ConsumeStats],
 ) -> GroupDetail:
     """Put together what the brokers say; every member is connected to each of them."""
-    members: dict[str, GroupMember] = {}
+    members: dict[str, OnlineMember] = {}
     subscriptions: dict[str, GroupSubscription] = {}
     for found in connected:
         for client in found.connection_set:
             name = client.client_id or ""
             language = client.language.name if client.language is not None else ""
-            members[name] = GroupMember(name, client.client_addr or "", language, client.version)
+            members[name] = OnlineMember(name, client.client_addr or "", language, client.version)
         for topic, data in found.subscription_table.items():
             kind = data.expression_type or "TAG"
             subscriptions[topic] = GroupSubscription(topic, data.sub_string or "", kind)

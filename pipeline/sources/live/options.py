@@ -153,7 +153,7 @@ class Edge(NamedTuple):
     time_ms: int | None = None
 
 
-class LiveSettings(NamedTuple):
+class LiveReadOptions(NamedTuple):
     """What a source reads; the defaults are those of the options."""
 
     access: Access
@@ -192,7 +192,7 @@ class SinkSettings(NamedTuple):
     by_timer: bool = False
 
 
-def live_settings(options: Mapping[str, str], *, use: Use) -> LiveSettings:
+def live_settings(options: Mapping[str, str], *, use: Use) -> LiveReadOptions:
     """Return the settings of a source.
 
     Raises:
@@ -214,7 +214,7 @@ def live_settings(options: Mapping[str, str], *, use: Use) -> LiveSettings:
         raise BadOption(
             f"option filterExpression is {found['filterExpression']!r}: {error}"
         ) from error
-    return LiveSettings(
+    return LiveReadOptions(
         access=access_of(found),
         wanted=_wanted(found),
         starting=starting,

@@ -24,7 +24,13 @@ from mqclient.consumer.pull.pull_request import PullApi, PullRequest
 from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
 from mqclient.errors import BrokerRefused, ClientError, NotFound
 from pipeline.errors import BadOption, DataLost
-from pipeline.sources.live.options import EARLIEST, Edge, LiveSettings, QueueSelection, queue_text
+from pipeline.sources.live.options import (
+    EARLIEST,
+    Edge,
+    LiveReadOptions,
+    QueueSelection,
+    queue_text,
+)
 from pipeline.sources.live.plan import (
     GO_ON,
     Ends,
@@ -52,7 +58,7 @@ Positions = dict[MessageQueue, int]
 
 
 def ask(
-    live: LiveSettings, question: Callable[[MQClient, LiveSettings], Coroutine[Any, Any, _T]]
+    live: LiveReadOptions, question: Callable[[MQClient, LiveReadOptions], Coroutine[Any, Any, _T]]
 ) -> _T:
     """Return the answer of ``question``, which gets a client with connections of its own.
 
@@ -69,7 +75,7 @@ def ask(
     return asyncio.run(with_client())
 
 
-async def batch_tasks(client: MQClient, live: LiveSettings) -> list[Task]:
+async def batch_tasks(client: MQClient, live: LiveReadOptions) -> list[Task]:
     """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
     found = await checked_span(client, live)
     first = await _first(client, live, found)
@@ -79,13 +85,13 @@ async def batch_tasks(client: MQClient, live: LiveSettings) -> list[Task]:
     )
 
 
-async def starting(client: MQClient, live: LiveSettings) -> Positions:
+async def starting(client: MQClient, live: LiveReadOptions) -> Positions:
     """Return where reading begins; raises as ``batch_tasks``."""
     return await _first(client, live, await span(client, live))
 
 
 async def _first(
-    client: MQClient, live: LiveSettings, found: Mapping[MessageQueue, Ends]
+    client: MQClient, live: LiveReadOptions, found: Mapping[MessageQueue, Ends]
 ) -> Positions:
     first = await positions(
         client, live.starting, found, late_is_latest=live.late_is_latest, side="starting"
@@ -99,12 +105,12 @@ async def _first(
     return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
 
 
-async def span(client: MQClient, live: LiveSettings) -> dict[MessageQueue, Ends]:
+async def span(client: MQClient, live: LiveReadOptions) -> dict[MessageQueue, Ends]:
     """Return all queues that are wanted, with their ends; raises as ``batch_tasks``."""
     return await ends(client, await queues_of(client, live.wanted))
 
 
-async def checked_span(client: MQClient, live: LiveSettings) -> dict[MessageQueue, Ends]:
+async def checked_span(client: MQClient, live: LiveReadOptions) -> dict[MessageQueue, Ends]:
     """Return what ``span`` does, after every broker has read the filter expression.
 
     A broker ignores an SQL92 expression that it cannot read, so a pull would return all messages.
@@ -281,7 +287,7 @@ async def _stored(puller: PullApi, queue: MessageQueue, first: int, count: int) 
 
 
 def next_batch_end(
-    live: LiveSettings, known: Positions, reached: Positions, *, max_offsets: int | None
+    live: LiveReadOptions, known: Positions, reached: Positions, *, max_offsets: int | None
 ) -> Positions:
     """Return how far one batch goes, by offsets and by ``live.max_bytes``.
 

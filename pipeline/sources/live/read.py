@@ -24,7 +24,7 @@ from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
 from pipeline.errors import DataLost
 from pipeline.schemas import ORIGIN
-from pipeline.sources.live.options import LiveSettings, queue_text
+from pipeline.sources.live.options import LiveReadOptions, queue_text
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
@@ -35,7 +35,7 @@ _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
 
 
-def read_ranges(live: LiveSettings, ranges: Iterable[Range]) -> Iterator[Any]:
+def read_ranges(live: LiveReadOptions, ranges: Iterable[Range]) -> Iterator[Any]:
     """Yield the messages of ranges as record batches with ``live.columns``, in queue order.
 
     Raises:
@@ -66,7 +66,7 @@ class _Chunk(NamedTuple):
 class RangeReader:
     """Reads one range, a batch at a time."""
 
-    def __init__(self, client: MQClient, live: LiveSettings, wanted: Range) -> None:
+    def __init__(self, client: MQClient, live: LiveReadOptions, wanted: Range) -> None:
         self._client = client
         self._live = live
         self._range = wanted

@@ -33,7 +33,7 @@ from mqclient.consumer.subscription import TAG
 from pipeline.errors import BadOption
 from pipeline.schemas import struct_of
 from pipeline.sources.live.options import (
-    LiveSettings,
+    LiveReadOptions,
     SinkSettings,
     Use,
     live_settings,
@@ -75,7 +75,7 @@ except ImportError:
 LOG = logging.getLogger(__name__)
 
 
-def _read_partition(live: LiveSettings, partition: InputPartition | None) -> Iterator[Any]:
+def _read_partition(live: LiveReadOptions, partition: InputPartition | None) -> Iterator[Any]:
     """Yield the rows of the task that a partition carries to a worker."""
     # Spark turns an empty list of tasks into one partition without a task.
     if partition is not None and partition.value is not None:
@@ -85,7 +85,7 @@ def _read_partition(live: LiveSettings, partition: InputPartition | None) -> Ite
 class BatchReader(DataSourceReader):
     """Reads topics between two positions that are found when the query is planned."""
 
-    def __init__(self, live: LiveSettings) -> None:
+    def __init__(self, live: LiveReadOptions) -> None:
         self._live = live
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -100,7 +100,7 @@ class BatchReader(DataSourceReader):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads topics batch by batch, each between two positions that Spark keeps."""
 
-    def __init__(self, live: LiveSettings) -> None:
+    def __init__(self, live: LiveReadOptions) -> None:
         self._live = live
         self._goal: dict[MessageQueue, Ends] | None = None
         self._is_checked = live.filter_kind == TAG

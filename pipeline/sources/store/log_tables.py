@@ -44,7 +44,7 @@ class LogSplit(NamedTuple):
     """Whether zeros up to the end of the file are free space, as in the newest file."""
 
 
-class LogGap(NamedTuple):
+class MissingLogFiles(NamedTuple):
     """Log offsets ``start`` up to ``end`` that no file has, between two existing files."""
 
     path: str
@@ -53,7 +53,7 @@ class LogGap(NamedTuple):
     end: int
 
 
-LogTask = LogSplit | LogGap | RaftFile
+LogTask = LogSplit | MissingLogFiles | RaftFile
 """The part of a log that one task reads."""
 
 
@@ -106,7 +106,7 @@ def _plain_parts(directory: Path, reading: ReadOptions, low: int, high: int) -> 
     for path in _in_time(paths, reading):
         with LogFile(path) as file:
             if behind is not None and behind < file.base:
-                gap = LogGap(str(commitlog / f"{behind:020d}"), behind, file.base)
+                gap = MissingLogFiles(str(commitlog / f"{behind:020d}"), behind, file.base)
                 if reading.table == DAMAGE:
                     splits.append(gap)
                 else:
@@ -197,7 +197,7 @@ def _messages(split: LogTask, reading: ReadOptions, columns: tuple[str, ...]) ->
         note(split.path, damage.pos)
 
     def pass_end(file_name: str, end: End) -> None:
-        may_end = isinstance(split, LogGap) or split.may_end
+        may_end = isinstance(split, MissingLogFiles) or split.may_end
         if collecting() and _lost_size(file_path(split.path), end.pos, may_end):
             note(split.path, end.pos)
 
@@ -234,7 +234,7 @@ def _by_body(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
 def read_damage(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     """Yield the ranges of a split that are no valid records, in at most one batch."""
     name = Path(split.path).name
-    if isinstance(split, LogGap):
+    if isinstance(split, MissingLogFiles):
         size = split.end - split.start
         found = [_damage_row(name, split.start, size, "gap", "no file has these bytes")]
     elif isinstance(split, RaftFile):

@@ -13,7 +13,7 @@ from pipeline.archive.write import read_rows
 from pipeline.errors import BadArchive, DataLost
 from pipeline.jobs.archive import Archived, archive_local, archiving, explain_archive, write_here
 from pipeline.places import StorageDir
-from pipeline.sources.live.options import LiveSettings
+from pipeline.sources.live.options import LiveReadOptions
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
@@ -166,7 +166,9 @@ def test_a_run_that_dies_before_its_manifest_leaves_nothing(pair: RocketMQ, tmp_
     given = options(pair, maxOffsetsPerTrigger="30")
     calls = 0
 
-    def dies(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+    def dies(
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+    ) -> Iterator[ArchiveFile]:
         nonlocal calls
         calls += 1
         yield from write_here(place, live, tasks)

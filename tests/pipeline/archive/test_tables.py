@@ -19,7 +19,7 @@ from pipeline.archive.tables import ArchiveTable, table_at, table_writer
 from pipeline.errors import BadArchive, BadOption
 from pipeline.jobs.archive import archive_local, archiving, write_here
 from pipeline.places import StorageDir
-from pipeline.sources.live.options import LiveSettings
+from pipeline.sources.live.options import LiveReadOptions
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
@@ -100,7 +100,9 @@ def test_a_run_that_dies_before_its_commit_leaves_nothing(
     uri = str(tmp_path / "archive")
     calls = 0
 
-    def dies(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+    def dies(
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+    ) -> Iterator[ArchiveFile]:
         nonlocal calls
         calls += 1
         yield from write_here(place, live, tasks)

@@ -12,7 +12,7 @@ from mqclient.consumer.subscription import TopicSubscription
 from pipeline.errors import BadOption, DataLost
 from pipeline.jobs.archive import archive_local
 from pipeline.schemas import LIVE
-from pipeline.sources.live.options import LiveSettings, Use, live_settings
+from pipeline.sources.live.options import LiveReadOptions, Use, live_settings
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks, span
 from pipeline.sources.live.read import read_ranges
@@ -40,7 +40,7 @@ def pair() -> Iterator[RocketMQ]:
         yield started
 
 
-def read(asked: LiveSettings) -> pa.Table:
+def read(asked: LiveReadOptions) -> pa.Table:
     batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)]
     schema = pa.schema([LIVE.field(name) for name in asked.columns])
     return pa.Table.from_batches(batches, schema=schema)

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.errors import BadOption
 from pipeline.schemas import DAMAGE
-from pipeline.sources.store.log_tables import LogGap
+from pipeline.sources.store.log_tables import MissingLogFiles
 from pipeline.sources.store.options import reading_of
 from pipeline.sources.store.reading import ReadOptions, StoreLayout
 from pipeline.sources.store.tables import plan
@@ -108,8 +108,10 @@ def test_a_file_that_is_gone_is_a_gap(golden: Golden) -> None:
     assert (found["file"], found["kind"]) == (second.name, "gap")
     assert (found["log_offset"], found["resumed_at"]) == gone
     assert found["length"] == gone[1] - gone[0]
-    assert [each for each in plan(store, ReadOptions(table=DAMAGE)) if isinstance(each, LogGap)]
-    assert not [each for each in plan(store) if isinstance(each, LogGap)]
+    assert [
+        each for each in plan(store, ReadOptions(table=DAMAGE)) if isinstance(each, MissingLogFiles)
+    ]
+    assert not [each for each in plan(store) if isinstance(each, MissingLogFiles)]
     assert first.exists()
 
 
