@@ -20,7 +20,7 @@ from typing import Final
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_read import read_parts, warm
 from server.store.commitlog.log_scan import LogWalk, ScannedRecord
-from server.store.commitlog.log_window import LogWindow, RecordFilter
+from server.store.commitlog.log_window import LogWindow, StoreFilter
 from server.store.commitlog.picking import GetLimits, Picked, TagCodes, pick, pick_each
 from server.store.config import StoreConfig
 from server.store.disk.nowait import ColdRead, no_wait
@@ -90,7 +90,7 @@ class Reader:
         count_max: int,
         size_max: int | None = None,
         codes: TagCodes | None = None,
-        wants: RecordFilter | None = None,
+        wants: StoreFilter | None = None,
         may_wait: bool = True,
     ) -> GetResult:
         """Return the messages of a queue from ``queue_offset`` on.
@@ -160,7 +160,7 @@ class Reader:
         queue_offset: int,
         limits: GetLimits,
         codes: TagCodes | None,
-        wants: RecordFilter | None,
+        wants: StoreFilter | None,
     ) -> Picked | None:
         """Examine the entries from ``queue_offset`` on; None if none of them can be read."""
         entry_count = max(SCAN_COUNT, limits.count_max)

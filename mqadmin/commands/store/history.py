@@ -27,7 +27,7 @@ from storefmt.offline.analyse.record_counts import (
     By,
     Key,
     RecordCount,
-    RecordFilter,
+    CountFilter,
     span_of,
     with_empty_spans,
 )
@@ -90,7 +90,7 @@ def show_timeline(
         NotAStore: the directory is no store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = RecordFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
+    wanted = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "timeline") as progress:
         total = store.log.end - store.log.min_offset
         bucket_ms = every or span_of(store, begin_ms=begin_ms, end_ms=end_ms)
@@ -187,7 +187,7 @@ def show_stats(
         NotAStore: the directory is no store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = RecordFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
+    wanted = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     way = WAYS[by]
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:
         total = store.log.end - store.log.min_offset

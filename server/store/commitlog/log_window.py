@@ -19,7 +19,7 @@ WORK_MAX: Final = 10_000
 """Cost that the tests of one read may have, in units of about a microsecond."""
 
 
-class RecordFilter(Protocol):
+class StoreFilter(Protocol):
     """Message filters that look at more than the tags code."""
 
     @property
@@ -43,7 +43,7 @@ class RecordFilter(Protocol):
 class LogWindow:
     """One moving window over a log."""
 
-    def __init__(self, log: CommitLog, wants: RecordFilter) -> None:
+    def __init__(self, log: CommitLog, wants: StoreFilter) -> None:
         self.work_left = WORK_MAX
         """Cost that further tests may have; the test that exceeds it is still made."""
         self._log = log

@@ -15,7 +15,7 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from server.store.commitlog.log_window import LogWindow, RecordFilter
+from server.store.commitlog.log_window import LogWindow, StoreFilter
 from server.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER_SIZE
 from storefmt.formats.consumequeue_ext import ExtUnit
@@ -67,7 +67,7 @@ def pick_each(
     data: bytes | bytearray,
     limits: GetLimits,
     codes: TagCodes | None,
-    wants: RecordFilter | None = None,
+    wants: StoreFilter | None = None,
     *,
     window: LogWindow | None = None,
     unit_at: Callable[[int], ExtUnit | None] = lambda address: None,
@@ -130,7 +130,7 @@ def _is_full(limits: GetLimits, count: int, size: int, log_offset: int) -> bool:
     return size > limits.size_max or count >= limits.count_max
 
 
-def _takes_unit(unit: ExtUnit, codes: TagCodes | None, wants: RecordFilter | None) -> bool:
+def _takes_unit(unit: ExtUnit, codes: TagCodes | None, wants: StoreFilter | None) -> bool:
     if codes is not None and unit.tags_code not in codes:
         return False
     return wants is None or wants.takes_unit(unit)

@@ -47,7 +47,7 @@ class RecordCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordFilter:
+class CountFilter:
     """Which records count; None for any. Store times in ms, both ends included."""
 
     topic: str | None = None
@@ -59,7 +59,7 @@ class Counting(NamedTuple):
     """Which records are counted, and by which key; ``bucket_ms`` is for ``By.TIME``."""
 
     by: By
-    wanted: RecordFilter
+    wanted: CountFilter
     bucket_ms: int
 
 

@@ -23,7 +23,7 @@ from storefmt.offline.analyse.record_counts import (
     Counting,
     Key,
     RecordCounts,
-    RecordFilter,
+    CountFilter,
 )
 from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.views.store_view import StoreView
@@ -36,7 +36,7 @@ def count_records(
     store: StoreView,
     by: By,
     *,
-    wanted: RecordFilter | None = None,
+    wanted: CountFilter | None = None,
     bucket_ms: int = 3_600_000,
     columns: bool | None = None,
     jobs: int | None = 1,
@@ -52,7 +52,7 @@ def count_records(
             numpy and pyarrow; the counts are the same.
         on_done: is called now and then with the bytes of the log that are done.
     """
-    counting = Counting(by, wanted or RecordFilter(), bucket_ms)
+    counting = Counting(by, wanted or CountFilter(), bucket_ms)
     if columns is None:
         size = store.log.end - store.log.min_offset
         columns = size > COLUMNS_SIZE_MIN and has_columns()
@@ -109,7 +109,7 @@ def _count_one_by_one(
     return counts
 
 
-def _records(store: StoreView, wanted: RecordFilter) -> Iterator[Record]:
+def _records(store: StoreView, wanted: CountFilter) -> Iterator[Record]:
     low = wanted.begin_ms if wanted.begin_ms is not None else -(1 << 63)
     high = wanted.end_ms if wanted.end_ms is not None else (1 << 63) - 1
     for record in store.log.sound_records():

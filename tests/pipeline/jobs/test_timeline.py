@@ -4,15 +4,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.timeline import rows_of, timeline, timeline_local
-from storefmt.offline.analyse.record_counts import By, RecordFilter, with_empty_spans
+from storefmt.offline.analyse.record_counts import By, CountFilter, with_empty_spans
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
 
-def expected(
-    path: str, every_ms: int, wanted: RecordFilter
-) -> list[tuple[int, int, int, int, int]]:
+def expected(path: str, every_ms: int, wanted: CountFilter) -> list[tuple[int, int, int, int, int]]:
     with StoreDir.open(path) as store:
         found = count_records(store, By.TIME, wanted=wanted, bucket_ms=every_ms, columns=False)
     tallies = {int(start or 0): tally for (start, *_), tally in found.items()}
@@ -31,7 +29,7 @@ def said(table: object) -> list[tuple[int, int, int, int, int]]:
 def test_spans_are_those_of_the_records(golden: Golden, name: str) -> None:
     store = str(golden.store(name))
 
-    assert said(timeline_local(store, every_ms=1000)) == expected(store, 1000, RecordFilter())
+    assert said(timeline_local(store, every_ms=1000)) == expected(store, 1000, CountFilter())
 
 
 def test_the_fullest_span_is_one(golden: Golden) -> None:
@@ -50,5 +48,5 @@ def test_spark_gives_the_spans_of_the_local_engine(spark: SparkSession, golden: 
     there = said(timeline(spark, store, **asked).toArrow())
 
     assert there == said(timeline_local(store, **asked))
-    assert there == expected(store, 250, RecordFilter(topic="clicks_v1", begin_ms=middle))
+    assert there == expected(store, 250, CountFilter(topic="clicks_v1", begin_ms=middle))
     assert there

@@ -10,7 +10,7 @@ from storefmt.offline.analyse.record_counts import (
     BUCKETS_MS,
     OTHERS,
     By,
-    RecordFilter,
+    CountFilter,
     bucket_for,
     with_empty_spans,
 )
@@ -64,7 +64,7 @@ def test_filters_narrow_what_is_counted(golden: Golden, columns: bool) -> None:
     at = lines[700]["storeTimestamp"]
     with StoreDir.open(golden.store("basic")) as store:
         found = count_records(
-            store, By.TOPIC, wanted=RecordFilter(topic="tiny", begin_ms=at, end_ms=at + 4_000),
+            store, By.TOPIC, wanted=CountFilter(topic="tiny", begin_ms=at, end_ms=at + 4_000),
             columns=columns,
         )  # fmt: skip
 
