@@ -25,9 +25,9 @@ from mqadmin.store.rows import EVENTS_DETAILS, EventRow, SpanRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
 from storefmt.offline.analyse.record_counts import (
     By,
+    CountFilter,
     Key,
     RecordCount,
-    CountFilter,
     span_of,
     with_empty_spans,
 )

@@ -20,10 +20,10 @@ from storefmt.formats.properties import TAGS
 from storefmt.offline.analyse.record_counts import (
     OTHERS,
     By,
+    CountFilter,
     Counting,
     Key,
     RecordCounts,
-    CountFilter,
 )
 from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.views.store_view import StoreView
