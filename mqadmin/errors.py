@@ -2,9 +2,9 @@
 
     CommandError              code            exit
     |- Usage                  usage           2      the words on the line are wrong
-    |- NotFound               not_found       3      topic, group, message, file
-    |- Unreachable            unreachable     4      cannot connect, or timed out
-    |- Refused                refused         1      the server said no
+    |- ItemNotFound           not_found       3      topic, group, message, file
+    |- ServerUnreachable      unreachable     4      cannot connect, or timed out
+    |- ServerRefused          refused         1      the server said no
     |- CheckFailed            check_failed    1      an assertion did not hold
     |- Damaged                damaged         6      damage found in a store
     `- Interrupted            interrupted     130    Ctrl-C
@@ -38,21 +38,21 @@ class Usage(CommandError):
     exit_code = 2
 
 
-class NotFound(CommandError):
+class ItemNotFound(CommandError):
     """The topic, group, message or file is not there."""
 
     code = "not_found"
     exit_code = 3
 
 
-class Unreachable(CommandError):
+class ServerUnreachable(CommandError):
     """No server answered in time."""
 
     code = "unreachable"
     exit_code = 4
 
 
-class Refused(CommandError):
+class ServerRefused(CommandError):
     """A server answered, and the answer was no."""
 
     code = "refused"
@@ -137,7 +137,7 @@ def describe(error: BaseException) -> Failure:
             return Failure(CODE_OF_EXIT[exit_code], text, "", exit_code)
     if ACL_REFUSAL in text:
         hint = "access control refused it: check --access-key and --secret-key, and `acl show`"
-        return Failure(Refused.code, text, hint, Refused.exit_code)
+        return Failure(ServerRefused.code, text, hint, ServerRefused.exit_code)
     declared = getattr(error, "exit_code", None)
     if isinstance(declared, int):
         hint = getattr(error, "hint", "")
@@ -154,7 +154,9 @@ def _describe_os_error(error: OSError) -> Failure:
     where = f"{error.filename}: " if error.filename else ""
     text = f"{where}{error.strerror or error}"
     if isinstance(error, FileNotFoundError):
-        return Failure(NotFound.code, text, "check the path", NotFound.exit_code)
+        return Failure(ItemNotFound.code, text, "check the path", ItemNotFound.exit_code)
     if isinstance(error, (ConnectionError, TimeoutError)):
-        return Failure(Unreachable.code, text, "check the address", Unreachable.exit_code)
+        return Failure(
+            ServerUnreachable.code, text, "check the address", ServerUnreachable.exit_code
+        )
     return Failure("failed", text, "", 1)

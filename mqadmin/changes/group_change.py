@@ -20,7 +20,7 @@ from mqadmin.changes.write import (
     first_of_names,
     plan_each,
 )
-from mqadmin.cli.decorators import Where, gathered
+from mqadmin.cli.decorators import Where, option_group
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
@@ -55,7 +55,7 @@ class GroupUpdate:
         return replace(start, **said)
 
 
-named_settings = gathered(
+named_settings = option_group(
     "named",
     dict,
     click.option(
@@ -158,7 +158,7 @@ async def change_groups(
     Raises:
         BadCall: a name is not allowed for a group.
         Usage: a number is below zero, or does not fit 32 bits.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     for one in updates:
         check_group_name(one.base.group_name)

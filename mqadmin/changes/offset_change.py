@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.cluster.brokers import MASTER, ServerNode
-from mqadmin.errors import NotFound, Refused
+from mqadmin.errors import ItemNotFound, ServerRefused
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
@@ -128,14 +128,14 @@ async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetCh
     """Store an offset and read it back.
 
     Raises:
-        Refused: the broker has another offset than the one that was stored.
+        ServerRefused: the broker has another offset than the one that was stored.
     """
     if move.old == move.new or move.asked is not None:
         return row_of(group, move, "unchanged")
     await admin.update_consumer_offset(move.address, group, move.queue, move.new)
     stored = await admin.query_consumer_offset(move.address, group, move.queue)
     if stored != move.new:
-        raise Refused(
+        raise ServerRefused(
             f"{move.address} has offset {stored} in {move.queue} after {move.new} was stored",
             hint="is a member coming online? try again",
         )
@@ -146,12 +146,12 @@ async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) ->
     """Check that no member of a group is online.
 
     Raises:
-        Refused: somebody is.
+        ServerRefused: somebody is.
     """
     members = await asyncio.gather(*(admin.consumer_ids(at, group) for at in addresses))
     names = sorted({name for found in members for name in found})
     if names:
-        raise Refused(
+        raise ServerRefused(
             f"group {group} has members online ({', '.join(names[:3])}), "
             "who would overwrite what is stored",
             hint="stop them first, or use `offset reset` with a time",
@@ -217,7 +217,7 @@ async def offsets_of(
     """Return topic -> (broker, queue id) -> queue offset, of all that a group has committed.
 
     Raises:
-        NotFound: it has committed nothing, or nothing in these topics.
+        ItemNotFound: it has committed nothing, or nothing in these topics.
     """
     tables = await asyncio.gather(*(admin.all_consumer_offsets(at) for at in addresses.values()))
     found: dict[str, dict[tuple[str, int], int]] = {}
@@ -228,5 +228,7 @@ async def offsets_of(
                 spots |= {(broker, number): offset for number, offset in queues.items()}
     if not found:
         where = f" in topic {', '.join(topics)}" if topics else ""
-        raise NotFound(f"group {group} has no offset{where}", hint="`group list` shows the groups")
+        raise ItemNotFound(
+            f"group {group} has no offset{where}", hint="`group list` shows the groups"
+        )
     return found

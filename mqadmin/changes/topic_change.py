@@ -139,7 +139,7 @@ async def change_topics(
     Raises:
         BadCall: a name is not allowed for a topic.
         Usage: a number of queues is out of range.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     for one in updates:
         check_topic_name(one.topic)

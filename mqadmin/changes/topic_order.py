@@ -75,7 +75,7 @@ async def plan_order(call: Call, updates: Sequence[OrderUpdate]) -> list[ChangeS
     """Return the steps that change the entries of topics at each name server.
 
     Raises:
-        Unreachable: no name server answered.
+        ServerUnreachable: no name server answered.
     """
     return await plan_each(
         [

@@ -20,10 +20,10 @@ from typing import Generic, TypeVar, cast
 
 from mqadmin.changes.targets.base import ChangeTarget, ListedTarget
 from mqadmin.cluster.bounded_gather import bounded_gather
-from mqadmin.errors import CommandError, Unreachable
+from mqadmin.errors import CommandError, ServerUnreachable
 from mqadmin.output.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
 from mqadmin.session.call import Call
-from mqadmin.session.journal import Saved
+from mqadmin.session.journal import SavedState
 from mqclient.errors import ClientError, TimedOut
 
 T = TypeVar("T")
@@ -157,12 +157,12 @@ async def plan_each(pairs: Sequence[tuple[ChangeTarget[T], Choose[T]]]) -> list[
             ``Declined``.
 
     Raises:
-        Unreachable: no server answered at all.
+        ServerUnreachable: no server answered at all.
     """
     found = await _read([target for target, _ in pairs])
     steps = [_step(target, old, choose) for (target, choose), old in zip(pairs, found, strict=True)]
     if steps and all(step.verdict == UNREACHABLE for step in steps):
-        raise Unreachable("; ".join(sorted({step.remark or "" for step in steps})))
+        raise ServerUnreachable("; ".join(sorted({step.remark or "" for step in steps})))
     return steps
 
 
@@ -183,7 +183,7 @@ async def carry_out(
     *,
     title: str,
     question: str | None = None,
-    also: Sequence[Saved] = (),
+    also: Sequence[SavedState] = (),
     undoes: int | None = None,
     in_order: bool = False,
 ) -> list[StepResult[T]]:

@@ -19,9 +19,9 @@ from click.shell_completion import CompletionItem
 from mqadmin.cli.globals import GLOBALS, levels, settings_of
 from mqadmin.cli.options import LineParser, complete_options, default_of, kind_of
 from mqadmin.cli.tree import COMMANDS
-from mqadmin.cli.types import DIR, Kind, ParseContext
+from mqadmin.cli.types import DIR, ParseContext, ValueKind
 from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.settings import TEXT_OPTIONS, Settings
+from mqadmin.session.settings import TEXT_OPTIONS, GlobalOptions
 
 Answer = Outcome | Awaitable[Outcome]
 Run = Callable[..., Answer]
@@ -70,7 +70,7 @@ class ParsedLine:
 
     command: "Command"
     values: Mapping[str, object]
-    settings: Settings
+    settings: GlobalOptions
     store: str | None
     spelled: str
     flags: Mapping[str, str]
@@ -202,7 +202,7 @@ class Command(click.Command):
         """Return what the name of the command says of the global options."""
         return {}
 
-    def _store(self, ctx: click.Context, settings: Settings) -> str | None:
+    def _store(self, ctx: click.Context, settings: GlobalOptions) -> str | None:
         given = cast(str | None, ctx.params.get(STORE))
         if given is not None or self.needs is not Needs.EITHER:
             return given
@@ -290,7 +290,7 @@ def _with_topic(made: Command, words: list[str], ctx: click.Context) -> list[str
     topic = cast(ParseContext, ctx.obj).topic
     required = [one for one in made.positional if one.required]
     first = 1 if made.needs is Needs.STORE else 0
-    spots = [at for at, one in enumerate(required, first) if kind_of(one) is Kind.TOPIC]
+    spots = [at for at, one in enumerate(required, first) if kind_of(one) is ValueKind.TOPIC]
     if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:
         return words
     return [*words[: spots[0]], topic, *words[spots[0] :]]

@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 
-def together(*decorators: Decorator[F]) -> Decorator[F]:
+def combine(*decorators: Decorator[F]) -> Decorator[F]:
     """Return one decorator for several, in the order in which they are shown."""
 
     def decorate(run: F) -> F:
@@ -33,10 +33,10 @@ def together(*decorators: Decorator[F]) -> Decorator[F]:
     return decorate
 
 
-def gathered(name: str, make: Callable[..., object], *decorators: Decorator[F]) -> Decorator[F]:
+def option_group(name: str, make: Callable[..., object], *decorators: Decorator[F]) -> Decorator[F]:
     """Have the values of some options come to the command as one object.
 
-        @gathered("where", Engine, click.option("--engine"), click.option("--master"))
+        @option_group("where", Engine, click.option("--engine"), click.option("--master"))
         def run(call: Call, *, where: Engine) -> Outcome: ...
 
     Args:
@@ -45,7 +45,7 @@ def gathered(name: str, make: Callable[..., object], *decorators: Decorator[F]) 
 
     def decorate(run: F) -> F:
         before = len(_declared(run))
-        run = together(*decorators)(run)
+        run = combine(*decorators)(run)
         names = [one.name for one in _declared(run)[before:]]
 
         @wraps(run)
@@ -104,11 +104,11 @@ class Where(NamedTuple):
 
 
 of_cluster = partial(click.option, "--cluster", type=CLUSTER)
-of_masters = gathered("where", Where, of_broker, of_cluster(help="of the masters of a cluster"))
-of_brokers = gathered("where", Where, of_broker, of_cluster(help="of the brokers of a cluster"))
-on_brokers = gathered("where", Where, on_broker, of_cluster(help="on the brokers of a cluster"))
-to_clean = gathered("where", Where, on_broker, of_cluster(help="on the masters of a cluster"))
-on_masters = gathered("where", Where, of_cluster(help="on its masters"), only_on_broker)
+of_masters = option_group("where", Where, of_broker, of_cluster(help="of the masters of a cluster"))
+of_brokers = option_group("where", Where, of_broker, of_cluster(help="of the brokers of a cluster"))
+on_brokers = option_group("where", Where, on_broker, of_cluster(help="on the brokers of a cluster"))
+to_clean = option_group("where", Where, on_broker, of_cluster(help="on the masters of a cluster"))
+on_masters = option_group("where", Where, of_cluster(help="on its masters"), only_on_broker)
 """Where a topic or a group is made or changed."""
 
 # Which messages, and how much of them
@@ -117,8 +117,8 @@ stored_from = partial(
     click.option, "--from", "from_", type=TIME, help="stored at this time or later"
 )
 stored_to = partial(click.option, "--to", type=TIME, help="stored at this time or earlier")
-stored_between = gathered("stored", OpenTimeSpan, stored_from(), stored_to())
-stored_at_any_time = gathered(
+stored_between = option_group("stored", OpenTimeSpan, stored_from(), stored_to())
+stored_at_any_time = option_group(
     "stored", TimeSpan, stored_from(default=START_OF_TIME), stored_to(default=END_OF_TIME)
 )
 stored_until = click.option("--until", type=TIME, help="stored at this time or earlier")

@@ -6,8 +6,8 @@ from typing import Final, get_args
 import click
 from click.core import ParameterSource
 
-from mqadmin.cli.types import ADDRESS, CONTEXT, SECONDS, Choice, Kind, Word
-from mqadmin.session.settings import LAYOUT, STRICT, Format, Settings
+from mqadmin.cli.types import ADDRESS, CONTEXT, SECONDS, Choice, TextType, ValueKind
+from mqadmin.session.settings import LAYOUT, STRICT, Format, GlobalOptions
 
 GLOBALS: Final = (
     click.Option(
@@ -20,13 +20,13 @@ GLOBALS: Final = (
     click.Option(["-o", "--output"], type=Choice(get_args(Format)), help="how to print the rows"),
     click.Option(
         ["--columns"],
-        type=Word(Kind.COLUMN),
+        type=TextType(ValueKind.COLUMN),
         metavar="A,B,...",
         help="which columns, in this order",
     ),
     click.Option(
         ["--sort"],
-        type=Word(Kind.COLUMN),
+        type=TextType(ValueKind.COLUMN),
         metavar="A,-B",
         help="sort by these columns; -A is descending",
     ),
@@ -55,12 +55,15 @@ GLOBALS: Final = (
     click.Option(["--explain"], is_flag=True, help="print each request on standard error"),
     click.Option(
         ["--access-key"],
-        type=Word(),
+        type=TextType(),
         metavar="KEY",
         help="user of an ACL (also MQADMIN_ACCESS_KEY)",
     ),
     click.Option(
-        ["--secret-key"], type=Word(), metavar="KEY", help="its secret (better: MQADMIN_SECRET_KEY)"
+        ["--secret-key"],
+        type=TextType(),
+        metavar="KEY",
+        help="its secret (better: MQADMIN_SECRET_KEY)",
     ),
     click.Option(["--schema"], is_flag=True, help="print the JSON schema of the rows"),
     click.Option(["-h", "--help"], is_flag=True, help="this text"),
@@ -69,7 +72,7 @@ GLOBALS: Final = (
 NAMES: Final = frozenset(option.name for option in GLOBALS)
 
 
-def settings_of(ctx: click.Context, **implied: object) -> Settings:
+def settings_of(ctx: click.Context, **implied: object) -> GlobalOptions:
     """Return what a line says by the global options before and after its command.
 
     Args:
@@ -82,7 +85,7 @@ def settings_of(ctx: click.Context, **implied: object) -> Settings:
             for name in NAMES & level.params.keys()
             if is_given(level, name)
         }
-    return Settings(**values)  # type: ignore[arg-type]
+    return GlobalOptions(**values)  # type: ignore[arg-type]
 
 
 def is_given(ctx: click.Context, name: str) -> bool:

@@ -11,7 +11,7 @@ from mqadmin.cli import tree
 from mqadmin.cli.command import Command, Needs
 from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
-from mqadmin.session.settings import Settings
+from mqadmin.session.settings import GlobalOptions
 
 INTRO = """\
 mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores
@@ -25,7 +25,7 @@ MQADMIN_COMPAT=1 a command that it also has prints its layout, and asks nothing;
 `--compat` does so for one line. With `strict` exit codes are Java's, too."""
 
 
-def text_about(made: Command, settings: Settings) -> str:
+def text_about(made: Command, settings: GlobalOptions) -> str:
     """Return the text that a line with a command wants instead of running it."""
     if settings.version:
         # Only --version needs it.

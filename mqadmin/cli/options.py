@@ -20,7 +20,7 @@ from click.parser import _ParsingState as State
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli.tree import fold
-from mqadmin.cli.types import SECONDS, Choice, Kind, Word
+from mqadmin.cli.types import SECONDS, Choice, TextType, ValueKind
 
 NEGATIVE: Final = re.compile(r"-[0-9]")
 
@@ -92,7 +92,9 @@ class LineParser(ClickParser):
         if leaves_value_out(parameter, rest, self.ctx):
             return parameter.flag_value
         # `--sort -topic` means the column, even where there is an option of the same name.
-        is_column = kind_of(parameter) is Kind.COLUMN and rest[:1] and not rest[0].startswith("--")
+        is_column = (
+            kind_of(parameter) is ValueKind.COLUMN and rest[:1] and not rest[0].startswith("--")
+        )
         if not rest or (self.is_option(rest[0]) and not is_column):
             said = f"option {label_of(parameter)} needs a value"
             raise click.BadOptionUsage(option_name, said, ctx=self.ctx)
@@ -118,9 +120,9 @@ def long_of(option: click.Option) -> str:
     return next(name for name in option.opts if name.startswith("--"))
 
 
-def kind_of(parameter: click.Parameter) -> Kind:
+def kind_of(parameter: click.Parameter) -> ValueKind:
     """Return what a parameter's value names."""
-    return parameter.type.kind if isinstance(parameter.type, Word) else Kind.TEXT
+    return parameter.type.kind if isinstance(parameter.type, TextType) else ValueKind.TEXT
 
 
 def metavar_of(parameter: click.Parameter) -> str:
@@ -129,7 +131,7 @@ def metavar_of(parameter: click.Parameter) -> str:
         return parameter.metavar
     if isinstance(parameter.type, Choice):
         return "|".join(parameter.type.choices)
-    if isinstance(parameter.type, Word) and parameter.type.metavar:
+    if isinstance(parameter.type, TextType) and parameter.type.metavar:
         return parameter.type.metavar
     if isinstance(parameter, click.Option):
         return long_of(parameter).lstrip("-").replace("-", "_").upper()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from mqadmin.cli.types import Kind, Word, truth
+from mqadmin.cli.types import TextType, ValueKind, truth
 from mqadmin.output.times import When, parse_when
 
 EPOCH_MS_FROM: Final = 1_000_000_000_000
@@ -24,7 +24,7 @@ STEP: Final = re.compile(r"[+-][0-9]+")
 NUMBER: Final = re.compile(r"[0-9]+")
 
 
-class Mark(Enum):
+class PositionKind(Enum):
     """The kinds of positions."""
 
     EARLIEST = auto()
@@ -39,7 +39,7 @@ class Position:
     """A position as typed; ``count`` for STEP and ENTRY, ``when`` for TIME."""
 
     text: str
-    mark: Mark
+    mark: PositionKind
     count: int = 0
     when: When = When("now")  # noqa: RUF009 (a frozen value)
 
@@ -50,7 +50,7 @@ class Position:
     @property
     def is_time_like(self) -> bool:
         """Return whether a broker can move online members there: it only takes times."""
-        return self.mark in {Mark.EARLIEST, Mark.LATEST, Mark.TIME}
+        return self.mark in {PositionKind.EARLIEST, PositionKind.LATEST, PositionKind.TIME}
 
     def within(self, *, low: int, high: int, current: int | None) -> int:
         """Return the queue offset for EARLIEST, LATEST, STEP and ENTRY, between the ends.
@@ -60,11 +60,11 @@ class Position:
             current: where the group is; its first entry where it has no offset yet.
         """
         match self.mark:
-            case Mark.EARLIEST:
+            case PositionKind.EARLIEST:
                 wanted = low
-            case Mark.STEP:
+            case PositionKind.STEP:
                 wanted = (low if current is None else current) + self.count
-            case Mark.ENTRY:
+            case PositionKind.ENTRY:
                 wanted = self.count
             case _:
                 wanted = high
@@ -78,8 +78,8 @@ def parse_timestamp(text: str) -> Position:
         ValueError: it says none.
     """
     if text.strip() == "-1":
-        return Position(text, Mark.LATEST)
-    return Position(text, Mark.TIME, when=parse_when(text))
+        return Position(text, PositionKind.LATEST)
+    return Position(text, PositionKind.TIME, when=parse_when(text))
 
 
 def parse_force(text: str) -> bool:
@@ -101,15 +101,15 @@ def parse_position(text: str) -> Position:
     """
     word = text.strip()
     if word.lower() in {"earliest", "latest"}:
-        return Position(word, Mark[word.upper()])
+        return Position(word, PositionKind[word.upper()])
     if STEP.fullmatch(word):
-        return Position(word, Mark.STEP, int(word))
+        return Position(word, PositionKind.STEP, int(word))
     if NUMBER.fullmatch(word) and int(word) < EPOCH_MS_FROM:
-        return Position(word, Mark.ENTRY, int(word))
+        return Position(word, PositionKind.ENTRY, int(word))
     try:
-        return Position(word, Mark.TIME, when=parse_when(word))
+        return Position(word, PositionKind.TIME, when=parse_when(word))
     except ValueError as error:
         raise ValueError(f"{error}, or earliest, latest, +N, -N, N") from None
 
 
-POSITION: Final = Word(Kind.TIME, parse_position, metavar="WHERE")
+POSITION: Final = TextType(ValueKind.TIME, parse_position, metavar="WHERE")

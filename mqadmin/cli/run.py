@@ -19,7 +19,7 @@ from mqadmin.cli.command import Command, ParsedLine, TextAnswer
 from mqadmin.cli.parse import parse
 from mqadmin.cli.tree import fold
 from mqadmin.cli.types import ParseContext
-from mqadmin.errors import Interrupted, Unreachable, Usage, describe
+from mqadmin.errors import Interrupted, ServerUnreachable, Usage, describe
 from mqadmin.output.columns import Column, choose, columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look, terminal_width
@@ -27,7 +27,7 @@ from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.structured import json_text
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console, printable, printable_lines
-from mqadmin.session.settings import LAYOUT, STRICT, Format, Settings
+from mqadmin.session.settings import LAYOUT, STRICT, Format, GlobalOptions
 
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout
@@ -45,7 +45,7 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
 
     Every error is printed on ``console.err``; only BrokenPipeError is left to the caller.
     """
-    settings: Settings | None = None
+    settings: GlobalOptions | None = None
     try:
         parsed = parse(tokens, ParseContext(store=workplace.store, topic=workplace.topic))
         if isinstance(parsed, TextAnswer):
@@ -124,7 +124,7 @@ def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
         return _stopped(console)
 
 
-def _as_java(parsed: ParsedLine, console: Console) -> Settings:
+def _as_java(parsed: ParsedLine, console: Console) -> GlobalOptions:
     """Return the settings; with ``MQADMIN_COMPAT`` the command behaves as Java's tool.
 
     It is printed in its layout, if it has one and the line names no format, and asks nothing.
@@ -159,7 +159,7 @@ def _run_once(call: Call, parsed: ParsedLine) -> int:
         return _run_and_print(call, parsed)
     except Exception as error:
         only_asks = call.dry_run or not parsed.command.writes
-        if only_asks and describe(error).exit_code == Unreachable.exit_code:
+        if only_asks and describe(error).exit_code == ServerUnreachable.exit_code:
             # Only an error needs the errors of the client.
             from mqclient.errors import TimedOut
 
@@ -217,7 +217,7 @@ def _layout(parsed: ParsedLine, variant: str = "") -> "Layout":
     return layout_of(parsed.command.name, line, variant=variant)
 
 
-def _check_columns(settings: Settings, row_class: type[Row]) -> None:
+def _check_columns(settings: GlobalOptions, row_class: type[Row]) -> None:
     if settings.columns:
         choose(row_class, settings.columns.split(","))
     if settings.sort:
@@ -282,7 +282,7 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
 
 
 def _columns(
-    settings: Settings, made: Command, chosen: Format, outcome: Outcome, row_class: type[Row]
+    settings: GlobalOptions, made: Command, chosen: Format, outcome: Outcome, row_class: type[Row]
 ) -> tuple[Column, ...]:
     if settings.columns:
         return choose(row_class, settings.columns.split(","))
@@ -340,7 +340,7 @@ def _format(call: Call, *, default: str = "") -> Format:
     return cast("Format", told or default or "table")
 
 
-def _settings_of_wrong(tokens: Sequence[str]) -> Settings:
+def _settings_of_wrong(tokens: Sequence[str]) -> GlobalOptions:
     """Return the format and ``--compat`` of a line that cannot be parsed, or runs no command."""
     output: Format | None = None
     compat = None
@@ -355,4 +355,4 @@ def _settings_of_wrong(tokens: Sequence[str]) -> Settings:
             compat = said
         elif token.startswith("-o"):
             output = FORMATS.get((token[2:] or after).lower(), output)
-    return Settings(output=output, compat=compat)
+    return GlobalOptions(output=output, compat=compat)

@@ -7,7 +7,7 @@ Rule: both ends of a range of times belong to it.
 
 from typing import Final, NamedTuple
 
-from mqadmin.cli.types import Kind, Word
+from mqadmin.cli.types import TextType, ValueKind
 from mqadmin.output.times import When, parse_duration, parse_when
 
 
@@ -23,9 +23,9 @@ def parse_span(text: str) -> int:
     return span_ms
 
 
-TIME: Final = Word(Kind.TIME, parse_when, metavar="TIME")
-DURATION: Final = Word(read=parse_duration, metavar="TIME")
-SPAN: Final = Word(read=parse_span, metavar="SPAN")
+TIME: Final = TextType(ValueKind.TIME, parse_when, metavar="TIME")
+DURATION: Final = TextType(read=parse_duration, metavar="TIME")
+SPAN: Final = TextType(read=parse_span, metavar="SPAN")
 START_OF_TIME: Final = When("0")
 END_OF_TIME: Final = When("9999-12-31T23:59:59Z")
 

@@ -3,7 +3,7 @@
     TOPIC GROUP BROKER ...        a live name of the cluster
     Integer(min=1)                a whole number
     Choice(("normal", "retry"))   one of a few words, in any case
-    Word(read=parse_perm)         any reader of text that raises ValueError
+    TextType(read=parse_perm)     any reader of text that raises ValueError
 
 Times are in ``times.py``, places in a queue in ``positions.py``.
 
@@ -24,7 +24,7 @@ from click.shell_completion import CompletionItem
 Read = Callable[[str], object]
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a value names, for completion of live names."""
 
     TEXT = auto()
@@ -42,12 +42,21 @@ class Kind(Enum):
     COLUMN = auto()
 
 
-PATHS: Final = {Kind.FILE: "file", Kind.DIR: "dir"}
+PATHS: Final = {ValueKind.FILE: "file", ValueKind.DIR: "dir"}
 """How click calls what the user's shell completes itself."""
-NAMES: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER, Kind.CONTEXT, *PATHS})
+NAMES: Final = frozenset(
+    {
+        ValueKind.TOPIC,
+        ValueKind.GROUP,
+        ValueKind.BROKER,
+        ValueKind.CLUSTER,
+        ValueKind.CONTEXT,
+        *PATHS,
+    }
+)
 """Kinds whose values must not be empty: an unset variable of a script is reported as such."""
 
-Live = Callable[[click.Context, Kind], Sequence[str]]
+Live = Callable[[click.Context, ValueKind], Sequence[str]]
 
 
 @dataclass(slots=True)
@@ -65,12 +74,14 @@ class ParseContext:
     live: Live = lambda ctx, kind: ()
 
 
-class Word(click.ParamType[object]):
+class TextType(click.ParamType[object]):
     """A value that a function reads from its text; ``metavar`` stands for it in the help."""
 
     name = "text"
 
-    def __init__(self, kind: Kind = Kind.TEXT, read: Read = str, *, metavar: str = "") -> None:
+    def __init__(
+        self, kind: ValueKind = ValueKind.TEXT, read: Read = str, *, metavar: str = ""
+    ) -> None:
         self.kind = kind
         self.read = read
         self.metavar = metavar
@@ -95,9 +106,9 @@ class Word(click.ParamType[object]):
         if self.kind in PATHS:
             return [CompletionItem(incomplete, type=PATHS[self.kind])]
         names: Sequence[str] = ()
-        if self.kind is Kind.COLUMN:
+        if self.kind is ValueKind.COLUMN:
             names = _columns_of(ctx.command)
-        elif self.kind is not Kind.TEXT:
+        elif self.kind is not ValueKind.TEXT:
             names = cast(ParseContext, ctx.obj).live(ctx, self.kind)
         what = self.kind.name.lower()
         return [CompletionItem(name, what=what) for name in names if name.startswith(incomplete)]
@@ -251,24 +262,24 @@ def path_of(text: str) -> os.PathLike[str]:
     return Path(text)
 
 
-TOPIC: Final = Word(Kind.TOPIC)
-GROUP: Final = Word(Kind.GROUP)
-BROKER: Final = Word(Kind.BROKER)
-CLUSTER: Final = Word(Kind.CLUSTER)
-CLIENT: Final = Word(Kind.CLIENT)
-CONTEXT: Final = Word(Kind.CONTEXT)
-ADDRESS: Final = Word(Kind.ADDRESS)
-QUEUE: Final = Word(Kind.QUEUE, metavar="ID|BROKER:ID")
-FILE: Final = Word(Kind.FILE)
-DIR: Final = Word(Kind.DIR)
-FILE_PATH: Final = Word(Kind.FILE, path_of)
+TOPIC: Final = TextType(ValueKind.TOPIC)
+GROUP: Final = TextType(ValueKind.GROUP)
+BROKER: Final = TextType(ValueKind.BROKER)
+CLUSTER: Final = TextType(ValueKind.CLUSTER)
+CLIENT: Final = TextType(ValueKind.CLIENT)
+CONTEXT: Final = TextType(ValueKind.CONTEXT)
+ADDRESS: Final = TextType(ValueKind.ADDRESS)
+QUEUE: Final = TextType(ValueKind.QUEUE, metavar="ID|BROKER:ID")
+FILE: Final = TextType(ValueKind.FILE)
+DIR: Final = TextType(ValueKind.DIR)
+FILE_PATH: Final = TextType(ValueKind.FILE, path_of)
 """As ``FILE``; the command gets a ``Path``."""
-DIR_PATH: Final = Word(Kind.DIR, path_of)
+DIR_PATH: Final = TextType(ValueKind.DIR, path_of)
 INTEGER: Final = Integer()
 BOOLEAN: Final = Choice(("true", "false"), truth)
 """Yes or no where a third answer, nothing, leaves a setting as it is."""
 PORT: Final = Integer(min=0, max=65535)
-NUMBER: Final = Word(read=non_negative, metavar="NUMBER")
-POSITIVE: Final = Word(read=positive, metavar="NUMBER")
-SECONDS: Final = Word(read=positive, metavar="SECONDS")
-NAME_VALUE: Final = Word(read=parse_name_value, metavar="NAME=VALUE")
+NUMBER: Final = TextType(read=non_negative, metavar="NUMBER")
+POSITIVE: Final = TextType(read=positive, metavar="NUMBER")
+SECONDS: Final = TextType(read=positive, metavar="SECONDS")
+NAME_VALUE: Final = TextType(read=parse_name_value, metavar="NAME=VALUE")

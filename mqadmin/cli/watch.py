@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from mqadmin.cli.command import Command
 from mqadmin.cli.options import default_of
-from mqadmin.errors import Unreachable, Usage, describe
+from mqadmin.errors import ServerUnreachable, Usage, describe
 from mqadmin.output.times import iso_utc
 from mqadmin.session.call import Call
 from mqadmin.session.console import printable
@@ -88,6 +88,6 @@ def _tick(call: Call, tick: Tick, *, again: bool) -> None:
         tick(call)
     except Exception as error:
         failure = describe(error)
-        if failure.exit_code != Unreachable.exit_code or not again:
+        if failure.exit_code != ServerUnreachable.exit_code or not again:
             raise
         call.console.warn(f"{failure.line}; trying again")

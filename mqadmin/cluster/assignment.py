@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.cluster.brokers import masters_of_route
 from mqadmin.cluster.groups import find_group, owners_of, running_infos
 from mqadmin.cluster.partial_answers import Answers, ask_each
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Row
 from mqclient.client import routes
 from mqclient.consumer.rebalance.allocate import plan
@@ -97,7 +97,7 @@ async def find_assignment(
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: no broker knows the group.
+        ItemNotFound: no broker knows the group.
     """
     route = await admin.topic_route(topic)
     queues = routes.subscribe_queues(topic, route)
@@ -136,14 +136,16 @@ async def topics_of(admin: "Admin", group: str, topic: str | None) -> list[str]:
     """Return the topic that is named, else all that the group reads or has read, sorted.
 
     Raises:
-        NotFound: no broker knows the group, or it has read nothing.
+        ItemNotFound: no broker knows the group, or it has read nothing.
     """
     if topic is not None:
         return [topic]
     known = await find_group(admin, group)
     topics = {name for at in known for name in at.offsets if not name.startswith(RETRY_PREFIX)}
     if not topics:
-        raise NotFound(f"group {group} has read no topic", hint=f"`group show {group}` says more")
+        raise ItemNotFound(
+            f"group {group} has read no topic", hint=f"`group show {group}` says more"
+        )
     return sorted(topics)
 
 

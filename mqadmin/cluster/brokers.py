@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mqadmin.cli.decorators import Where
-from mqadmin.errors import NotFound, Usage, did_you_mean
+from mqadmin.errors import ItemNotFound, Usage, did_you_mean
 from mqclient.client import routes
 from remoting.bodies import MessageQueue, TopicRouteData
 
@@ -67,7 +67,7 @@ async def masters(
         every: all clusters where neither is given (for commands that only read).
 
     Raises:
-        NotFound: there is no such broker or cluster, or no broker at all.
+        ItemNotFound: there is no such broker or cluster, or no broker at all.
         Usage: nothing is given and there are several clusters.
     """
     known = await all_brokers(admin)
@@ -76,7 +76,7 @@ async def masters(
     found = [node for node in _in_cluster(known, where.cluster) if node.broker_id == MASTER]
     if not found:
         slaves = ", ".join(sorted({node.broker for node in known}))
-        raise NotFound(
+        raise ItemNotFound(
             f"no master is registered, only slaves: {slaves}",
             hint="`mqadmin ha status` shows them, `mqadmin broker promote` makes one the master",
         )
@@ -90,7 +90,7 @@ async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
     """Return masters and slaves of all brokers, or of the ones that are named, sorted.
 
     Raises:
-        NotFound: there is no such broker or cluster, or no broker at all.
+        ItemNotFound: there is no such broker or cluster, or no broker at all.
     """
     known = await all_brokers(admin)
     if where.broker is not None:
@@ -100,12 +100,12 @@ async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
 
 
 def _in_cluster(known: list[ServerNode], cluster: str | None) -> list[ServerNode]:
-    """Return the servers of a cluster, or all; raises NotFound where there are none."""
+    """Return the servers of a cluster, or all; raises ItemNotFound where there are none."""
     clusters = sorted({node.cluster for node in known})
     if cluster is not None and cluster not in clusters:
-        raise NotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
+        raise ItemNotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
     if not known:
-        raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
+        raise ItemNotFound("no broker is registered", hint="is the broker running, with this -n?")
     return [node for node in known if cluster in (None, node.cluster)]
 
 
@@ -150,7 +150,7 @@ def _broker(known: list[ServerNode], wanted: str) -> ServerNode:
         # An address that is not advertised may still reach a broker, by a forwarded port.
         return ServerNode("", wanted, MASTER, wanted)
     names = sorted({node.broker for node in known})
-    raise NotFound(f"no broker {wanted!r}", hint=_nearest(wanted, names))
+    raise ItemNotFound(f"no broker {wanted!r}", hint=_nearest(wanted, names))
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
@@ -175,7 +175,7 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
 
     Raises:
         Usage: the text is no queue, or several brokers have this id.
-        NotFound: the topic has no such queue.
+        ItemNotFound: the topic has no such queue.
     """
     named, colon, _ = text.rpartition(":")
     number, wanted_broker = queue_number(text), named if colon else broker
@@ -189,5 +189,5 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
         raise Usage(f"queue {number} is on several brokers", hint=f"one of {names}")
     if not found:
         known = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues[:16])
-        raise NotFound(f"no queue {text!r}", hint=f"there are {known}")
+        raise ItemNotFound(f"no queue {text!r}", hint=f"there are {known}")
     return found[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers, ask_each
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Row
 from mqclient.errors import BrokerRefused, ClientError
 from remoting.bodies import ConsumerConnection, ConsumerRunningInfo, MessageQueue
@@ -78,14 +78,14 @@ async def find_group(
         answers: leaves masters out that do not answer; without it, one is an error.
 
     Raises:
-        NotFound: none of them does.
+        ItemNotFound: none of them does.
     """
     nodes = await masters(admin, Where(broker=broker), every=True)
     told = await ask_each(nodes, lambda at: _at(admin, at, group), answers=answers)
     found = [one for _, one in told]
     is_whole = answers is None or not answers.exit_code()
     if is_whole and not any(one.is_known for one in found):
-        raise NotFound(f"no broker knows group {group}", hint="`group list` shows them")
+        raise ItemNotFound(f"no broker knows group {group}", hint="`group list` shows them")
     return found
 
 

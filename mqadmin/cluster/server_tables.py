@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.brokers import ServerNode
-from mqadmin.errors import NotFound, did_you_mean
+from mqadmin.errors import ItemNotFound, did_you_mean
 from mqadmin.output.rows import Row
 from mqclient.errors import BrokerRefused, ClientError
 from remoting.bodies import BrokerStatsData
@@ -34,13 +34,13 @@ def values_of(
         missing: what is said of a key that no server has, before the key.
 
     Raises:
-        NotFound: no server has one of the keys.
+        ItemNotFound: no server has one of the keys.
     """
     known = {key for _, table in tables for key in table}
     for key in keys:
         if key not in known:
             hint = did_you_mean(key, known, "leave the key out to see all")
-            raise NotFound(f"{missing} {key!r}", hint=hint)
+            raise ItemNotFound(f"{missing} {key!r}", hint=hint)
     return [
         ServerValue(node.broker, node.address, key, table[key])
         for node, table in tables

@@ -39,7 +39,7 @@ async def topic_queues(call: "Call", topic: str) -> Outcome:
     """Return one row for each queue.
 
     Raises:
-        NoRoute, NotFound: there is no such topic.
+        NoRoute, ItemNotFound: there is no such topic.
     """
     admin = await call.topics()
     answers = Answers(call)

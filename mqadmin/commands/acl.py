@@ -23,7 +23,7 @@ from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
 from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import ItemNotFound, Usage
 from remoting.bodies import PlainAccessConfig
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion
@@ -120,7 +120,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
     """Return one row for each account and broker.
 
     Raises:
-        Refused: a broker has no access control.
+        ServerRefused: a broker has no access control.
     """
     admin = await call.admin()
     rows: list[Row] = []
@@ -150,8 +150,8 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row for each broker.
 
     Raises:
-        Refused: a broker has no access control.
-        NotFound: no broker has the account.
+        ServerRefused: a broker has no access control.
+        ItemNotFound: no broker has the account.
     """
     admin = await call.admin()
     rows = [
@@ -161,7 +161,7 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
         if one.access_key == account
     ]
     if not rows:
-        raise NotFound(f"no broker has account {account}", hint="`acl list` shows them")
+        raise ItemNotFound(f"no broker has account {account}", hint="`acl list` shows them")
     return Outcome(rows)
 
 
@@ -254,7 +254,7 @@ async def set_account(
 
     Raises:
         Usage: a key is too short, or a permission is none.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     if secret == "-":
         secret = call.console.stdin.readline().rstrip("\r\n")
@@ -375,7 +375,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
     """Return one row for each broker and file.
 
     Raises:
-        Refused: a broker has no access control.
+        ServerRefused: a broker has no access control.
     """
     admin = await call.admin()
     rows = []

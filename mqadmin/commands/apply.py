@@ -37,7 +37,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
@@ -99,7 +99,7 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
 
     Raises:
         Usage: the file is no document.
-        NotFound: it names a broker that there is not, or there is no such cluster.
+        ItemNotFound: it names a broker that there is not, or there is no such cluster.
     """
     document = of_file(call, file)
     admin = await call.admin()
@@ -147,7 +147,7 @@ def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
             for broker in held:
                 if broker not in nodes:
                     known = ", ".join(sorted(nodes))
-                    raise NotFound(
+                    raise ItemNotFound(
                         f"{section}: {name}: no broker {broker}", hint=f"there are {known}"
                     )
 

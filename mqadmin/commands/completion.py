@@ -9,7 +9,7 @@ from typing import Literal
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
-from mqadmin.cli.types import Choice, Kind
+from mqadmin.cli.types import Choice, ValueKind
 from mqadmin.completion.live import live_names
 from mqadmin.completion.tab import script
 
@@ -61,5 +61,5 @@ def names_for_completion(
     refresh: bool,
 ) -> Outcome:
     """Return the names; none where there is no server or no answer."""
-    names = live_names(call, Kind[kind.upper()], refresh=refresh)
+    names = live_names(call, ValueKind[kind.upper()], refresh=refresh)
     return Outcome((NameRow(name) for name in names), silent=True)

@@ -14,21 +14,21 @@ import click
 
 from mqadmin.cli.command import Run
 from mqadmin.cli.declare import Call, Command, Outcome, command
-from mqadmin.cli.decorators import gathered, topic_argument
+from mqadmin.cli.decorators import option_group, topic_argument
 from mqadmin.cli.types import BROKER, INTEGER
 from mqadmin.errors import Usage
 from mqadmin.health.conditions import (
     LIMIT,
     Condition,
     Verdict,
+    assert_outcome,
     assert_within,
-    asserted,
-    awaited,
     brokers_answer,
     group_condition,
     lag_condition,
     messages_between,
     topic_condition,
+    wait_outcome,
     wait_within,
 )
 
@@ -44,7 +44,7 @@ def _assert(name: str, about: Parameters, *examples: Example, details: str = "")
     @about
     @assert_within
     async def give_verdict(call: Call, *, condition: Condition, within: int) -> Outcome:
-        return await asserted(call, condition, within_ms=within)
+        return await assert_outcome(call, condition, within_ms=within)
 
     return give_verdict
 
@@ -56,7 +56,7 @@ def _wait(name: str, about: Parameters, *examples: Example) -> Command:
     @about
     @wait_within
     async def give_verdict(call: Call, *, condition: Condition, within: int | None) -> Outcome:
-        return await awaited(call, condition, limit_ms=within)
+        return await wait_outcome(call, condition, limit_ms=within)
 
     return give_verdict
 
@@ -88,7 +88,7 @@ assert_lag = _assert(
 )
 assert_message_count = _assert(
     "assert message-count",
-    gathered(
+    option_group(
         "condition",
         _message_count,
         topic_argument(),
@@ -108,7 +108,7 @@ assert_topic = _assert(
 )
 wait_broker = _wait(
     "wait broker",
-    gathered(
+    option_group(
         "condition",
         brokers_answer,
         click.argument(

@@ -10,8 +10,8 @@ from typing import get_args
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
-from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, Word
-from mqadmin.errors import NotFound, Usage
+from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, TextType
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
 from mqadmin.session.contexts import Context, ContextFile, Contexts
 from mqadmin.session.settings import Format
@@ -107,13 +107,13 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
     """Return the context.
 
     Raises:
-        NotFound: there is no context of this name, or no current one.
+        ItemNotFound: there is no context of this name, or no current one.
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
     found = known.get(name)
     if found is None:
-        raise NotFound("no current context", hint="`context use NAME` sets it")
+        raise ItemNotFound("no current context", hint="`context use NAME` sets it")
     return one(
         ContextDetail.of(
             found,
@@ -181,7 +181,7 @@ def parse_pair(text: str) -> tuple[str, str]:
 @click.option(
     "--map",
     "addresses",
-    type=Word(read=parse_pair),
+    type=TextType(read=parse_pair),
     multiple=True,
     metavar="ADVERTISED=REAL",
     help="connect to another address than a broker advertises",
@@ -277,7 +277,7 @@ def use_context(call: Call, *, name: str) -> Outcome:
     """Write the choice down and return it.
 
     Raises:
-        NotFound: there is no such context.
+        ItemNotFound: there is no such context.
     """
 
     def choose(known: Contexts) -> Contexts:
@@ -299,7 +299,7 @@ def remove_context(call: Call, *, name: str) -> Outcome:
     """Write the file without the context and return what it was.
 
     Raises:
-        NotFound: there is no such context.
+        ItemNotFound: there is no such context.
     """
 
     def choose(known: Contexts) -> Contexts:

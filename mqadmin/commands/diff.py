@@ -33,7 +33,7 @@ async def diff(call: Call, *, left: str, right: str | None, cluster: str | None)
     """Return one row for each difference.
 
     Raises:
-        NotFound: a side is neither file nor cluster.
+        ItemNotFound: a side is neither file nor cluster.
         Usage: a file is no document.
     """
     one = await source(call, left, cluster=cluster)

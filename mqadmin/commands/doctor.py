@@ -9,7 +9,7 @@ import click
 
 from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import INTEGER, NUMBER, Choice
-from mqadmin.health.checkup import SEVERITIES, Check, Finding, Limits, Severity
+from mqadmin.health.checkup import SEVERITIES, Check, CheckupFinding, CheckupLimits, CheckupSeverity
 from mqadmin.health.examination import examine
 
 FailOn = Literal["error", "warning", "info", "never"]
@@ -27,7 +27,7 @@ FailOn = Literal["error", "warning", "info", "never"]
     "group, queues that nobody in an online group reads, messages that wait for an online "
     "group, and name servers that differ. The exit code is 1 where a finding is as bad as "
     "--fail-on, else 0.",
-    rows=Finding,
+    rows=CheckupFinding,
 )
 @click.option(
     "--check",
@@ -61,17 +61,17 @@ async def doctor(
     """Return one row for each finding, the worst first.
 
     Raises:
-        NotFound: no broker is registered.
+        ItemNotFound: no broker is registered.
     """
     chosen = set(check or Check)
-    limits = Limits(slave_lag, round(skew * 1000), backlog)
+    limits = CheckupLimits(slave_lag, round(skew * 1000), backlog)
     looked = await examine(call, limits, chosen)
     rows = looked.findings
     bad = [
         one
         for one in rows
         if fail_on != "never"
-        and SEVERITIES.index(one.severity) <= SEVERITIES.index(Severity(fail_on))
+        and SEVERITIES.index(one.severity) <= SEVERITIES.index(CheckupSeverity(fail_on))
     ]
     notes = () if rows else (f"brokers looked at: {len(looked.brokers)}; nothing found",)
     return Outcome(rows, exit_code=1 if bad else 0, notes=notes)

@@ -21,7 +21,7 @@ import click
 from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import PORT
 from mqadmin.errors import CommandError, Interrupted, Usage, describe
-from mqadmin.health.checkup import BROKER_CHECKS, Limits, Severity
+from mqadmin.health.checkup import BROKER_CHECKS, CheckupLimits, CheckupSeverity
 from mqadmin.health.examination import examine
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
@@ -147,9 +147,9 @@ def _health(call: Call) -> tuple[HTTPStatus, bytes]:
     """Return 200, or 503 where a broker has an error or no name server answers; and the JSON."""
     told: dict[str, Any]
     try:
-        looked = examine(call, Limits(), BROKER_CHECKS)
+        looked = examine(call, CheckupLimits(), BROKER_CHECKS)
         findings = call.workplace.link.submit(looked).result(SCRAPE_MAX_S).findings
-        is_well = all(one.severity is not Severity.ERROR for one in findings)
+        is_well = all(one.severity is not CheckupSeverity.ERROR for one in findings)
         told = {"healthy": is_well, "findings": [asdict(one) for one in findings]}
     except Exception as error:
         is_well, told = False, {"healthy": False, "error": describe(error).line}

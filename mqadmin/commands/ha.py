@@ -6,7 +6,7 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 from dataclasses import dataclass
 
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
-from mqadmin.cli.decorators import Where, gathered, of_broker, of_cluster
+from mqadmin.cli.decorators import Where, of_broker, of_cluster, option_group
 from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
 from mqadmin.output.rows import UNREACHABLE
@@ -45,12 +45,12 @@ class HaRow(Row):
     "is 4 where a broker did not answer.",
     rows=HaRow,
 )
-@gathered("where", Where, of_broker, of_cluster(help="of a cluster"))
+@option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
 async def ha_status(call: Call, *, where: Where) -> Outcome:
     """Return one row for each broker process, each master before its slaves.
 
     Raises:
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
     told = await ask_counts(admin, await processes(admin, where))

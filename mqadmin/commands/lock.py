@@ -73,7 +73,7 @@ async def list_locks(
     """Return one row for each queue that is held or waited for, sorted by group and queue.
 
     Raises:
-        NotFound: no broker knows a group that is named.
+        ItemNotFound: no broker knows a group that is named.
     """
     admin = await call.admin()
     rows: list[LockRow] = []

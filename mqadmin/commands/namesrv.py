@@ -20,7 +20,7 @@ from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.cluster.server_tables import ServerValue, values_of
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 
 
 @command(
@@ -37,7 +37,7 @@ async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
     """Return one row for each setting, sorted by name.
 
     Raises:
-        NotFound: no name server has a setting of this name.
+        ItemNotFound: no name server has a setting of this name.
     """
     admin = await call.admin()
     tables = [(at, await admin.namesrv_config(at.address)) for at in await namesrvs(call)]
@@ -68,7 +68,7 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     """Return one row for each value and name server.
 
     Raises:
-        NotFound: no name server has it.
+        ItemNotFound: no name server has it.
     """
     admin = await call.admin()
     rows = []
@@ -82,7 +82,7 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
         rows += [KvRow(address, namespace, name, found[name]) for name in sorted(found)]
     if not rows:
         what = "nothing" if key is None else f"no key {key!r}"
-        raise NotFound(f"there is {what} in namespace {namespace!r}")
+        raise ItemNotFound(f"there is {what} in namespace {namespace!r}")
     return Outcome(rows)
 
 

@@ -73,7 +73,7 @@ async def show_queue(
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: the queue has no such entry, or there is no such queue.
+        ItemNotFound: the queue has no such entry, or there is no such queue.
     """
     admin = await call.admin()
     at, address = await _find(admin, topic, queue, broker)

@@ -63,7 +63,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: no broker knows the group, or it has read nothing.
+        ItemNotFound: no broker knows the group, or it has read nothing.
     """
     admin = await call.admin()
     rows: list[QueueOwner] = []
@@ -162,7 +162,7 @@ async def plan_rebalance(
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: no topic is named, and no broker knows the group, or it has read nothing.
+        ItemNotFound: no topic is named, and no broker knows the group, or it has read nothing.
         Usage: nobody would be in the group, or a client to remove is not in it.
     """
     admin = await call.admin()
@@ -279,7 +279,7 @@ async def watch_rebalance(
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: no broker knows the group, or no topic is named and it has read nothing.
+        ItemNotFound: no broker knows the group, or no topic is named and it has read nothing.
     """
     admin = await call.admin()
     topics = await topics_of(admin, group, topic)

@@ -11,7 +11,7 @@ import click
 
 from mqadmin.cli.declare import Call, Outcome, command, one
 from mqadmin.cli.types import FILE_PATH
-from mqadmin.health.checkup import Check, Limits, Severity
+from mqadmin.health.checkup import Check, CheckupLimits, CheckupSeverity
 from mqadmin.health.examination import examine
 from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
 from mqadmin.top.page import cluster_page
@@ -36,7 +36,7 @@ async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
     """Write the page.
 
     Raises:
-        NotFound: no broker is registered.
+        ItemNotFound: no broker is registered.
         Usage: the file is there already.
     """
     check_page_path(html, replace=replace)
@@ -44,11 +44,11 @@ async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
     before = await look(admin, call.now_ms)
     # The examination takes its time, too, so the looks are at least this far apart.
     looked, _ = await asyncio.gather(
-        examine(call, Limits(), tuple(Check)), asyncio.sleep(BETWEEN_S)
+        examine(call, CheckupLimits(), tuple(Check)), asyncio.sleep(BETWEEN_S)
     )
     rows = rows_between(before, await look(admin, call.now_ms))
     name = ", ".join((await call.client()).namesrv_addresses)
     made = cluster_page(name, rows, looked.findings, made_ms=call.now_ms())
-    is_well = all(found.severity is not Severity.ERROR for found in looked.findings)
+    is_well = all(found.severity is not CheckupSeverity.ERROR for found in looked.findings)
     row = save_page(html, made, ok=is_well, findings=len(looked.findings))
     return one(row, exit_code=0 if is_well else 1)

@@ -11,8 +11,8 @@ import click
 from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import SECONDS
 from mqadmin.errors import Usage
-from mqadmin.top.sample import Snapshot, TopRow, look, rows_between
-from mqadmin.top.view import View, chosen
+from mqadmin.top.sample import ClusterSnapshot, TopRow, look, rows_between
+from mqadmin.top.view import View, select_rows
 
 
 @command(
@@ -38,7 +38,7 @@ def top(call: Call, *, interval: float, once: bool) -> Outcome:
     if once:
         before = link.run(partial(_look, call))
         time.sleep(interval)
-        return Outcome(chosen(View(), rows_between(before, link.run(partial(_look, call)))))
+        return Outcome(select_rows(View(), rows_between(before, link.run(partial(_look, call)))))
     if not (call.console.out_is_tty and call.console.can_ask) or call.is_watched:
         raise Usage("top draws on a terminal", hint="`top --once` prints rows")
     # Only the live view needs a terminal library.
@@ -54,5 +54,5 @@ def top(call: Call, *, interval: float, once: bool) -> Outcome:
     return Outcome((), exit_code=exit_code, format="name")
 
 
-async def _look(call: Call) -> Snapshot:
+async def _look(call: Call) -> ClusterSnapshot:
     return await look(await call.admin(), call.now_ms)

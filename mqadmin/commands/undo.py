@@ -23,7 +23,7 @@ from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.errors import CommandError, Usage
 from mqadmin.session.contexts import ContextFile
-from mqadmin.session.journal import Entry, Journal, Saved
+from mqadmin.session.journal import Journal, JournalEntry, SavedState
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -90,7 +90,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     """Return one row for each target that was put back.
 
     Raises:
-        NotFound: there is no such entry, or none that is left to be put back.
+        ItemNotFound: there is no such entry, or none that is left to be put back.
         Usage: the entry is of other name servers, or of a protected context.
     """
     journal = Journal.of(call.console.env)
@@ -142,7 +142,7 @@ def recreated_topics(done: Iterable[StepResult[object]]) -> list[str]:
     )
 
 
-def _aimed(call: Call, entry: Entry) -> Call:
+def _aimed(call: Call, entry: JournalEntry) -> Call:
     """Return the call at the entry's own servers; the line may name them, but no others."""
     if not entry.namesrv:
         # The broker was named by its address, which the entry has.
@@ -167,7 +167,7 @@ def _aimed(call: Call, entry: Entry) -> Call:
     return replace(call, settings=replace(settings, namesrv=entry.namesrv))
 
 
-def _listed(entry: Entry) -> UndoRow:
+def _listed(entry: JournalEntry) -> UndoRow:
     if entry.undoes is not None:
         result = PUT_BACK
     else:
@@ -180,7 +180,7 @@ def _listed(entry: Entry) -> UndoRow:
     )
 
 
-def _target_of(admin: "Admin", saved: Saved) -> ChangeTarget[object]:
+def _target_of(admin: "Admin", saved: SavedState) -> ChangeTarget[object]:
     """Return the target that was kept.
 
     Raises:

@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from mqadmin.cli.types import Kind
+from mqadmin.cli.types import ValueKind
 from mqadmin.errors import CommandError, describe
 from mqadmin.session.call import Call
 from mqadmin.session.contexts import ContextFile
@@ -84,14 +84,14 @@ def save(path: Path, names: Names) -> None:
 FIRST_WAIT_S: Final = 0.5
 
 
-def live_names(call: Call, kind: Kind, *, refresh: bool = False) -> list[str]:
+def live_names(call: Call, kind: ValueKind, *, refresh: bool = False) -> list[str]:
     """Return the names of a kind; none where there is no server or no answer.
 
     Args:
         refresh: ask the servers whatever the age of the file.
     """
     try:
-        if kind is Kind.CONTEXT:
+        if kind is ValueKind.CONTEXT:
             return sorted(ContextFile.of(call.console.env).load().contexts)
         return _of_cluster(call, refresh=refresh).get(kind.name.lower(), [])
     except CommandError as error:

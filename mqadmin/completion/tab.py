@@ -19,7 +19,7 @@ from click.shell_completion import (
 from mqadmin import COMPLETE_VARIABLE
 from mqadmin.cli.globals import settings_of
 from mqadmin.cli.parse import PROGRAM, CommandGroup
-from mqadmin.cli.types import Kind, ParseContext
+from mqadmin.cli.types import ParseContext, ValueKind
 from mqadmin.completion.live import live_names
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console
@@ -42,7 +42,7 @@ def answer(instruction: str, console: Console) -> int:
     """Print what may stand at the cursor, as the shell's script reads it."""
     workplace = Workplace()
 
-    def live(ctx: click.Context, kind: Kind) -> list[str]:
+    def live(ctx: click.Context, kind: ValueKind) -> list[str]:
         return live_names(Call(settings_of(ctx), console, workplace), kind)
 
     try:

@@ -1,6 +1,6 @@
 """Find what is wrong with a cluster, from facts that were gathered before.
 
-    facts (mqadmin.health.checkup_facts)  -->  one function a check  -->  Finding, Finding, ...
+    facts (mqadmin.health.checkup_facts)  -->  one function a check  -->  CheckupFinding, ...
 
     address       a broker that the name server knows does not answer
     master        a broker name has no master, or two, or one that was replaced
@@ -41,7 +41,7 @@ STEP_MS: Final = 1000
 """A broker says in whole seconds how long it has been running."""
 
 
-class Severity(StrEnum):
+class CheckupSeverity(StrEnum):
     """How bad it is; errors come first."""
 
     ERROR = "error"
@@ -49,7 +49,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-SEVERITIES: Final = tuple(Severity)
+SEVERITIES: Final = tuple(CheckupSeverity)
 
 
 class Check(StrEnum):
@@ -74,10 +74,10 @@ BROKER_CHECKS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(Row):
+class CheckupFinding(Row):
     """One thing that is wrong, where, and what to do about it."""
 
-    severity: Severity
+    severity: CheckupSeverity
     check: Check
     subject: str
     found: str
@@ -115,7 +115,7 @@ class BrokerFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CheckupLimits:
     """From where on something is a finding.
 
     Attributes:
@@ -129,7 +129,9 @@ class Limits:
     backlog_count: int = 10_000
 
 
-def broker_findings(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Finding]:
+def broker_findings(
+    brokers: Sequence[BrokerFacts], limits: CheckupLimits
+) -> Iterator[CheckupFinding]:
     """Yield what is wrong with addresses, disks, clocks, masters and slaves."""
     for one in brokers:
         yield from _address(one)
@@ -150,48 +152,52 @@ def broker_findings(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[
         master = those.get(MASTER)
         if master is None:
             hint = "nobody can send to it; is it being restarted?"
-            yield Finding(Severity.ERROR, Check.MASTER, name, "no master is registered", hint)
+            yield CheckupFinding(
+                CheckupSeverity.ERROR, Check.MASTER, name, "no master is registered", hint
+            )
             continue
         for broker_id, slave in sorted(those.items()):
             if broker_id != MASTER:
                 yield from _slave(master, slave, limits.slave_lag_size)
 
 
-def _fenced(one: BrokerFacts) -> Finding:
+def _fenced(one: BrokerFacts) -> CheckupFinding:
     hint = f"`broker demote {one.place.address}` makes it a slave of the new master"
     found = f"takes no messages: {one.runtime['haFence']}"
-    return Finding(Severity.ERROR, Check.MASTER, one.name, found, hint)
+    return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, one.name, found, hint)
 
 
-def _second(one: BrokerFacts, other: BrokerFacts) -> Finding:
+def _second(one: BrokerFacts, other: BrokerFacts) -> CheckupFinding:
     found = f"is a second master of this name, beside {one.place.address}"
     hint = f"stop it; `broker demote {other.place.address} --force` makes it a slave"
-    return Finding(Severity.ERROR, Check.MASTER, other.name, found, hint)
+    return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, other.name, found, hint)
 
 
-def _address(one: BrokerFacts) -> Iterator[Finding]:
+def _address(one: BrokerFacts) -> Iterator[CheckupFinding]:
     if one.error is not None:
         hint = "is it running, and is brokerIP1 an address that can be reached from here?"
-        yield Finding(Severity.ERROR, Check.ADDRESS, one.name, one.error, hint)
+        yield CheckupFinding(CheckupSeverity.ERROR, Check.ADDRESS, one.name, one.error, hint)
 
 
-def _disk(one: BrokerFacts) -> Iterator[Finding]:
+def _disk(one: BrokerFacts) -> Iterator[CheckupFinding]:
     ratio = one.number("commitLogDiskRatio")
     if ratio is None or ratio < DISK_WARNING:
         return
     bad = ratio >= DISK_ERROR
     hint = "it refuses messages soon" if bad else "it deletes before fileReservedTime"
-    severity = Severity.ERROR if bad else Severity.WARNING
-    yield Finding(severity, Check.DISK, one.name, f"the disk is {ratio:.0%} full", hint)
+    severity = CheckupSeverity.ERROR if bad else CheckupSeverity.WARNING
+    yield CheckupFinding(severity, Check.DISK, one.name, f"the disk is {ratio:.0%} full", hint)
 
 
-def _clock(one: BrokerFacts, limit_ms: int) -> Iterator[Finding]:
+def _clock(one: BrokerFacts, limit_ms: int) -> Iterator[CheckupFinding]:
     skew_ms = skew_of(one)
     if skew_ms is None or abs(skew_ms) <= limit_ms:
         return
     way = "ahead of" if skew_ms > 0 else "behind"
     found = f"its clock is {abs(skew_ms) / 1000:.0f} s {way} ours"
-    yield Finding(Severity.WARNING, Check.CLOCK, one.name, found, "is NTP running on both?")
+    yield CheckupFinding(
+        CheckupSeverity.WARNING, Check.CLOCK, one.name, found, "is NTP running on both?"
+    )
 
 
 def skew_of(one: BrokerFacts) -> int | None:
@@ -211,17 +217,17 @@ def skew_of(one: BrokerFacts) -> int | None:
     return min(0, high_ms - one.asked_ms)
 
 
-def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator[Finding]:
+def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator[CheckupFinding]:
     if slave.runtime.get("haState") == DIVERGED:
         found = "its commit log is not its master's"
         hint = "`store diff` says from where on; copy the master's store to it"
-        yield Finding(Severity.ERROR, Check.SLAVE, slave.name, found, hint)
+        yield CheckupFinding(CheckupSeverity.ERROR, Check.SLAVE, slave.name, found, hint)
         return
     behind = slave_lag(master, slave)
     if behind is not None and behind > limit_size:
         found = f"{behind} bytes of commit log behind its master"
         hint = "see haSendHeartbeatInterval, the network, and the slave's disk"
-        yield Finding(Severity.WARNING, Check.SLAVE, slave.name, found, hint)
+        yield CheckupFinding(CheckupSeverity.WARNING, Check.SLAVE, slave.name, found, hint)
 
 
 def slave_lag(master: BrokerFacts, slave: BrokerFacts) -> int | None:
@@ -236,7 +242,7 @@ def route_findings(
     *,
     route: TopicRouteData | None,
     asked: Collection[str],
-) -> Iterator[Finding]:
+) -> Iterator[CheckupFinding]:
     """Yield where the name server and the masters differ about a topic.
 
     Args:
@@ -250,7 +256,7 @@ def route_findings(
         if data is None:
             hint = "the broker registers every 30 s; see its log"
             found = "the broker has it, the name server does not tell it"
-            yield Finding(Severity.ERROR, Check.ROUTE, subject, found, hint)
+            yield CheckupFinding(CheckupSeverity.ERROR, Check.ROUTE, subject, found, hint)
             continue
         pairs = (
             ("read queues", data.read_queue_nums, config.read_queue_nums),
@@ -261,17 +267,17 @@ def route_findings(
             if routed != held:
                 found = f"{what}: the route says {routed}, the broker {held}"
                 hint = "wait for the next registration (30 s); `broker write-perm add` if wiped"
-                yield Finding(Severity.WARNING, Check.ROUTE, subject, found, hint)
+                yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
     for broker in sorted((set(told) & set(asked)) - set(configs)):
         subject = f"topic {topic} on {broker}"
         found = "the name server tells it, the broker does not have it"
         hint = f"`topic delete {topic}` takes it off the name server"
-        yield Finding(Severity.WARNING, Check.ROUTE, subject, found, hint)
+        yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
 
 
 def subscription_findings(
     group: str, members: Mapping[str, Mapping[str, str]]
-) -> Iterator[Finding]:
+) -> Iterator[CheckupFinding]:
     """Yield the topics that members of a group want differently.
 
     Args:
@@ -288,12 +294,12 @@ def subscription_findings(
             )
             hint = "members of a group must subscribe alike, else messages are lost to it"
             subject = f"group {group}, topic {topic}"
-            yield Finding(Severity.ERROR, Check.SUBSCRIPTION, subject, found, hint)
+            yield CheckupFinding(CheckupSeverity.ERROR, Check.SUBSCRIPTION, subject, found, hint)
 
 
 def queue_findings(
     group: str, topic: str, queues: Sequence[MessageQueue], *, read: Collection[MessageQueue]
-) -> Iterator[Finding]:
+) -> Iterator[CheckupFinding]:
     """Yield the queues of a topic that no member of an online group reads."""
     left = [queue for queue in queues if queue not in read]
     if left:
@@ -302,13 +308,17 @@ def queue_findings(
         found = f"nobody reads {names}{more}"
         hint = f"see `rebalance show {group} {topic}` and `lock list -g {group}`"
         subject = f"group {group}, topic {topic}"
-        yield Finding(Severity.WARNING, Check.QUEUE, subject, found, hint)
+        yield CheckupFinding(CheckupSeverity.WARNING, Check.QUEUE, subject, found, hint)
 
 
-def backlog_findings(group: str, waiting: Mapping[str, int], *, limit: int) -> Iterator[Finding]:
+def backlog_findings(
+    group: str, waiting: Mapping[str, int], *, limit: int
+) -> Iterator[CheckupFinding]:
     """Yield the topics of which more messages than ``limit`` wait for an online group."""
     for topic, count in sorted(waiting.items()):
         if count > limit:
             hint = f"see `group lag {group} {topic} --watch`"
             subject = f"group {group}, topic {topic}"
-            yield Finding(Severity.WARNING, Check.BACKLOG, subject, f"{count} messages wait", hint)
+            yield CheckupFinding(
+                CheckupSeverity.WARNING, Check.BACKLOG, subject, f"{count} messages wait", hint
+            )

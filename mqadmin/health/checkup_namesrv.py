@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mqadmin.cluster.brokers import ServerNode
-from mqadmin.health.checkup import Check, Finding, Severity
+from mqadmin.health.checkup import Check, CheckupFinding, CheckupSeverity
 from mqadmin.output.topic_kinds import perm_text
 from remoting.bodies import TopicRouteData
 
@@ -41,12 +41,12 @@ def queues_of(route: TopicRouteData) -> dict[str, Queues]:
     }
 
 
-def namesrv_findings(views: Sequence[NamesrvView]) -> Iterator[Finding]:
+def namesrv_findings(views: Sequence[NamesrvView]) -> Iterator[CheckupFinding]:
     """Yield the name servers that do not answer, and the differences between the others."""
     for view in views:
         if view.error is not None:
             subject, hint = f"name server {view.address}", "is it running?"
-            yield Finding(Severity.ERROR, Check.NAMESRV, subject, view.error, hint)
+            yield CheckupFinding(CheckupSeverity.ERROR, Check.NAMESRV, subject, view.error, hint)
     answering = [view for view in views if view.error is None]
     for place in sorted(frozenset().union(*(view.brokers for view in answering))):
         yield from _registered(place, answering)
@@ -54,17 +54,17 @@ def namesrv_findings(views: Sequence[NamesrvView]) -> Iterator[Finding]:
         yield from _routes(answering[0], other)
 
 
-def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[Finding]:
+def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[CheckupFinding]:
     missing = [view.address for view in views if place not in view.brokers]
     if missing:
         there = ", ".join(view.address for view in views if place in view.brokers)
         subject = f"{place.broker} ({place.broker_id}) at {place.address}"
         found = f"registered at {there}, not at {', '.join(missing)}"
         hint = "does its namesrvAddr name them all, and does it reach them?"
-        yield Finding(Severity.ERROR, Check.NAMESRV, subject, found, hint)
+        yield CheckupFinding(CheckupSeverity.ERROR, Check.NAMESRV, subject, found, hint)
 
 
-def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[Finding]:
+def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[CheckupFinding]:
     # A missing broker is a finding already; its queues would say the same again.
     both = {place.broker for place in one.brokers} & {place.broker for place in other.brokers}
     hint = "wait for the next registration (30 s); `topic delete` or `write-perm` there if it stays"
@@ -77,7 +77,7 @@ def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[Finding]:
                     f"{other.address} {_text(there.get(broker))}"
                 )
                 subject = f"topic {topic} on {broker}"
-                yield Finding(Severity.WARNING, Check.NAMESRV, subject, found, hint)
+                yield CheckupFinding(CheckupSeverity.WARNING, Check.NAMESRV, subject, found, hint)
 
 
 def _text(queues: Queues | None) -> str:

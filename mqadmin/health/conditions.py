@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.decorators import gathered, group_argument, topic_argument
+from mqadmin.cli.decorators import group_argument, option_group, topic_argument
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import all_brokers, masters
 from mqadmin.cluster.groups import find_group
-from mqadmin.errors import CheckFailed, CommandError, NotFound, Unreachable
+from mqadmin.errors import CheckFailed, CommandError, ItemNotFound, ServerUnreachable
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError, NoRoute
@@ -55,7 +55,7 @@ class Verdict(Row):
 Condition = Callable[["Admin"], Awaitable[Verdict]]
 
 
-async def asserted(call: Call, condition: Condition, *, within_ms: int) -> Outcome:
+async def assert_outcome(call: Call, condition: Condition, *, within_ms: int) -> Outcome:
     """Return the verdict, followed by an error where the condition does not hold.
 
     Raises:
@@ -66,7 +66,7 @@ async def asserted(call: Call, condition: Condition, *, within_ms: int) -> Outco
     return Outcome(_told(verdict, CheckFailed(text)), single=True)
 
 
-async def awaited(call: Call, condition: Condition, *, limit_ms: int | None) -> Outcome:
+async def wait_outcome(call: Call, condition: Condition, *, limit_ms: int | None) -> Outcome:
     """Return the verdict once the condition holds, followed by an error where it does not.
 
     Args:
@@ -80,7 +80,7 @@ async def awaited(call: Call, condition: Condition, *, limit_ms: int | None) -> 
         limit_ms = WAIT_MS_DEFAULT if timeout_s is None else round(timeout_s * 1000)
     verdict = await _last_look(call, condition, limit_ms=limit_ms)
     text = f"{verdict.subject} is {verdict.found} after {limit_ms / 1000:g} s"
-    late = Unreachable(text, hint=f"expected: {verdict.expected}")
+    late = ServerUnreachable(text, hint=f"expected: {verdict.expected}")
     return Outcome(_told(verdict, late), single=True)
 
 
@@ -109,7 +109,7 @@ async def _last_look(call: Call, condition: Condition, *, limit_ms: int) -> Verd
 def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
     """Return the condition that a group is at most so many entries behind.
 
-    Looking raises ``NotFound`` where no broker knows the group.
+    Looking raises ``ItemNotFound`` where no broker knows the group.
     """
 
     async def look(admin: "Admin") -> Verdict:
@@ -125,7 +125,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
         ]
         if not lags:
             await find_group(admin, group)
-            raise NotFound(f"group {group} has no offset", hint=f"see `offset show {group}`")
+            raise ItemNotFound(f"group {group} has no offset", hint=f"see `offset show {group}`")
         subject = f"lag of {group}" + (f" in {topic}" if topic else "")
         return Verdict(subject, sum(lags) <= most, str(sum(lags)), f"at most {most}")
 
@@ -157,7 +157,7 @@ def group_exists(group: str, *, members: int | None) -> Condition:
         expected = PRESENT if members is None else f"{PRESENT} with {members} members or more"
         try:
             known = await find_group(admin, group)
-        except NotFound:
+        except ItemNotFound:
             return Verdict(f"group {group}", False, ABSENT, expected)
         count = len({member for at in known for member in at.members})
         holds = members is None or count >= members
@@ -202,20 +202,20 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
     return look
 
 
-group_condition = gathered(
+group_condition = option_group(
     "condition",
     group_exists,
     group_argument(),
     click.option("--members", type=INTEGER, help="at least this many online"),
 )
-lag_condition = gathered(
+lag_condition = option_group(
     "condition",
     lag_at_most,
     group_argument(),
     topic_argument(required=False, help="only in this topic"),
     click.option("--max", "most", type=INTEGER, default=0, help="entries that may be left"),
 )
-topic_condition = gathered(
+topic_condition = option_group(
     "condition",
     topic_exists,
     topic_argument(),

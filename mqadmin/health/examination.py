@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from mqadmin.cluster.assignment import find_assignment
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.health import checkup, checkup_facts
-from mqadmin.health.checkup import SEVERITIES, BrokerFacts, Check, Finding, Limits
+from mqadmin.health.checkup import SEVERITIES, BrokerFacts, Check, CheckupFinding, CheckupLimits
 from mqadmin.health.checkup_namesrv import namesrv_findings
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
@@ -23,19 +23,19 @@ class Examination:
     """The brokers that were looked at, and what was found, the worst first."""
 
     brokers: list[BrokerFacts]
-    findings: list[Finding]
+    findings: list[CheckupFinding]
 
 
-async def examine(call: Call, limits: Limits, checks: Collection[Check]) -> Examination:
+async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) -> Examination:
     """Run the checks.
 
     Raises:
-        NotFound: no broker is registered.
+        ItemNotFound: no broker is registered.
     """
     admin = await call.admin()
     brokers = await checkup_facts.brokers(admin, call.now_ms)
     if not brokers:
-        raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
+        raise ItemNotFound("no broker is registered", hint="is the broker running, with this -n?")
     found = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
     if Check.ROUTE in checks:

@@ -22,7 +22,7 @@ from mqadmin.changes.topic_order import ordered_brokers
 from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import is_system
-from mqadmin.errors import NotFound, Refused, Usage
+from mqadmin.errors import ItemNotFound, ServerRefused, Usage
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
@@ -75,7 +75,7 @@ async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
                 groups.setdefault(name, {})[node.broker] = GROUPS.describe(group)
         try:
             accounts = (await read_acl(admin, node.address)).plain_access_configs or []
-        except Refused:
+        except ServerRefused:
             # A broker without access control has no accounts.
             continue
         for one in accounts:
@@ -143,13 +143,13 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
     """Return the manifest of a file or cluster.
 
     Raises:
-        NotFound: it is neither a file nor a cluster.
+        ItemNotFound: it is neither a file nor a cluster.
         Usage: a file is no document.
     """
     if text is not None and (text == STDIN or Path(text).exists()):
         return Source(text, of_file(call, text), None)
     if text is not None and text.endswith((".yaml", ".yml")):
-        raise NotFound(f"no file {text}", hint="`export --help` says how to write one")
+        raise ItemNotFound(f"no file {text}", hint="`export --help` says how to write one")
     there = _elsewhere(call, text) if text is not None else call
     admin = await there.admin()
     nodes = await masters(admin, Where(cluster=cluster))
@@ -175,7 +175,7 @@ def _elsewhere(call: Call, text: str) -> Call:
     if text in known:
         return replace(call, settings=replace(call.settings, context=text, namesrv=None))
     if ":" not in text:
-        raise NotFound(
+        raise ItemNotFound(
             f"{text!r} is not a file, a context or an address",
             hint="such as cluster.yaml, HOST:PORT, or a name of `context list`",
         )

@@ -1,6 +1,6 @@
 """Messages of a topic read from brokers: queue by queue, from a place to where its end is now.
 
-    queues -> where each begins and ends -> PULL_MESSAGE -> Filter -> messages
+    queues -> where each begins and ends -> PULL_MESSAGE -> RecordFilter -> messages
 
 Rule: nothing is committed and nobody else notices; the end is taken before the first pull,
 so that a topic that is written to all the time is read to an end too. One queue is read
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.filter import RecordFilter
 from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import NotFound
@@ -20,7 +20,7 @@ from remoting.bodies import MessageQueue
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class QueueSpan:
     """A part of a queue, in entries: ``start`` included, ``end`` not."""
 
     queue: MessageQueue
@@ -34,7 +34,7 @@ async def spans_of(
     *,
     begin_ms: int | None = None,
     start: int | None = None,
-) -> list[Span]:
+) -> list[QueueSpan]:
     """Return what there is of each queue now.
 
     Args:
@@ -45,19 +45,19 @@ async def spans_of(
 
 async def _span(
     consumer: PullConsumer, queue: MessageQueue, begin_ms: int | None, start: int | None
-) -> Span:
+) -> QueueSpan:
     low, high = await asyncio.gather(consumer.min_offset(queue), consumer.max_offset(queue))
     if start is not None:
         low = max(low, start)
     if begin_ms is not None and begin_ms > 0:
         low = max(low, await consumer.search_offset(queue, begin_ms))
-    return Span(queue, min(low, high), high)
+    return QueueSpan(queue, min(low, high), high)
 
 
 async def read(
     consumer: PullConsumer,
-    spans: Sequence[Span],
-    wanted: Filter,
+    spans: Sequence[QueueSpan],
+    wanted: RecordFilter,
     *,
     tags: str = "*",
     count_max: int | None = None,
@@ -79,7 +79,7 @@ async def read(
 
 
 async def read_queue(
-    consumer: PullConsumer, span: Span, *, tags: str = "*", end_ms: int | None = None
+    consumer: PullConsumer, span: QueueSpan, *, tags: str = "*", end_ms: int | None = None
 ) -> AsyncIterator[MessageExt]:
     """Yield the messages of one part of a queue, up to the first one stored after ``end_ms``."""
     at = span.start

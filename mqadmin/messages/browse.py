@@ -11,8 +11,8 @@ from itertools import islice, takewhile
 
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Usage
-from mqadmin.messages.broker_reader import Span, read, spans_of
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.broker_reader import QueueSpan, read, spans_of
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.rows import Outcome, Row
@@ -23,7 +23,7 @@ from storefmt.names import TOOLS_GROUP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MessageQuery:
     """What is wanted of a topic.
 
     Attributes:
@@ -35,7 +35,7 @@ class Wish:
     """
 
     topic: str
-    filter: Filter
+    filter: RecordFilter
     queue: str | None = None
     broker: str | None = None
     start: int | None = None
@@ -47,34 +47,38 @@ class Wish:
     count_tags: bool = False
 
 
-async def browse(call: Call, query: Wish) -> Outcome:
+async def browse(call: Call, query: MessageQuery) -> Outcome:
     """Return the messages, queue by queue.
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: there is no such queue.
+        ItemNotFound: there is no such queue.
         Usage: ``scan`` is of brokers only.
     """
     if query.scan is not None and call.is_offline:
         raise Usage(f"--scan {query.scan}", hint="of brokers only")
     size = Limit(query.bytes_max)
     if call.is_offline:
-        rows = takewhile(lambda row: size.take(row.body_size), stored(call, query))
+        rows = takewhile(lambda row: size.take(row.body_size), stored_rows(call, query))
         return Outcome(rows)
-    consumer, spans = await parts(call, query)
+    consumer, spans = await consumer_and_spans(call, query)
     if query.scan is not None:
         spans = [replace(one, end=min(one.end, one.start + query.scan)) for one in spans]
     return Outcome(_online(call, consumer, spans, query, size))
 
 
-async def parts(call: Call, query: Wish) -> tuple[PullConsumer, list[Span]]:
+async def consumer_and_spans(
+    call: Call, query: MessageQuery
+) -> tuple[PullConsumer, list[QueueSpan]]:
     """Return who reads, and which part of which queue."""
     consumer, queues = await consumer_and_queues(call, query)
     spans = await spans_of(consumer, queues, begin_ms=query.filter.begin_ms, start=query.start)
     return consumer, spans
 
 
-async def consumer_and_queues(call: Call, query: Wish) -> tuple[PullConsumer, list[MessageQueue]]:
+async def consumer_and_queues(
+    call: Call, query: MessageQuery
+) -> tuple[PullConsumer, list[MessageQueue]]:
     """Return who reads, and the queues that are wanted."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     queues = await consumer.queues(query.topic)
@@ -86,7 +90,7 @@ async def consumer_and_queues(call: Call, query: Wish) -> tuple[PullConsumer, li
 
 
 async def _online(
-    call: Call, consumer: PullConsumer, spans: list[Span], query: Wish, size: Limit
+    call: Call, consumer: PullConsumer, spans: list[QueueSpan], query: MessageQuery, size: Limit
 ) -> AsyncIterator[Row]:
     counts: Counter[str] = Counter()
     async for message in read(
@@ -100,7 +104,7 @@ async def _online(
     _tell_tags(call, query, counts)
 
 
-def stored(call: Call, query: Wish) -> Iterator[MessageRow]:
+def stored_rows(call: Call, query: MessageQuery) -> Iterator[MessageRow]:
     """Yield the messages out of a store; the filter of ``query`` names the topic, too."""
     # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.messages.record_rows import OffsetRange, message_rows
@@ -123,7 +127,7 @@ def stored(call: Call, query: Wish) -> Iterator[MessageRow]:
     _tell_tags(call, query, counts)
 
 
-def _passes(row: MessageRow, query: Wish, allowed: set[str]) -> bool:
+def _passes(row: MessageRow, query: MessageQuery, allowed: set[str]) -> bool:
     if query.start is not None and row.queue_offset < query.start:
         return False
     if query.queue is not None and query.queue.rpartition(":")[2] != str(row.queue_id):
@@ -131,7 +135,7 @@ def _passes(row: MessageRow, query: Wish, allowed: set[str]) -> bool:
     return "*" in allowed or (row.tags or "") in allowed
 
 
-def _tell_tags(call: Call, query: Wish, counts: Counter[str]) -> None:
+def _tell_tags(call: Call, query: MessageQuery, counts: Counter[str]) -> None:
     if query.count_tags:
         for tag, count in counts.most_common():
             call.warn(f"tag {tag or 'none'}: {count}")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.decorators import gathered, group_argument, limit_option, with_key, with_tags
+from mqadmin.cli.decorators import group_argument, limit_option, option_group, with_key, with_tags
 from mqadmin.cli.times import TIME, bound_ms
 from mqadmin.cli.types import TOPIC
-from mqadmin.errors import NotFound
-from mqadmin.messages.broker_reader import Span
-from mqadmin.messages.browse import Wish, parts
-from mqadmin.messages.filter import Filter
+from mqadmin.errors import ItemNotFound
+from mqadmin.messages.broker_reader import QueueSpan
+from mqadmin.messages.browse import MessageQuery, consumer_and_spans
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.message_rows import MessageRow, Warn, row_of
 from mqadmin.output.rows import EpochMs
 from mqadmin.output.times import When
@@ -32,7 +32,7 @@ ORIGIN_TOPIC = "DLQ_ORIGIN_TOPIC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letters:
+class DeadLetterOptions:
     """Which dead letters: the arguments of `show` and `resend`."""
 
     group: str
@@ -44,9 +44,9 @@ class Letters:
     ids: tuple[str, ...]
     limit: int | None
 
-    def filter(self, now_ms: int) -> Filter:
+    def filter(self, now_ms: int) -> RecordFilter:
         """Return which records are wanted; ``topic`` and ``ids`` are for ``wants``."""
-        return Filter(
+        return RecordFilter(
             key=self.key,
             tags=self.tag,
             begin_ms=bound_ms(self.from_, now_ms),
@@ -60,9 +60,9 @@ class Letters:
         return not self.ids or message.msg_id in self.ids
 
 
-letters_options = gathered(
+letters_options = option_group(
     "letters",
-    Letters,
+    DeadLetterOptions,
     group_argument(),
     click.option("--from", "from_", type=TIME, help="given up at this time or later"),
     click.option("--to", type=TIME, help="given up at this time or earlier"),
@@ -74,16 +74,18 @@ letters_options = gathered(
 )
 
 
-async def letter_parts(call: Call, query: Wish, group: str) -> tuple[PullConsumer, list[Span]]:
+async def letter_parts(
+    call: Call, query: MessageQuery, group: str
+) -> tuple[PullConsumer, list[QueueSpan]]:
     """Return who reads the dead letters of a group, and where they are.
 
     Raises:
-        NotFound: the group has never given up a message.
+        ItemNotFound: the group has never given up a message.
     """
     try:
-        return await parts(call, query)
+        return await consumer_and_spans(call, query)
     except NoRoute:
-        raise NotFound(
+        raise ItemNotFound(
             f"group {group} has never given up a message", hint="`dead-letter list` shows who has"
         ) from None
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Self, TextIO, get_args
 
 import click
 
-from mqadmin.cli.decorators import gathered
+from mqadmin.cli.decorators import option_group
 from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.message_rows import MessageRow
@@ -60,7 +60,7 @@ class ExportState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported(Row):
+class ExportRow(Row):
     """A complete export; ``size`` is the file's, in bytes."""
 
     file: str
@@ -96,13 +96,13 @@ class ExportTarget:
             )
         return found
 
-    def writer(self, state: ExportState) -> "Writer":
+    def writer(self, state: ExportState) -> "ExportWriter":
         """Return what writes rows behind those that ``state`` knows."""
-        makers: dict[FileFormat, type[Writer]] = {"jsonl": LinesWriter, "csv": CsvWriter}
+        makers: dict[FileFormat, type[ExportWriter]] = {"jsonl": LinesWriter, "csv": CsvWriter}
         return makers.get(self.kind, ParquetWriter)(self.to, state)
 
 
-export_options = gathered(
+export_options = option_group(
     "target",
     ExportTarget,
     click.option("--to", "-f", type=FILE_PATH, required=True, metavar="FILE", help="file to write"),
@@ -165,7 +165,7 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
     return replace(state, resumed=True)
 
 
-class Writer(ABC):
+class ExportWriter(ABC):
     """Writes rows and, now and then, the state."""
 
     def __init__(self, path: Path, state: ExportState) -> None:
@@ -215,7 +215,7 @@ class Writer(ABC):
         self.save()
         self._complete()
         state_path(self.path).unlink()
-        row = Exported.of(
+        row = ExportRow.of(
             self.state, file=str(self.path), format=target.kind, size=self.path.stat().st_size
         )
         return one(row)
@@ -235,7 +235,7 @@ class Writer(ABC):
         """Let go of the file; what was not saved may be written again later."""
 
 
-class TextWriter(Writer):
+class TextWriter(ExportWriter):
     """A file that rows are appended to."""
 
     def __init__(self, path: Path, state: ExportState) -> None:
@@ -279,7 +279,7 @@ class CsvWriter(TextWriter):
         self._printer.row(record_of(row, COLUMNS))
 
 
-class ParquetWriter(Writer):
+class ParquetWriter(ExportWriter):
     """Parts of some thousand rows, joined at the end; ``body`` holds bytes."""
 
     def __init__(self, path: Path, state: ExportState) -> None:

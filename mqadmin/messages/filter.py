@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.decorators import together
-from mqadmin.cli.types import NAME_VALUE, Word
+from mqadmin.cli.decorators import combine
+from mqadmin.cli.types import NAME_VALUE, TextType
 from mqadmin.messages.json_condition import JsonCondition, parse_json_condition
 from mqadmin.messages.message_rows import BODY_SIZE_MAX
 from storefmt.errors import StoreError
@@ -15,7 +15,7 @@ from storefmt.formats.sysflag import inflate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class RecordFilter:
     """Which records are wanted; None and empty mean any. Times in ms, both ends included."""
 
     topic: str | None = None
@@ -79,19 +79,19 @@ def parse_pattern(text: str) -> re.Pattern[str]:
         raise ValueError(f"{text!r} is no pattern: {error}") from None
 
 
-body_conditions = together(
+body_conditions = combine(
     click.option(
         "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
     ),
     click.option(
         "--grep",
-        type=Word(read=parse_pattern),
+        type=TextType(read=parse_pattern),
         metavar="PATTERN",
         help="with this pattern in the body",
     ),
     click.option(
         "--json",
-        type=Word(read=parse_json_condition),
+        type=TextType(read=parse_json_condition),
         metavar="PATH[=VALUE]",
         help="with this in a JSON body",
     ),

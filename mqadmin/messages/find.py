@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.brokers import all_brokers
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import ItemNotFound, Usage
 from storefmt.errors import BadCall
 from storefmt.formats.hosts import host_text, port_of
 from storefmt.formats.msgid import parse_offset_id
@@ -49,7 +49,7 @@ async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "
 
     Raises:
         BadCall: that is no id.
-        NotFound: no message has this id.
+        ItemNotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
     # Not `call.admin()`: all calls together take longer to load than a message to find.
@@ -68,7 +68,7 @@ async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "
         )
     found = await messages.query_message(topic, message_id, unique=True)
     if not found:
-        raise NotFound(
+        raise ItemNotFound(
             f"no message {message_id} in topic {topic}", hint="check the topic and the id"
         )
     return found[0]

@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mqadmin.messages.browse import Wish, consumer_and_queues
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.browse import MessageQuery, consumer_and_queues
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.compat.java_maps import hash_order, queue_hash
 from mqadmin.output.rows import Row
@@ -57,12 +57,12 @@ class PullRange:
     cut_to: int | None = None
 
 
-async def pulls(call: Call, query: Wish, *, is_consuming: bool) -> AsyncIterator[Row]:
+async def pulls(call: Call, query: MessageQuery, *, is_consuming: bool) -> AsyncIterator[Row]:
     """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: there is no such queue.
+        ItemNotFound: there is no such queue.
     """
     consumer, queues = await consumer_and_queues(call, query)
     if is_consuming:
@@ -81,7 +81,7 @@ def in_java_order(queues: Sequence[MessageQueue]) -> list[MessageQueue]:
 
 
 async def parts_of(
-    consumer: PullConsumer, queues: Sequence[MessageQueue], wanted: Filter
+    consumer: PullConsumer, queues: Sequence[MessageQueue], wanted: RecordFilter
 ) -> list[PullRange]:
     """Return what printMsg and printMsgByQueue read: all, or what lies between two times."""
     return [
@@ -90,7 +90,7 @@ async def parts_of(
 
 
 async def _ends(
-    consumer: PullConsumer, queue: MessageQueue, wanted: Filter, start: int | None
+    consumer: PullConsumer, queue: MessageQueue, wanted: RecordFilter, start: int | None
 ) -> tuple[int, int]:
     low, high = await consumer.min_offset(queue), await consumer.max_offset(queue)
     if wanted.begin_ms:
@@ -101,7 +101,7 @@ async def _ends(
 
 
 async def parts_to_consume(
-    consumer: PullConsumer, queues: Sequence[MessageQueue], query: Wish
+    consumer: PullConsumer, queues: Sequence[MessageQueue], query: MessageQuery
 ) -> list[PullRange]:
     """Return what consumeMessage reads: the first queues use its limit up."""
     left, found = query.limit or 0, []

@@ -1,6 +1,6 @@
 """Messages of a store directory as rows, and which of them are wanted.
 
-    StoreDir.log.located_items --Filter--> MessageRow
+    StoreDir.log.located_items --RecordFilter--> MessageRow
 
 Rule: every record is shown where it really lies: a ``log_offset`` that says otherwise is a
 finding of ``store verify``, not an address.
@@ -14,17 +14,17 @@ from typing import Final
 import click
 
 from mqadmin.cli.decorators import (
-    gathered,
     inflate_option,
     limit_option,
     no_bodies_option,
     of_topic,
+    option_group,
     stored_from,
     with_key,
     with_tags,
 )
-from mqadmin.cli.types import INTEGER, Word
-from mqadmin.messages.filter import Filter
+from mqadmin.cli.types import INTEGER, TextType
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.message_rows import BodyForm, MessageRow, Warn, message_row
 from mqadmin.output.times import When
 from storefmt.formats.message import Record
@@ -64,7 +64,7 @@ def body_form(*, no_body: bool, inflate: bool) -> BodyForm:
     return "inflated" if inflate else "stored"
 
 
-body_options = gathered("body", body_form, no_bodies_option, inflate_option)
+body_options = option_group("body", body_form, no_bodies_option, inflate_option)
 """``--no-body`` and ``--inflate``, as ``body``."""
 
 
@@ -103,9 +103,9 @@ class Selection:
             name.rstrip("_"): str(getattr(self, name)) for name in (*names, "no_body", "inflate")
         }
 
-    def wanted(self, begin_ms: int | None, end_ms: int | None) -> Filter:
+    def wanted(self, begin_ms: int | None, end_ms: int | None) -> RecordFilter:
         """Return the filter, for times that were worked out."""
-        return Filter(
+        return RecordFilter(
             topic=self.topic,
             queue_id=self.queue,
             key=self.key,
@@ -116,7 +116,7 @@ class Selection:
         )
 
 
-selection_options = gathered(
+selection_options = option_group(
     "selection",
     Selection,
     of_topic(),
@@ -127,7 +127,7 @@ selection_options = gathered(
     stored_from(),
     click.option(
         "--log-offset",
-        type=Word(read=parse_range),
+        type=TextType(read=parse_range),
         metavar="A-B",
         help="in this part of the log, in bytes",
     ),
@@ -139,7 +139,7 @@ selection_options = gathered(
 
 def message_rows(
     store: StoreDir,
-    wanted: Filter,
+    wanted: RecordFilter,
     *,
     offsets: OffsetRange,
     count_max: int | None,

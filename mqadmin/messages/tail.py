@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.decorators import gathered, no_bodies_option, no_follow_option, with_key
-from mqadmin.cli.types import QUEUE, Integer, Kind, Word
+from mqadmin.cli.decorators import no_bodies_option, no_follow_option, option_group, with_key
+from mqadmin.cli.types import QUEUE, Integer, TextType, ValueKind
 from mqadmin.cluster.brokers import queue_number
-from mqadmin.messages.filter import Filter, body_conditions
+from mqadmin.messages.filter import RecordFilter, body_conditions
 from mqadmin.messages.json_condition import JsonCondition
 from mqadmin.output.times import parse_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TailWish:
+class TailOptions:
     """What is followed, and when it ends.
 
     Attributes:
@@ -37,13 +37,13 @@ class TailWish:
     no_follow: bool
     no_body: bool
 
-    def filter(self, *, topic: str | None = None, tags: tuple[str, ...] = ()) -> Filter:
+    def filter(self, *, topic: str | None = None, tags: tuple[str, ...] = ()) -> RecordFilter:
         """Return which records are wanted, of a queue by its id alone.
 
         Raises:
             Usage: the queue is none.
         """
-        return Filter(
+        return RecordFilter(
             topic=topic,
             queue_id=None if self.queue is None else queue_number(self.queue),
             tags=tags,
@@ -54,13 +54,13 @@ class TailWish:
         )
 
 
-tail_options = gathered(
+tail_options = option_group(
     "tail",
-    TailWish,
+    TailOptions,
     click.option(
         "--from",
         "from_",
-        type=Word(Kind.TIME, parse_start),
+        type=TextType(ValueKind.TIME, parse_start),
         default="latest",
         metavar="WHERE",
         help="earliest, latest or a TIME",

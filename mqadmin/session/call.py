@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from mqadmin.errors import CommandError, Usage
 from mqadmin.session.console import Console
 from mqadmin.session.contexts import Context, ContextFile, keys_of_java, secret_of
-from mqadmin.session.link import Link, ServerTarget
-from mqadmin.session.settings import TIMEOUT_S_DEFAULT, Settings
+from mqadmin.session.link import ServerLink, ServerTarget
+from mqadmin.session.settings import TIMEOUT_S_DEFAULT, GlobalOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mqadmin.session.journal import Saved
+    from mqadmin.session.journal import SavedState
     from mqclient.admin.admin import Admin
     from mqclient.admin.topic import TopicCalls
     from mqclient.client.instance import MQClient
@@ -57,7 +57,7 @@ class Workplace:
         pause: waits so many seconds between two ticks of ``--watch``.
     """
 
-    link: Link = field(default_factory=Link)
+    link: ServerLink = field(default_factory=ServerLink)
     namesrv: str | None = None
     label: str | None = None
     context: str | None = None
@@ -77,7 +77,7 @@ class Call:
         has_address: a broker is named by its address, so that no name server is needed to find it.
     """
 
-    settings: Settings
+    settings: GlobalOptions
     console: Console
     workplace: Workplace
     store: str | None = None
@@ -137,7 +137,7 @@ class Call:
         """Return the context that applies: ``--context``, the shell's, or the current one.
 
         Raises:
-            NotFound: the named one does not exist.
+            ItemNotFound: the named one does not exist.
         """
         file = ContextFile.of(self.console.env)
         named = self.settings.context or self.workplace.context
@@ -218,7 +218,7 @@ class Call:
         ):
             raise CommandError("not confirmed", hint="nothing was changed")
 
-    def keep(self, title: str, saved: "Sequence[Saved]", *, undoes: int | None = None) -> None:
+    def keep(self, title: str, saved: "Sequence[SavedState]", *, undoes: int | None = None) -> None:
         """Keep the old state before a destructive write, and say how it comes back.
 
         Args:

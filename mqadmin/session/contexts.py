@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from mqadmin.errors import CommandError, NotFound
+from mqadmin.errors import CommandError, ItemNotFound
 from mqadmin.session.tls_files import TlsFiles
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 
@@ -57,14 +57,14 @@ class Contexts:
         """Return the context of this name, or the current one, or None where there is none.
 
         Raises:
-            NotFound: ``name`` is given and is no context.
+            ItemNotFound: ``name`` is given and is no context.
         """
         wanted = name or self.current
         if wanted is None:
             return None
         found = self.contexts.get(wanted)
         if found is None:
-            raise NotFound(f"no context {wanted!r}", hint="`context list` shows them")
+            raise ItemNotFound(f"no context {wanted!r}", hint="`context list` shows them")
         return found
 
 
@@ -118,7 +118,7 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
     """Return a key that is given itself, or as ``env:NAME``, ``file:PATH`` or ``command:LINE``.
 
     Raises:
-        NotFound: there is no such variable, readable file, or output of the command.
+        ItemNotFound: there is no such variable, readable file, or output of the command.
     """
     if text is None:
         return None
@@ -130,12 +130,12 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
     if where == "env":
         found = env.get(name)
         if found is None:
-            raise NotFound(f"the context's secret key is in ${name}, which is not set")
+            raise ItemNotFound(f"the context's secret key is in ${name}, which is not set")
         return found
     try:
         return _text_of(os.path.expanduser(name)).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise NotFound(f"the context's secret key is in {name}: {_reason(error)}") from None
+        raise ItemNotFound(f"the context's secret key is in {name}: {_reason(error)}") from None
 
 
 @cache
@@ -157,10 +157,12 @@ def _told_by(line: str) -> str:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise NotFound(f"the context's secret key comes from {line!r}: {why}", hint=hint) from None
+        raise ItemNotFound(
+            f"the context's secret key comes from {line!r}: {why}", hint=hint
+        ) from None
     key = done.stdout.strip()
     if done.returncode or not key:
-        raise NotFound(
+        raise ItemNotFound(
             f"the context's secret key comes from {line!r}, which ended with {done.returncode} and "
             f"{'a' if key else 'no'} line",
             hint=hint,
@@ -172,7 +174,7 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Return the keys in ``$ROCKETMQ_HOME/conf/tools.yml``, where the Java tool has them.
 
     Raises:
-        NotFound: the file is there and cannot be read.
+        ItemNotFound: the file is there and cannot be read.
     """
     home = env.get("ROCKETMQ_HOME")
     path = os.path.join(home, TOOLS_FILE) if home else ""
@@ -181,7 +183,9 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
     try:
         return tools_keys(_text_of(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise NotFound(f"{path}: {_reason(error)}", hint="check it and its permissions") from None
+        raise ItemNotFound(
+            f"{path}: {_reason(error)}", hint="check it and its permissions"
+        ) from None
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from mqadmin.errors import CommandError, NotFound
+from mqadmin.errors import CommandError, ItemNotFound
 from storefmt.config.fastjson import Json
 
 KEPT_MAX: Final = 1000
@@ -26,7 +26,7 @@ KEPT_MAX: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class SavedState:
     """One thing on one server as it was; ``before`` is None where it was not there.
 
     Attributes:
@@ -44,7 +44,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JournalEntry:
     """What one command was about to change.
 
     Attributes:
@@ -56,7 +56,7 @@ class Entry:
     at_ms: int
     namesrv: str
     command: str
-    saved: tuple[Saved, ...]
+    saved: tuple[SavedState, ...]
     undone_ms: int | None = None
     undoes: int | None = None
 
@@ -76,12 +76,12 @@ class Journal:
     def add(
         self,
         command: str,
-        saved: Sequence[Saved],
+        saved: Sequence[SavedState],
         *,
         namesrv: str,
         at_ms: int,
         undoes: int | None = None,
-    ) -> Entry:
+    ) -> JournalEntry:
         """Write an entry and return it.
 
         Raises:
@@ -90,7 +90,7 @@ class Journal:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for number in count(max(self._numbers(), default=0) + 1):
-                entry = Entry(
+                entry = JournalEntry(
                     id=number,
                     at_ms=at_ms,
                     namesrv=namesrv,
@@ -111,7 +111,7 @@ class Journal:
             self._path(old).unlink(missing_ok=True)
         return entry
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JournalEntry]:
         """Yield every entry, oldest first.
 
         Raises:
@@ -120,36 +120,36 @@ class Journal:
         for number in sorted(self._numbers()):
             yield self.get(number)
 
-    def get(self, number: int) -> Entry:
+    def get(self, number: int) -> JournalEntry:
         """Return one entry.
 
         Raises:
-            NotFound: there is none of this number.
+            ItemNotFound: there is none of this number.
             CommandError: its file is no such json.
         """
         path = self._path(number)
         try:
             return _decode(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
-            raise NotFound(f"no entry {number} in the journal", hint="`undo --list`") from None
+            raise ItemNotFound(f"no entry {number} in the journal", hint="`undo --list`") from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise CommandError(
                 f"{path}: no journal entry ({error!r})", hint="move it away"
             ) from None
 
-    def latest(self) -> Entry:
+    def latest(self) -> JournalEntry:
         """Return the newest entry that is still to be put back.
 
         Raises:
-            NotFound: there is none.
+            ItemNotFound: there is none.
         """
         for number in sorted(self._numbers(), reverse=True):
             entry = self.get(number)
             if entry.undone_ms is None and entry.undoes is None:
                 return entry
-        raise NotFound("nothing to undo", hint="`undo --list` shows what was put back")
+        raise ItemNotFound("nothing to undo", hint="`undo --list` shows what was put back")
 
-    def mark_undone(self, entry: Entry, *, at_ms: int) -> None:
+    def mark_undone(self, entry: JournalEntry, *, at_ms: int) -> None:
         """Note that an entry was put back."""
         fresh = self._path(entry.id).with_suffix(f".{os.getpid()}.tmp")
         _write(fresh, replace(entry, undone_ms=at_ms))
@@ -162,7 +162,7 @@ class Journal:
         return [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdecimal()]
 
 
-def _write(path: Path, entry: Entry) -> None:
+def _write(path: Path, entry: JournalEntry) -> None:
     """Write a new file that only its user can read, and have it on disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
@@ -172,9 +172,9 @@ def _write(path: Path, entry: Entry) -> None:
         os.fsync(out.fileno())
 
 
-def _decode(value: dict[str, object]) -> Entry:
+def _decode(value: dict[str, object]) -> JournalEntry:
     listed = value.pop("saved")
     if not isinstance(listed, list):
         raise TypeError("`saved` is no list")
-    saved = tuple(Saved(**{**one, "names": tuple(one["names"])}) for one in listed)
-    return Entry(**value, saved=saved)  # type: ignore[arg-type]
+    saved = tuple(SavedState(**{**one, "names": tuple(one["names"])}) for one in listed)
+    return JournalEntry(**value, saved=saved)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ class ServerTarget:
     tls: TlsFiles | None = None
 
 
-class Link:
+class ServerLink:
     """Runs coroutines and keeps connections between commands.
 
     Attributes:

@@ -16,7 +16,7 @@ Format = Literal["table", "json", "jsonl", "yaml", "msgpack", "csv", "name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class GlobalOptions:
     """The global options of one call; ``mqadmin.cli.globals`` declares them."""
 
     namesrv: str | None = None

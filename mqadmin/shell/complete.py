@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem, ShellComplete
 
 from mqadmin.cli import tree
 from mqadmin.cli.parse import PROGRAM, CommandGroup
-from mqadmin.cli.types import PATHS, Kind, Live, ParseContext
+from mqadmin.cli.types import PATHS, Live, ParseContext, ValueKind
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import FILTERS
 from mqadmin.shell.lines import ShellWord, split
@@ -123,11 +123,11 @@ def _own(spot: Spot, names: Names) -> dict[str, str] | None:
         case ["use"]:
             return {"topic": "a default topic", "context": "a named cluster"}
         case ["use", "topic"]:
-            return dict.fromkeys(names.of(Kind.TOPIC), "topic")
+            return dict.fromkeys(names.of(ValueKind.TOPIC), "topic")
         case ["use", "context"]:
-            return dict.fromkeys(names.of(Kind.CONTEXT), "context")
+            return dict.fromkeys(names.of(ValueKind.CONTEXT), "context")
         case ["connect"]:
-            return dict.fromkeys(names.of(Kind.ADDRESS), "address")
+            return dict.fromkeys(names.of(ValueKind.ADDRESS), "address")
         case ["set" | "use" | "connect" | "exit", *_]:
             return {}
         case ["help", *rest]:

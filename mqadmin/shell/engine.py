@@ -17,7 +17,7 @@ from typing import Final, TextIO, cast, get_args
 from mqadmin.cli.command import TextAnswer
 from mqadmin.cli.parse import parse
 from mqadmin.cli.run import run_line, tell
-from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
+from mqadmin.errors import CommandError, Interrupted, ItemNotFound, Usage, describe
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
 from mqadmin.session.settings import Format
@@ -237,7 +237,7 @@ class Shell:
             return 0
         path = os.path.expanduser(_only(words, "store open DIR"))
         if not os.path.isdir(path):
-            raise NotFound(f"{path} is no directory", hint="name a store directory")
+            raise ItemNotFound(f"{path} is no directory", hint="name a store directory")
         self.workplace.store = path
         return 0
 

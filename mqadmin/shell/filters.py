@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Final, TextIO
 
-from mqadmin.errors import CommandError, NotFound, Usage
+from mqadmin.errors import CommandError, ItemNotFound, Usage
 from mqadmin.output.structured import json_text
 from mqadmin.session.console import printable
 
@@ -354,7 +354,7 @@ def _step(value: object, name: str | None, index: str | None, path: str) -> list
             return [value[int(index)]]
     if isinstance(value, dict) and name in value:
         return [value[name]]
-    raise NotFound(f"json: nothing at {name or f'[{index}]'} of {path!r}")
+    raise ItemNotFound(f"json: nothing at {name or f'[{index}]'} of {path!r}")
 
 
 def _shown(value: object) -> str:

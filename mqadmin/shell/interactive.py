@@ -39,7 +39,7 @@ from mqadmin.cli.mistakes import unknown_command
 from mqadmin.cli.parse import load
 from mqadmin.errors import CommandError
 from mqadmin.session.call import Call
-from mqadmin.session.settings import Settings
+from mqadmin.session.settings import GlobalOptions
 from mqadmin.shell.complete import OWN_WORDS, spot_of, suggestions
 from mqadmin.shell.engine import Shell, ShellExit
 from mqadmin.shell.lines import commands, is_unfinished, split
@@ -293,7 +293,7 @@ class Interactive:
             self._call.warn(f"{target.namesrv} does not answer; `connect HOST:PORT` to another one")
 
     def _here(self) -> Call:
-        return Call(Settings(), self._call.console, self._call.workplace)
+        return Call(GlobalOptions(), self._call.console, self._call.workplace)
 
     def _refresh(self, *, at_once: bool = False) -> None:
         try:

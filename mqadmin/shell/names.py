@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mqadmin.cli.types import Kind
+from mqadmin.cli.types import ValueKind
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import ServerNode, all_brokers
 from mqadmin.errors import CommandError
@@ -37,11 +37,11 @@ CLIENT_GROUPS_MAX = 200
 class Names:
     """What is known: names by kind, and whether a server answered."""
 
-    by_kind: dict[Kind, list[str]] = field(default_factory=dict)
+    by_kind: dict[ValueKind, list[str]] = field(default_factory=dict)
     cluster: str | None = None
     connected: bool = False
 
-    def of(self, kind: Kind) -> list[str]:
+    def of(self, kind: ValueKind) -> list[str]:
         """Return the names of this kind, sorted."""
         return self.by_kind.get(kind, [])
 
@@ -97,13 +97,13 @@ async def fetch(call: Call) -> Names:
     clusters = sorted({place.cluster for place in brokers})
     own = {*clusters, *(place.broker for place in brokers)}
     names = {
-        Kind.TOPIC: sorted(topics, key=lambda topic: (_rank(topic, own), topic)),
-        Kind.GROUP: sorted(groups),
-        Kind.BROKER: sorted({place.broker for place in brokers}),
-        Kind.CLUSTER: clusters,
-        Kind.CLIENT: sorted(clients),
-        Kind.QUEUE: sorted({place.broker for place in masters}),
-        Kind.ADDRESS: sorted({place.address for place in brokers}),
+        ValueKind.TOPIC: sorted(topics, key=lambda topic: (_rank(topic, own), topic)),
+        ValueKind.GROUP: sorted(groups),
+        ValueKind.BROKER: sorted({place.broker for place in brokers}),
+        ValueKind.CLUSTER: clusters,
+        ValueKind.CLIENT: sorted(clients),
+        ValueKind.QUEUE: sorted({place.broker for place in masters}),
+        ValueKind.ADDRESS: sorted({place.address for place in brokers}),
     }
     return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
 
@@ -121,8 +121,8 @@ def _rank(topic: str, own: set[str]) -> int:
     return 0 if kind_of(topic, brokers_and_clusters=own) == "normal" else 1
 
 
-def _contexts(call: Call) -> dict[Kind, list[str]]:
+def _contexts(call: Call) -> dict[ValueKind, list[str]]:
     try:
-        return {Kind.CONTEXT: sorted(ContextFile.of(call.console.env).load().contexts)}
+        return {ValueKind.CONTEXT: sorted(ContextFile.of(call.console.env).load().contexts)}
     except CommandError:
         return {}

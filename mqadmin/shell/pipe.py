@@ -39,7 +39,7 @@ class Pipe(io.TextIOBase):
 
         Raises:
             PipeClosed: a filter has seen all that it needs.
-            Usage, NotFound: a filter cannot read the lines.
+            Usage, ItemNotFound: a filter cannot read the lines.
         """
         *lines, self._begun = (self._begun + text).split("\n")
         for line in lines:

@@ -24,7 +24,7 @@ ERROR_LINES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
+class ServerAddresses:
     """Where the servers listen, and where the store is; ``grpc`` is "" where its port is taken."""
 
     namesrv: str = ""
@@ -67,7 +67,7 @@ class EmbeddedServer:
         ]
         self._child: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
-        self.addresses = Addresses()
+        self.addresses = ServerAddresses()
 
     def __enter__(self) -> Self:
         self._log = log = tempfile.TemporaryFile()
@@ -92,7 +92,7 @@ class EmbeddedServer:
                 f"the embedded servers did not start: {said}",
                 hint="is the store in use, or a port taken?",
             )
-        self.addresses = Addresses(**json.loads(line))
+        self.addresses = ServerAddresses(**json.loads(line))
         return self
 
     def __exit__(self, *_: object) -> None:

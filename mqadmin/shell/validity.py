@@ -14,11 +14,11 @@ import click
 
 from mqadmin.cli import tree
 from mqadmin.cli.java.table import native_of
-from mqadmin.cli.types import Kind
+from mqadmin.cli.types import ValueKind
 from mqadmin.shell.complete import OWN_WORDS, click_items, spot_of
 from mqadmin.shell.names import Names
 
-JUDGED: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER})
+JUDGED: Final = frozenset({ValueKind.TOPIC, ValueKind.GROUP, ValueKind.BROKER, ValueKind.CLUSTER})
 NEAR_MAX: Final = 5_000
 """Names that a near one is looked for among; with more of them it would hold up typing."""
 
@@ -45,9 +45,9 @@ def problem(text: str, names: Names) -> str:
 def _judge(before: list[str], word: str, names: Names, *, makes_new: bool) -> str:
     if word.startswith("-") and word != "-":
         return ""
-    asked: list[Kind] = []
+    asked: list[ValueKind] = []
 
-    def live(_: click.Context, kind: Kind) -> list[str]:
+    def live(_: click.Context, kind: ValueKind) -> list[str]:
         asked.append(kind)
         return []
 
@@ -59,9 +59,9 @@ def _judge(before: list[str], word: str, names: Names, *, makes_new: bool) -> st
     return ""
 
 
-def _unknown(word: str, kind: Kind, names: Names) -> str:
+def _unknown(word: str, kind: ValueKind, names: Names) -> str:
     known = names.of(kind)
-    address = kind is Kind.BROKER and ":" in word
+    address = kind is ValueKind.BROKER and ":" in word
     if not names.connected or not known or word in known or address:
         return ""
     near = get_close_matches(word, known[:NEAR_MAX], n=1)

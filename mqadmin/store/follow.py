@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import row_at
-from mqadmin.messages.tail import TailWish
+from mqadmin.messages.tail import TailOptions
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import parse_time
 from mqadmin.session.call import Call
@@ -24,7 +24,7 @@ from storefmt.offline.views.storedir import StoreDir
 POLL_S: Final = 0.1
 
 
-def follow(call: Call, tail: TailWish, wanted: Filter, *, body: BodyForm) -> Outcome:
+def follow(call: Call, tail: TailOptions, wanted: RecordFilter, *, body: BodyForm) -> Outcome:
     """Return rows that go on until ``tail`` ends or Ctrl-C.
 
     Raises:
@@ -55,7 +55,7 @@ def _file_before(store: StoreDir, begin_ms: int) -> int:
 
 
 def _rows(
-    call: Call, tail: TailWish, wanted: Filter, follower: Follower, body: BodyForm
+    call: Call, tail: TailOptions, wanted: RecordFilter, follower: Follower, body: BodyForm
 ) -> Iterator[MessageRow]:
     count, scan, size = 0, Limit(tail.scan), Limit(tail.bytes_)
     while True:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from mqadmin.cluster.topic_queues import TopicQueue
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
 from mqadmin.output.rows import Outcome, Row, one
@@ -60,14 +60,14 @@ def stored_by_key(
     """Return the messages of a topic with a key, oldest first.
 
     Raises:
-        NotFound: there is none.
+        ItemNotFound: there is none.
     """
     with StoreDir.open(call.store_dir) as store:
         found = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
         if unique:
             found = [record for record in found if record.unique_key == key]
         if not found:
-            raise NotFound(
+            raise ItemNotFound(
                 f"no message with key {key!r} in topic {topic} of {store.root}",
                 hint="check the key, and the time span where one is given",
             )
@@ -80,16 +80,16 @@ def stored_at(
     """Return the message at a place of a queue.
 
     Raises:
-        NotFound: there is no such queue, or no such entry.
+        ItemNotFound: there is no such queue, or no such entry.
     """
     with StoreDir.open(call.store_dir) as store:
         if (topic, queue_id) not in set(store.queues()):
-            raise NotFound(f"no queue {queue_id} of topic {topic} in {store.root}")
+            raise ItemNotFound(f"no queue {queue_id} of topic {topic} in {store.root}")
         for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
             if found == queue_offset:
                 body = body_form(no_body=no_body, inflate=True)
                 return one(stored_row(call, store, store.record_at(entry.log_offset), body=body))
-        raise NotFound(
+        raise ItemNotFound(
             f"queue {queue_id} of topic {topic} has no message at {queue_offset}",
             hint="`store info` shows the ends of the queues",
         )
@@ -112,12 +112,12 @@ def stored_queues(call: Call, topic: str) -> list[TopicQueue]:
     """Return the queues of a topic with what its settings allow.
 
     Raises:
-        NotFound: the store has no queue of the topic.
+        ItemNotFound: the store has no queue of the topic.
     """
     with open_store(call) as store:
         numbers = sorted(number for name, number in store.queues() if name == topic)
         if not numbers:
-            raise NotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
+            raise ItemNotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
         settings = store.topics().topics.get(topic)
         return [
             TopicQueue.of(
@@ -162,12 +162,12 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
     """Return where groups are in each queue, by the offsets that were last written to disk.
 
     Raises:
-        NotFound: a group is named that the store has no offset of.
+        ItemNotFound: a group is named that the store has no offset of.
     """
     with open_store(call) as store:
         found = [at for at in store.group_offsets() if group in (None, at.group)]
         if group is not None and not found:
-            raise NotFound(f"group {group} has no offset in {store.root}")
+            raise ItemNotFound(f"group {group} has no offset in {store.root}")
     return sorted(found, key=lambda at: (at.group, at.topic, at.queue_id))
 
 

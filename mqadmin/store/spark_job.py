@@ -23,9 +23,9 @@ from typing import IO, Final
 
 import click
 
-from mqadmin.cli.decorators import gathered, more_stores, together
+from mqadmin.cli.decorators import combine, more_stores, option_group
 from mqadmin.cli.types import FILE_PATH, Choice
-from mqadmin.errors import CommandError, Damaged, NotFound, Unreachable, Usage
+from mqadmin.errors import CommandError, Damaged, ItemNotFound, ServerUnreachable, Usage
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
@@ -34,7 +34,12 @@ from mqadmin.session.link import ServerTarget
 
 ACCESS_KEY, SECRET_KEY = "MQADMIN_ACCESS_KEY", "MQADMIN_SECRET_KEY"
 TLS_KEY_PASSWORD = "MQADMIN_TLS_KEY_PASSWORD"
-ENDINGS: dict[int, type[CommandError]] = {2: Usage, 3: NotFound, 4: Unreachable, 6: Damaged}
+ENDINGS: dict[int, type[CommandError]] = {
+    2: Usage,
+    3: ItemNotFound,
+    4: ServerUnreachable,
+    6: Damaged,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +63,7 @@ LOCAL: Final = Engine(engine="local", master="local", parquet=None)
 JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
 """Options of a job by name; None, False and nothing in a list leave one out."""
 
-_ENGINE: Final = together(
+_ENGINE: Final = combine(
     click.option(
         "--engine",
         type=Choice(["spark", "local"]),
@@ -72,8 +77,8 @@ _ENGINE: Final = together(
         "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
     ),
 )
-of_job = gathered("where", Engine, _ENGINE)
-of_store_job = gathered("where", Engine, _ENGINE, more_stores)
+of_job = option_group("where", Engine, _ENGINE)
+of_store_job = option_group("where", Engine, _ENGINE, more_stores)
 """Options of the engine, and further stores behind the first."""
 
 

@@ -8,7 +8,7 @@ Rule: pure; long lists are cut, and the page says how much was left out.
 from collections.abc import Sequence
 from typing import Final
 
-from mqadmin.health.checkup import Finding, Severity
+from mqadmin.health.checkup import CheckupFinding, CheckupSeverity
 from mqadmin.output.pages.html_page import (
     cell,
     count_text,
@@ -29,7 +29,7 @@ FINDINGS_MAX: Final = 500
 
 
 def cluster_page(
-    name: str, rows: Sequence[TopRow], findings: Sequence[Finding], *, made_ms: int
+    name: str, rows: Sequence[TopRow], findings: Sequence[CheckupFinding], *, made_ms: int
 ) -> str:
     """Return the page.
 
@@ -57,10 +57,10 @@ def _tiles(
     brokers: Sequence[TopRow],
     topics: Sequence[TopRow],
     groups: Sequence[TopRow],
-    findings: Sequence[Finding],
+    findings: Sequence[CheckupFinding],
 ) -> list[tuple[str, str, str]]:
-    errors = sum(one.severity is Severity.ERROR for one in findings)
-    warnings = sum(one.severity is Severity.WARNING for one in findings)
+    errors = sum(one.severity is CheckupSeverity.ERROR for one in findings)
+    warnings = sum(one.severity is CheckupSeverity.WARNING for one in findings)
     verdict = "nothing found"
     if errors or warnings:
         verdict = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
@@ -77,7 +77,7 @@ def _tiles(
     ]
 
 
-def _findings(findings: Sequence[Finding]) -> str:
+def _findings(findings: Sequence[CheckupFinding]) -> str:
     if not findings:
         return nothing("nothing: every check passed")
     rows = [

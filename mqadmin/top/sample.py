@@ -62,7 +62,7 @@ class GroupSnapshot:
 
 
 @dataclass(slots=True)
-class Snapshot:
+class ClusterSnapshot:
     """A cluster at one moment; ``ends`` is the last offset of each queue."""
 
     at_ms: int
@@ -71,10 +71,10 @@ class Snapshot:
     groups: dict[str, GroupSnapshot] = field(default_factory=dict)
 
 
-async def look(admin: "Admin", now_ms: Callable[[], int]) -> Snapshot:
+async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
     """Look at the whole cluster once."""
     facts = await brokers(admin, now_ms)
-    made = Snapshot(now_ms(), facts)
+    made = ClusterSnapshot(now_ms(), facts)
     masters = masters_of(facts)
     for place in masters:
         told = await admin.broker_consume_stats(place.address)
@@ -93,7 +93,7 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> Snapshot:
     return made
 
 
-async def _count_members(admin: "Admin", made: Snapshot, masters: list[ServerNode]) -> None:
+async def _count_members(admin: "Admin", made: ClusterSnapshot, masters: list[ServerNode]) -> None:
     async def count(group: str) -> None:
         listed = [await admin.consumer_ids(place.address, group) for place in masters]
         made.groups[group].members = len({who for part in listed for who in part})
@@ -101,7 +101,9 @@ async def _count_members(admin: "Admin", made: Snapshot, masters: list[ServerNod
     await each(made.groups, count)
 
 
-async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[ServerNode]) -> None:
+async def _look_at_quiet_topics(
+    admin: "Admin", made: ClusterSnapshot, masters: list[ServerNode]
+) -> None:
     seen = {queue.topic for queue in made.ends}
     own = {place.broker for place in masters} | {place.cluster for place in masters}
     for place in masters:
@@ -122,13 +124,13 @@ async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[Se
                 raise stats
 
 
-def rows_between(before: Snapshot, after: Snapshot) -> list[TopRow]:
+def rows_between(before: ClusterSnapshot, after: ClusterSnapshot) -> list[TopRow]:
     """Return a row for each broker, topic and group of the later look."""
     seconds = (after.at_ms - before.at_ms) / 1000
     return [*_brokers(after), *_topics(before, after, seconds), *_groups(before, after, seconds)]
 
 
-def _brokers(after: Snapshot) -> Iterator[TopRow]:
+def _brokers(after: ClusterSnapshot) -> Iterator[TopRow]:
     masters = {one.place.broker: one for one in after.brokers if one.place.broker_id == MASTER}
     for one in after.brokers:
         master = masters.get(one.place.broker)
@@ -154,7 +156,7 @@ def _first(text: str | None) -> float | None:
         return None
 
 
-def _topics(before: Snapshot, after: Snapshot, seconds: float) -> Iterator[TopRow]:
+def _topics(before: ClusterSnapshot, after: ClusterSnapshot, seconds: float) -> Iterator[TopRow]:
     written: dict[str, int] = defaultdict(int)
     read: dict[str, int] = defaultdict(int)
     for queue, end in after.ends.items():
@@ -172,7 +174,7 @@ def _topics(before: Snapshot, after: Snapshot, seconds: float) -> Iterator[TopRo
         )
 
 
-def _groups(before: Snapshot, after: Snapshot, seconds: float) -> Iterator[TopRow]:
+def _groups(before: ClusterSnapshot, after: ClusterSnapshot, seconds: float) -> Iterator[TopRow]:
     for name, group in sorted(after.groups.items()):
         old = before.groups.get(name, GroupSnapshot()).offsets
         done = sum(

@@ -1,7 +1,7 @@
 """The screen of ``top``: draws the view, passes keys on, looks again every few seconds.
 
     prompt_toolkit's loop (main thread)  -- look -->  the link's loop (requests)
-                                         <-- Snapshot --
+                                         <-- ClusterSnapshot --
 
 Rule: nothing is decided here; what a key does and what is drawn is ``mqadmin.top.view``.
 """
@@ -19,7 +19,7 @@ from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 from prompt_toolkit.output import Output
 
 from mqadmin.errors import Interrupted, describe
-from mqadmin.top.sample import Snapshot, TopRow, rows_between
+from mqadmin.top.sample import ClusterSnapshot, TopRow, rows_between
 from mqadmin.top.view import View, draw, press
 
 NAMES = {
@@ -41,8 +41,8 @@ class Screen:
         title: what the first line says; the time of the look is added.
     """
 
-    look: "Callable[[], Future[Snapshot]]"
-    first: Snapshot
+    look: "Callable[[], Future[ClusterSnapshot]]"
+    first: ClusterSnapshot
     title: str
     seconds: float
     view: View = field(default_factory=View)

@@ -82,7 +82,7 @@ ACTIONS: Final[dict[tuple[InputMode, str], Callable[[View], View]]] = {
 }
 
 
-def chosen(view: View, rows: Sequence[TopRow]) -> list[TopRow]:
+def select_rows(view: View, rows: Sequence[TopRow]) -> list[TopRow]:
     """Return the rows that the view shows, in its order, section by section."""
     kept = [
         row
@@ -108,7 +108,7 @@ def draw(view: View, rows: Sequence[TopRow], *, title: str, width: int, height: 
     lines = [title, _status(view)]
     body: list[str] = []
     section = ""
-    for row in chosen(view, rows):
+    for row in select_rows(view, rows):
         if row.kind != section:
             section = row.kind
             body += ([""] if body else []) + [_line(*_head(section), width=width)]

@@ -13,7 +13,7 @@ import pytest
 from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
-from mqadmin.shell.server import Addresses, EmbeddedServer
+from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +107,14 @@ def run(env: dict[str, str]) -> Iterator[Run]:
 
 
 @pytest.fixture(scope="session")
-def servers() -> Iterator[Addresses]:
+def servers() -> Iterator[ServerAddresses]:
     """Return the addresses of a name server and a broker that run for all tests."""
     with EmbeddedServer() as server:
         yield server.addresses
 
 
 @pytest.fixture
-def at(run: Run, servers: Addresses) -> Run:
+def at(run: Run, servers: ServerAddresses) -> Run:
     """Return a function that runs one line against the servers."""
 
     def run_there(*words: str, **more: object) -> Result:

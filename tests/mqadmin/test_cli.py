@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result
 
 PROGRAM = [sys.executable, "-m", "mqadmin"]
@@ -37,7 +37,7 @@ def running(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], I
         yield child, child.stdout, child.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(servers: Addresses) -> None:
+def test_a_reader_that_goes_away_is_no_error(servers: ServerAddresses) -> None:
     words = ["topic", "list", "-n", servers.namesrv]
     reader, writer = os.pipe()
     os.close(reader)
@@ -51,7 +51,9 @@ def test_a_reader_that_goes_away_is_no_error(servers: Addresses) -> None:
     assert done.stderr == b""
 
 
-def test_ctrl_c_ends_a_tail_quietly_with_130(at: Callable[..., Result], servers: Addresses) -> None:
+def test_ctrl_c_ends_a_tail_quietly_with_130(
+    at: Callable[..., Result], servers: ServerAddresses
+) -> None:
     at("topic", "create", "INTERRUPTED", "-q", "1")
     at("message", "send", "INTERRUPTED", "one")
     words = ["message", "tail", "INTERRUPTED", "--from", "earliest", "-o", "jsonl"]
@@ -68,7 +70,7 @@ def test_ctrl_c_ends_a_tail_quietly_with_130(at: Callable[..., Result], servers:
     ("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
 )
 def test_json_is_closed_when_a_tail_is_interrupted(
-    at: Callable[..., Result], servers: Addresses, number: signal.Signals, exit_code: int
+    at: Callable[..., Result], servers: ServerAddresses, number: signal.Signals, exit_code: int
 ) -> None:
     # One message each: what has come of a second one when the signal does is anybody's guess.
     topic = f"CLOSED-{exit_code}"
@@ -107,7 +109,9 @@ def test_servers_that_a_line_started_end_with_it(tmp_path: Path) -> None:
         ("mqclient.client.instance", b"error: interrupted\n"),
     ],
 )
-def test_ctrl_c_while_modules_load_is_quiet(servers: Addresses, module: str, says: bytes) -> None:
+def test_ctrl_c_while_modules_load_is_quiet(
+    servers: ServerAddresses, module: str, says: bytes
+) -> None:
     """The process sends itself the signal as it looks for one of its modules."""
     program = (
         "import os, signal, sys\n"
@@ -128,7 +132,7 @@ def test_ctrl_c_while_modules_load_is_quiet(servers: Addresses, module: str, say
 
 
 def test_bytes_that_are_no_text_travel_as_they_are(
-    at: Callable[..., Result], servers: Addresses, tmp_path: Path
+    at: Callable[..., Result], servers: ServerAddresses, tmp_path: Path
 ) -> None:
     at("topic", "create", "BYTES", "-q", "1")
     words = ["message", "send", "BYTES", "-", "--key", "raw", "-n", servers.namesrv]
@@ -141,7 +145,7 @@ def test_bytes_that_are_no_text_travel_as_they_are(
     assert '"body_base64": "//4="' in at("message", "query", "key", "BYTES", "arg", "-ojson").out
 
 
-def test_output_is_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Result]) -> None:
+def test_output_is_utf_8_in_any_locale(servers: ServerAddresses, at: Callable[..., Result]) -> None:
     at("topic", "create", "LOCALE", "-q", "1")
     at("message", "send", "LOCALE", "日本", "--key", "k")
     words = ["message", "query", "key", "LOCALE", "k", "-o", "json", "-n", servers.namesrv]
@@ -151,7 +155,7 @@ def test_output_is_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Res
     assert "日本".encode() in done.stdout
 
 
-def test_words_are_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Result]) -> None:
+def test_words_are_utf_8_in_any_locale(servers: ServerAddresses, at: Callable[..., Result]) -> None:
     at("topic", "create", "WORDS", "-q", "1")
     words = ["message", "send", "WORDS", "日本", "--key", "鍵", "-n", servers.namesrv]
 
@@ -162,7 +166,7 @@ def test_words_are_utf_8_in_any_locale(servers: Addresses, at: Callable[..., Res
     assert '"body": "日本"' in at("message", "query", "key", "WORDS", "鍵", "-ojson").out
 
 
-def test_a_key_that_is_no_text_is_wrong_usage(servers: Addresses) -> None:
+def test_a_key_that_is_no_text_is_wrong_usage(servers: ServerAddresses) -> None:
     words = [*PROGRAM, "message", "send", "T", "body", "--key", b"\xff", "-n", servers.namesrv]
 
     done = subprocess.run(words, capture_output=True, check=False)
@@ -172,7 +176,7 @@ def test_a_key_that_is_no_text_is_wrong_usage(servers: Addresses) -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_stream_that_is_closed_is_no_error(servers: Addresses, closed: str) -> None:
+def test_a_stream_that_is_closed_is_no_error(servers: ServerAddresses, closed: str) -> None:
     script = f'exec "$@" {closed}'
     words = [*PROGRAM, "topic", "list", "-n", servers.namesrv, "-o", "name"]
 

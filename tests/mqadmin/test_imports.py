@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.programs import python
 
 HEAVY = {"prompt_toolkit", "yaml", "msgpack", "numpy", "pyarrow", "pandas", "pyspark", "argparse"}
@@ -48,7 +48,7 @@ def test_a_one_shot_command_imports_nothing_heavy(output: str) -> None:
     )
 
 
-def test_rows_in_a_pipe_import_nothing_of_a_terminal(servers: Addresses) -> None:
+def test_rows_in_a_pipe_import_nothing_of_a_terminal(servers: ServerAddresses) -> None:
     exit_code, names = imported("topic", "list", "-n", servers.namesrv, "--timeout", "60")
 
     assert exit_code == "0"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mqadmin.changes.targets.base import ChangeTarget, ListedTarget
-from mqadmin.errors import Refused
-from mqadmin.session.journal import Saved
+from mqadmin.errors import ServerRefused
+from mqadmin.session.journal import SavedState
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
 from storefmt.config.fastjson import Json
 
@@ -27,11 +27,11 @@ async def check_acl(admin: "Admin", address: str) -> None:
     """Ask a broker about accounts only where it has any.
 
     Raises:
-        Refused: it has no access control; a Java broker would leave the request unanswered.
+        ServerRefused: it has no access control; a Java broker would leave the request unanswered.
     """
     # A broker before 4.4 has no such setting.
     if (await admin.broker_config(address)).get("aclEnable", "false") == "false":
-        raise Refused(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
+        raise ServerRefused(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
 
 
 async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:
@@ -67,7 +67,7 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
         told = (value.secret_key, self.secret, now.secret_key if now else None)
         secret = next((one for one in told if one and one != HIDDEN), None)
         if secret is None:
-            raise Refused(
+            raise ServerRefused(
                 f"account {self.names[0]}: its secret is not known here, and a broker takes "
                 "nothing without it",
                 hint=f"`acl set {self.names[0]} --secret -` takes it",
@@ -121,7 +121,7 @@ class WhiteList(ChangeTarget[tuple[str, ...]]):
         """Compare without regard to order."""
         return {*(one or ())} == {*(other or ())}
 
-    def saved(self, value: tuple[str, ...] | None) -> Saved:
+    def saved(self, value: tuple[str, ...] | None) -> SavedState:
         """Keep an empty list as a list: it is there."""
         return ChangeTarget.saved(self, value or ())
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
 
 from mqadmin.cluster.brokers import ServerNode
-from mqadmin.session.journal import Saved
+from mqadmin.session.journal import SavedState
 from storefmt.config.fastjson import Json
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ChangeTarget(ABC, Generic[T]):
         """Have the server take a value; None removes the target.
 
         Raises:
-            Refused: this kind of server cannot do that.
+            ServerRefused: this kind of server cannot do that.
         """
 
     def encode(self, value: T) -> Json:
@@ -66,9 +66,9 @@ class ChangeTarget(ABC, Generic[T]):
         """Return whether two values mean the same to the server."""
         return one == other
 
-    def saved(self, value: T | None) -> Saved:
+    def saved(self, value: T | None) -> SavedState:
         """Return a value as the journal keeps it."""
-        return Saved(
+        return SavedState(
             kind=self.kind,
             cluster=self.node.cluster,
             broker=self.node.broker,

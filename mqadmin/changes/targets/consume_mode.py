@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from mqadmin.changes.targets.base import MANY, ListedTarget
-from mqadmin.errors import CommandError, Refused
+from mqadmin.errors import CommandError, ServerRefused
 from remoting import bodies
 from storefmt.config.fastjson import Json
 
@@ -46,7 +46,7 @@ class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], Consu
     async def write(self, value: ConsumeMode | None) -> None:
         """Set it."""
         if value is None:
-            raise Refused("a broker cannot forget a consume mode", hint="set PULL")
+            raise ServerRefused("a broker cannot forget a consume mode", hint="set PULL")
         mode, share_queues = value
         group, topic = self.names
         wanted = bodies.SetMessageRequestModeRequestBody(

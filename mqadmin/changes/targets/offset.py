@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mqadmin.changes.targets.base import ListedTarget
-from mqadmin.errors import Refused
+from mqadmin.errors import ServerRefused
 from remoting.bodies import MessageQueue
 
 Offsets = Mapping[tuple[str, str], Mapping[int, int]]
@@ -41,7 +41,7 @@ class OffsetTarget(ListedTarget[int, Offsets]):
         """Store an offset."""
         group = self.names[0]
         if value is None:
-            raise Refused("a broker cannot forget one offset")
+            raise ServerRefused("a broker cannot forget one offset")
         if await self.admin.consumer_ids(self.node.address, group):
-            raise Refused("members are online and would overwrite it", hint="stop them")
+            raise ServerRefused("members are online and would overwrite it", hint="stop them")
         await self.admin.update_consumer_offset(self.node.address, group, self.queue, value)

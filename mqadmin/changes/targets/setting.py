@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mqadmin.changes.targets.base import MANY, ChangeTarget, ListedTarget
-from mqadmin.errors import Refused
+from mqadmin.errors import ServerRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class BrokerSettingTarget(ChangeTarget[str]):
     async def write(self, value: str | None) -> None:
         """Set it."""
         if value is None:
-            raise Refused("a broker cannot forget a setting")
+            raise ServerRefused("a broker cannot forget a setting")
         await self.admin.update_broker_config(self.node.address, {self.names[0]: value})
 
 
@@ -41,7 +41,7 @@ class NamesrvSettingTarget(ChangeTarget[str]):
     async def write(self, value: str | None) -> None:
         """Set it."""
         if value is None:
-            raise Refused("a name server cannot forget a setting")
+            raise ServerRefused("a name server cannot forget a setting")
         await self.admin.update_namesrv_config(self.node.address, {self.names[0]: value})
 
 

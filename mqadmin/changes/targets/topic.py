@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mqadmin.changes.targets.base import MANY, ListedTarget
-from mqadmin.errors import Refused
+from mqadmin.errors import ServerRefused
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import TopicConfig
 from storefmt.config.topic_attributes import MESSAGE_TYPE
@@ -101,7 +101,7 @@ class RouteTarget(ListedTarget[bool, Collection[str]]):
     async def write(self, value: bool | None) -> None:
         """Have the name server forget the topic."""
         if value:
-            raise Refused("brokers register a topic, nobody else")
+            raise ServerRefused("brokers register a topic, nobody else")
         topic, *clusters = self.names
         await self.admin.delete_topic_in_namesrv(
             self.node.address, topic, cluster=clusters[0] if clusters else None

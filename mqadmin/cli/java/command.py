@@ -16,7 +16,7 @@ from mqadmin.cli.globals import GLOBALS, NAMES, is_given
 from mqadmin.cli.java.names import Java, JavaOption
 from mqadmin.cli.java.table import java_of
 from mqadmin.cli.options import default_of
-from mqadmin.cli.types import Word, truth
+from mqadmin.cli.types import TextType, truth
 
 
 def java_command(native: Command, word: str, load: Callable[[str], Command]) -> "JavaCommand":
@@ -139,7 +139,7 @@ class JavaCommand(Command):
             return click.Option(
                 [f"java_{flag.key.replace(' ', '_')}", *names],
                 is_flag=not flag.has_arg,
-                type=Word(read=flag.parse) if flag.parse is not None else None,
+                type=TextType(read=flag.parse) if flag.parse is not None else None,
             )
         # One that fills a global option may read it otherwise: it is kept beside that.
         name = f"java_{native.name}" if native.name in NAMES else native.name
@@ -158,7 +158,7 @@ class JavaCommand(Command):
         )
         return click.Option(
             [name, *dict.fromkeys([*names, *same])],
-            type=Word(read=flag.parse or truth) if read_as_java_does else native.type,
+            type=TextType(read=flag.parse or truth) if read_as_java_does else native.type,
             multiple=is_many(native),
             metavar=native.metavar,
             **more,

@@ -17,7 +17,7 @@ from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import Call, Outcome, command, exit_code_of
-from mqadmin.cli.decorators import Where, gathered, of_cluster, of_masters, on_broker
+from mqadmin.cli.decorators import Where, of_cluster, of_masters, on_broker, option_group
 from mqadmin.cluster.brokers import masters, with_slaves
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.server_tables import ServerValue, values_of
@@ -39,7 +39,7 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     """Return one row for each setting, sorted by name.
 
     Raises:
-        NotFound: no broker has a setting of this name.
+        ItemNotFound: no broker has a setting of this name.
     """
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
@@ -64,7 +64,7 @@ async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> O
     """Return one row for each number, sorted by name.
 
     Raises:
-        NotFound: no broker counts such a thing.
+        ItemNotFound: no broker counts such a thing.
     """
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
@@ -102,12 +102,12 @@ REWRITES: Final = (
 )
 @click.argument("key", help="name of the setting")
 @click.argument("value", help="the new value")
-@gathered("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
+@option_group("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
     """Return one row for each broker.
 
     Raises:
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()

@@ -15,7 +15,7 @@ from mqadmin.cli.types import GROUP, TOPIC, Choice
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode, masters, masters_of_route
 from mqadmin.cluster.groups import connection
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqclient.errors import BrokerRefused
 from remoting.bodies import Connection, ProducerInfo
 
@@ -62,7 +62,7 @@ async def broker_connections(
     """Return one row for each connection, sorted.
 
     Raises:
-        NotFound: a group is named and nobody of it is connected.
+        ItemNotFound: a group is named and nobody of it is connected.
         NoRoute: there is no such topic.
     """
     admin = await call.admin()
@@ -77,7 +77,9 @@ async def broker_connections(
         if kind != "producer":
             rows += await _consumers(admin, node, group)
     if not rows and group is not None:
-        raise NotFound(f"nobody of group {group} is connected", hint="leave -g out to see who is")
+        raise ItemNotFound(
+            f"nobody of group {group} is connected", hint="leave -g out to see who is"
+        )
     rows.sort(key=lambda row: (row.broker, row.kind, row.group, row.client_id))
     return Outcome(rows, layout="" if group is None else "of a group")
 

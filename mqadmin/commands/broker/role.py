@@ -15,7 +15,7 @@ from mqadmin.changes.write import attempt
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import BROKER, Choice, Integer
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
-from mqadmin.errors import CommandError, NotFound, Usage
+from mqadmin.errors import CommandError, ItemNotFound, Usage
 from mqclient.admin.admin import Admin
 from mqclient.errors import ClientError
 
@@ -73,7 +73,7 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
     """Return one row.
 
     Raises:
-        NotFound: there is no such slave.
+        ItemNotFound: there is no such slave.
         Usage: the name has several.
         CommandError: another slave has more, or it was not confirmed.
     """
@@ -105,7 +105,7 @@ async def _choose(admin: Admin, wanted: str) -> tuple[ServerNode, list[ServerNod
     if not here and ":" in wanted:
         return ServerNode("", wanted, 1, wanted), []
     if not here:
-        raise NotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
+        raise ItemNotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
     if len(here) > 1:
         addresses = "|".join(node.address for node in here)
         raise Usage(f"{wanted} has several slaves", hint=f"name one of {addresses}")

@@ -15,7 +15,7 @@ from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound, Usage, did_you_mean
+from mqadmin.errors import ItemNotFound, Usage, did_you_mean
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 
@@ -70,7 +70,7 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
 
     Raises:
         Usage: the statistic is unknown, or needs a key.
-        NotFound: no broker has counted under this key.
+        ItemNotFound: no broker has counted under this key.
     """
     names = OF_BROKER if name is None else (name.upper(),)
     if names[0] not in NAMES:
@@ -85,7 +85,7 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     )
     rows = [row for part in parts for row in part]
     if not rows and name is not None:
-        raise NotFound(
+        raise ItemNotFound(
             f"no broker has counted {names[0]} of {key or 'its cluster'}",
             hint="counting starts with the first message",
         )

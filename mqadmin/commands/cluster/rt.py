@@ -86,7 +86,7 @@ async def cluster_rt(
     """Return one row for each broker and round; the exit code is 5 where some messages failed.
 
     Raises:
-        NotFound: there is no such cluster.
+        ItemNotFound: there is no such cluster.
     """
     nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:

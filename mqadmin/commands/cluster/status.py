@@ -70,7 +70,7 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
     """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
-        NotFound: there is no such cluster.
+        ItemNotFound: there is no such cluster.
     """
     admin = await call.admin()
     if cluster is None:
@@ -140,7 +140,7 @@ async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
-        NotFound: there is no such cluster, or no broker at all.
+        ItemNotFound: there is no such cluster, or no broker at all.
     """
     admin = await call.admin()
     nodes = await processes(admin, Where(cluster=cluster))

@@ -15,11 +15,11 @@ import click
 from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import rate_option
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.messages.broker_reader import read
-from mqadmin.messages.browse import Wish
+from mqadmin.messages.browse import MessageQuery
 from mqadmin.messages.dead_letters import (
-    Letters,
+    DeadLetterOptions,
     letter_parts,
     letters_options,
     origin_topic,
@@ -75,16 +75,16 @@ class ResendCount:
 @rate_option
 @click.option("--producer", type=GROUP, default="MQADMIN", help="send as this producer group")
 async def resend_dead_letters(
-    call: Call, *, letters: Letters, into: str | None, rate: float | None, producer: str
+    call: Call, *, letters: DeadLetterOptions, into: str | None, rate: float | None, producer: str
 ) -> Outcome:
     """Return one row for each message; the exit code is 5 where some were not sent.
 
     Raises:
-        NotFound: none of its dead letters is wanted, or it has never given up a message.
+        ItemNotFound: none of its dead letters is wanted, or it has never given up a message.
     """
     found = await _wanted(call, letters)
     if not found:
-        raise NotFound(
+        raise ItemNotFound(
             f"group {letters.group} has no such dead letter", hint="`dead-letter show` lists them"
         )
     if call.dry_run:
@@ -100,8 +100,8 @@ async def resend_dead_letters(
     return Outcome(sent, exit_code=tally.exit_code)
 
 
-async def _wanted(call: Call, letters: Letters) -> list[MessageExt]:
-    wish = Wish(topic=topic_of(letters.group), filter=letters.filter(call.now_ms()))
+async def _wanted(call: Call, letters: DeadLetterOptions) -> list[MessageExt]:
+    wish = MessageQuery(topic=topic_of(letters.group), filter=letters.filter(call.now_ms()))
     consumer, spans = await letter_parts(call, wish, letters.group)
     found: list[MessageExt] = []
     async for message in read(consumer, spans, wish.filter):

@@ -9,11 +9,11 @@ from itertools import islice
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import no_bodies_option
-from mqadmin.messages.broker_reader import Span, read
-from mqadmin.messages.browse import Wish, stored
+from mqadmin.messages.broker_reader import QueueSpan, read
+from mqadmin.messages.browse import MessageQuery, stored_rows
 from mqadmin.messages.dead_letters import (
+    DeadLetterOptions,
     LetterRow,
-    Letters,
     letter_of,
     letter_parts,
     letter_row,
@@ -36,13 +36,13 @@ from mqclient.consumer.pull_consumer import PullConsumer
 )
 @letters_options
 @no_bodies_option
-async def show_dead_letters(call: Call, *, letters: Letters, no_body: bool) -> Outcome:
+async def show_dead_letters(call: Call, *, letters: DeadLetterOptions, no_body: bool) -> Outcome:
     """Return one row for each message, oldest first.
 
     Raises:
-        NotFound: the group has never given up a message.
+        ItemNotFound: the group has never given up a message.
     """
-    wish = Wish(
+    wish = MessageQuery(
         topic=topic_of(letters.group), filter=letters.filter(call.now_ms()), no_body=no_body
     )
     if call.is_offline:
@@ -51,15 +51,19 @@ async def show_dead_letters(call: Call, *, letters: Letters, no_body: bool) -> O
     return Outcome(_rows(call, letters, consumer, spans, wish))
 
 
-def _stored(call: Call, letters: Letters, wish: Wish) -> Iterator[Row]:
+def _stored(call: Call, letters: DeadLetterOptions, wish: MessageQuery) -> Iterator[Row]:
     wanted = replace(wish.filter, topic=wish.topic)
-    found = (row for row in stored(call, replace(wish, filter=wanted)) if letters.wants(row))
+    found = (row for row in stored_rows(call, replace(wish, filter=wanted)) if letters.wants(row))
     for row in islice(found, letters.limit):
         yield letter_of(letters.group, row)
 
 
 async def _rows(
-    call: Call, letters: Letters, consumer: PullConsumer, spans: list[Span], wish: Wish
+    call: Call,
+    letters: DeadLetterOptions,
+    consumer: PullConsumer,
+    spans: list[QueueSpan],
+    wish: MessageQuery,
 ) -> AsyncIterator[Row]:
     left = letters.limit
     async for message in read(consumer, spans, wish.filter):

@@ -38,7 +38,7 @@ async def export(call: Call, *, cluster: str | None) -> Outcome:
     """Return the document.
 
     Raises:
-        NotFound: there is no such cluster, or no broker.
+        ItemNotFound: there is no such cluster, or no broker.
     """
     manifest = (await source(call, None, cluster=cluster)).manifest
     document = Document(manifest[TOPICS.name], manifest[GROUPS.name], manifest.get(ACCOUNTS.name))

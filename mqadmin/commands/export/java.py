@@ -92,7 +92,7 @@ async def export_configs(call: Call, *, cluster: str | None, directory: Path) ->
     """Return one row: the file.
 
     Raises:
-        NotFound: there is no such cluster.
+        ItemNotFound: there is no such cluster.
         OSError: the file cannot be written.
     """
     admin = await call.admin()
@@ -134,7 +134,7 @@ async def export_metadata(
     """Return one row: the file.
 
     Raises:
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
         OSError: the file cannot be written.
     """
     admin = await call.admin()
@@ -163,7 +163,7 @@ async def export_metrics(call: Call, *, cluster: str | None, directory: Path) ->
     """Return one row: the file.
 
     Raises:
-        NotFound: there is no such cluster.
+        ItemNotFound: there is no such cluster.
         OSError: the file cannot be written.
     """
     admin = await call.admin()

@@ -54,7 +54,7 @@ async def get_consume_mode(
     """Return one row for each group, topic and broker that a mode was set for.
 
     Raises:
-        NotFound: there is no such broker.
+        ItemNotFound: there is no such broker.
     """
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
@@ -117,7 +117,7 @@ async def set_consume_mode(
     """Return one row for each broker.
 
     Raises:
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
     nodes = await masters(admin, where)

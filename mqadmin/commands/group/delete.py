@@ -30,9 +30,9 @@ from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED
-from mqadmin.session.journal import Saved
+from mqadmin.session.journal import SavedState
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 from storefmt.paths import check_group_name
 
@@ -79,7 +79,7 @@ async def delete_group(
 
     Raises:
         BadCall: the name is not allowed for a group.
-        NotFound: no broker has the group, or there is no such cluster or broker.
+        ItemNotFound: no broker has the group, or there is no such cluster or broker.
     """
     check_group_name(group)
     admin = await call.admin()
@@ -88,7 +88,7 @@ async def delete_group(
         [GroupTarget(admin, node, (group,), offsets) for node in nodes], delete_existing
     )
     if all(step.verdict == NOT_FOUND for step in groups):
-        raise NotFound(f"no broker has group {group}", hint="`group list` shows them")
+        raise ItemNotFound(f"no broker has group {group}", hint="`group list` shows them")
     steps = as_object_steps(groups)
     if topics and broker is None:
         steps += await _topics(call, admin, group, nodes)
@@ -126,7 +126,7 @@ async def _topics(
     return [step for step in steps if step.old is not None]
 
 
-async def _offsets(admin: "Admin", group: str, nodes: list[ServerNode]) -> list[Saved]:
+async def _offsets(admin: "Admin", group: str, nodes: list[ServerNode]) -> list[SavedState]:
     """Return every offset of the group as the journal keeps it."""
     tables = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in nodes))
     return [

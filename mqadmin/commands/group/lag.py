@@ -23,7 +23,7 @@ from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import connection, find_group, is_system, owners
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Course
 from mqadmin.output.trend import Trend
 from storefmt.names import RETRY_PREFIX
@@ -204,7 +204,7 @@ async def group_lag(
     """Return one row for each queue.
 
     Raises:
-        NotFound: no broker knows the group.
+        ItemNotFound: no broker knows the group.
     """
     if call.is_offline:
         return Outcome(_stored(call, group, topic))
@@ -267,7 +267,7 @@ async def _in_order(
     if not found and wanted.group is not None and not answers.exit_code():
         await find_group(admin, wanted.group)
         if wanted.topic is not None:
-            raise NotFound(
+            raise ItemNotFound(
                 f"group {wanted.group} has no offset in topic {wanted.topic}",
                 hint=f"`offset show {wanted.group}` shows where it has",
             )

@@ -14,7 +14,7 @@ from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER, CLIENT
 from mqadmin.cluster.groups import find_group
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import PARTLY
 from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo
@@ -106,7 +106,7 @@ async def group_running(
     """Return one row for each member; exit code 5 where one does not answer, 1 where none does.
 
     Raises:
-        NotFound: no broker knows the group, or it has no such member.
+        ItemNotFound: no broker knows the group, or it has no such member.
     """
     admin = await call.admin()
     at: dict[str, str] = {}
@@ -115,7 +115,7 @@ async def group_running(
             at |= dict.fromkeys(known.members, known.node.address)
     if client is not None and client not in at:
         hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
-        raise NotFound(f"group {group} has no member {client} online", hint=hint)
+        raise ItemNotFound(f"group {group} has no member {client} online", hint=hint)
     chosen = sorted(at) if client is None else [client]
     rows = await asyncio.gather(
         *(_member(admin, group, at[member], member, jstack=jstack) for member in chosen)

@@ -31,7 +31,7 @@ from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where, group_argument, on_masters
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import masters
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from storefmt.config.tables import SubscriptionGroup
 
 
@@ -46,7 +46,7 @@ async def group_config(call: Call, *, group: str) -> Outcome:
     """Return one row for each broker that has the group.
 
     Raises:
-        NotFound: none has settings of it.
+        ItemNotFound: none has settings of it.
     """
     admin = await call.admin()
     nodes = await masters(admin, every=True)
@@ -63,7 +63,7 @@ async def group_config(call: Call, *, group: str) -> Outcome:
         if group in table.groups
     ]
     if not rows:
-        raise NotFound(
+        raise ItemNotFound(
             f"no broker has settings of group {group}", hint="`group list` shows the groups"
         )
     return Outcome(rows)
@@ -103,7 +103,7 @@ async def create_group(
 
     Raises:
         BadCall: the name is not allowed for a group.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     named = {
         "consume_enable": not disabled,
@@ -143,7 +143,7 @@ async def update_group(
 
     Raises:
         BadCall: the name is not allowed for a group.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     wanted = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
     return await change_groups(call, [wanted], where=where, update=True, create=create)
@@ -169,7 +169,7 @@ async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
     Raises:
         Usage: the file is no list of groups.
         BadCall: a name is not allowed for a group.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
     wanted = [

@@ -68,7 +68,7 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """Return the group.
 
     Raises:
-        NotFound: no broker knows it.
+        ItemNotFound: no broker knows it.
     """
     admin = await call.admin()
     answers = Answers(call)

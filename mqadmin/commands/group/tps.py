@@ -57,7 +57,7 @@ async def group_tps(call: Call, *, group: str | None, topic: str | None, active:
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: no broker knows the group.
+        ItemNotFound: no broker knows the group.
     """
     admin = await call.admin()
     if group is not None:

@@ -11,7 +11,7 @@ import click
 from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, topic_of_id
 from mqadmin.cli.types import CLIENT
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 
@@ -56,7 +56,7 @@ async def consume_direct(
     """Return one row for each message: what the listener said.
 
     Raises:
-        NotFound: no such message, or nobody of the group is online.
+        ItemNotFound: no such message, or nobody of the group is online.
     """
     rows = [
         await _hand_over(call, one, topic=topic, group=group, client_id=client)
@@ -72,7 +72,7 @@ async def _hand_over(
     """Run a stored message through a consumer and return what came of it.
 
     Raises:
-        NotFound: no such message, or nobody of the group is online.
+        ItemNotFound: no such message, or nobody of the group is online.
         BrokerRefused: the client is not connected, or does not answer.
     """
     admin = await call.admin()
@@ -81,7 +81,7 @@ async def _hand_over(
     if client_id is None:
         members = await admin.consumer_ids(address, group)
         if not members:
-            raise NotFound(
+            raise ItemNotFound(
                 f"nobody of group {group} is online at {address}", hint="start a consumer"
             )
         client_id = members[0]

@@ -21,17 +21,17 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import QUEUE
 from mqadmin.errors import Usage
-from mqadmin.messages.broker_reader import Span, read
-from mqadmin.messages.browse import Wish, parts, stored
+from mqadmin.messages.broker_reader import QueueSpan, read
+from mqadmin.messages.browse import MessageQuery, consumer_and_spans, stored_rows
 from mqadmin.messages.export_file import (
-    Exported,
+    ExportRow,
     ExportState,
     ExportTarget,
     begin,
     export_options,
     queue_of,
 )
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.message_rows import row_of
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
@@ -48,7 +48,7 @@ from mqadmin.output.times import When
         ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),
         ("mqadmin message export orders --to orders.jsonl --store DIR", "of a stopped broker"),
     ),
-    rows=Exported,
+    rows=ExportRow,
     needs=Needs.EITHER,
 )
 @topic_argument()
@@ -97,15 +97,17 @@ async def export_messages(
         end_ms=until.ms(now_ms) if until else now_ms,
     )
     state = begin(target, fresh)
-    wanted = Filter(begin_ms=state.begin_ms, end_ms=state.end_ms)
-    wish = Wish(topic=topic, filter=wanted, queue=queue, tags=tag)
+    wanted = RecordFilter(begin_ms=state.begin_ms, end_ms=state.end_ms)
+    wish = MessageQuery(topic=topic, filter=wanted, queue=queue, tags=tag)
     if call.is_offline:
         wanted = replace(wanted, topic=topic)
         with target.writer(state) as writer:
-            for row in stored(call, replace(wish, filter=wanted, limit=limit, no_body=no_body)):
+            for row in stored_rows(
+                call, replace(wish, filter=wanted, limit=limit, no_body=no_body)
+            ):
                 writer.add(row)
             return writer.finish(target)
-    consumer, spans = await parts(call, wish)
+    consumer, spans = await consumer_and_spans(call, wish)
     left = _left(spans, state)
     count_max = None if limit is None else max(0, limit - state.rows)
     total = sum(span.end - span.start for span in spans)
@@ -118,7 +120,7 @@ async def export_messages(
         return writer.finish(target)
 
 
-def _left(spans: list[Span], state: ExportState) -> list[Span]:
+def _left(spans: list[QueueSpan], state: ExportState) -> list[QueueSpan]:
     """Return what is still to be read."""
     if not state.queue:
         return spans
@@ -131,6 +133,8 @@ def _left(spans: list[Span], state: ExportState) -> list[Span]:
     at = names.index(state.queue)
     first = spans[at]
     return [
-        Span(first.queue, min(max(first.start, state.next_queue_offset), first.end), first.end),
+        QueueSpan(
+            first.queue, min(max(first.start, state.next_queue_offset), first.end), first.end
+        ),
         *spans[at + 1 :],
     ]

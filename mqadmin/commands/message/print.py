@@ -19,8 +19,8 @@ from mqadmin.cli.decorators import (
 )
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
-from mqadmin.messages.browse import Wish, browse
-from mqadmin.messages.filter import Filter, body_conditions
+from mqadmin.messages.browse import MessageQuery, browse
+from mqadmin.messages.filter import RecordFilter, body_conditions
 from mqadmin.messages.json_condition import JsonCondition
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.pulls import pulls
@@ -82,10 +82,10 @@ async def print_messages(
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: there is no such queue.
+        ItemNotFound: there is no such queue.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = Filter(
+    wanted = RecordFilter(
         topic=topic if call.is_offline else None,
         key=key,
         begin_ms=begin_ms,
@@ -94,7 +94,7 @@ async def print_messages(
         body=grep,
         json=json,
     )
-    wish = Wish(
+    wish = MessageQuery(
         topic=topic,
         filter=wanted,
         queue=queue,

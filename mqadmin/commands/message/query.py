@@ -17,10 +17,10 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.decorators import (
-    gathered,
     limit_option,
     no_bodies_option,
     no_body_option,
+    option_group,
     stored_at_any_time,
     stored_from,
     stored_to,
@@ -30,10 +30,10 @@ from mqadmin.cli.times import TimeSpan
 from mqadmin.cli.types import BROKER, INTEGER, QUEUE, TOPIC, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.messages.broker_reader import message_at
-from mqadmin.messages.browse import Wish, browse
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.browse import MessageQuery, browse
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
@@ -62,7 +62,7 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
 
     Raises:
         Usage: it is no offset id, and no topic is given.
-        NotFound: there is none.
+        ItemNotFound: there is none.
         NoRoute: there is no such topic.
     """
     body = not no_body
@@ -82,7 +82,7 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
     if not found:
         found = await messages.query_message(topic, what)
     if not found:
-        raise NotFound(
+        raise ItemNotFound(
             f"no message with id or key {what} in topic {topic}",
             hint="check both; brokers index a message some moments after they stored it",
         )
@@ -95,7 +95,7 @@ async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> Me
     queue = choose_queue(await consumer.queues(topic), place["queue"], place["broker"])
     found = await message_at(consumer, queue, int(place["offset"]))
     if found is None or found.queue_offset != int(place["offset"]):
-        raise NotFound(
+        raise ItemNotFound(
             f"queue {queue.broker_name}:{queue.queue_id} of topic {topic} has no message at "
             f"{place['offset']}",
             hint=f"`topic status {topic}` shows the ends",
@@ -125,7 +125,7 @@ async def query_key(
     """Return one row for each message, oldest first.
 
     Raises:
-        NotFound: no message has the key.
+        ItemNotFound: no message has the key.
         NoRoute: there is no such topic.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
@@ -152,7 +152,7 @@ async def query_key(
         on_silent=answers.miss,
     )
     if not found and not answers.exit_code():
-        raise NotFound(
+        raise ItemNotFound(
             f"no message with key {key!r} in topic {topic}",
             hint="check the key, and the time span where one is given",
         )
@@ -181,7 +181,7 @@ async def query_unique_key(
     """Return one row, or with ``--all`` one a copy.
 
     Raises:
-        NotFound: no message has the id.
+        ItemNotFound: no message has the id.
         NoRoute: there is no such topic.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
@@ -204,7 +204,7 @@ async def query_unique_key(
         topic, message_id, begin_ms=begin_ms, end_ms=end_ms, unique=True, on_silent=answers.miss
     )
     if not found and not answers.exit_code():
-        raise NotFound(f"no message {message_id} in topic {topic}", hint="check topic and id")
+        raise ItemNotFound(f"no message {message_id} in topic {topic}", hint="check topic and id")
     shown = found if all_ else found[:1]
     if call.settings.compat:
         # Java's tool also tells who has read the message.
@@ -233,7 +233,7 @@ async def query_offset(
     """Return the message.
 
     Raises:
-        NotFound: the queue has no such entry; the error says which it has.
+        ItemNotFound: the queue has no such entry; the error says which it has.
         NoRoute: there is no such topic.
     """
     if call.is_offline:
@@ -249,7 +249,7 @@ async def query_offset(
                 # Java's tool also tells who has read the message.
                 return Outcome(with_tracks(call, [message], pulled=pulled))
             return one(row_of(message, warn=call.warn, body=not no_body))
-    raise NotFound(
+    raise ItemNotFound(
         f"queue {at.broker_name}:{at.queue_id} of topic {topic} has no message at {queue_offset}",
         hint=f"it has {pulled.min_offset} to {pulled.max_offset - 1}"
         if pulled.max_offset > pulled.min_offset
@@ -268,7 +268,7 @@ async def query_offset(
     needs=Needs.EITHER,
 )
 @topic_argument()
-@gathered("stored", TimeSpan, stored_from(required=True), stored_to(default=When("now")))
+@option_group("stored", TimeSpan, stored_from(required=True), stored_to(default=When("now")))
 @limit_option()
 @no_bodies_option
 async def query_time(
@@ -283,5 +283,9 @@ async def query_time(
     begin_ms, end_ms = stored.ms(call.now_ms())
     if end_ms < begin_ms:
         raise Usage(f"--to {stored.to} is before --from {stored.from_}")
-    wanted = Filter(topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms)
-    return await browse(call, Wish(topic=topic, filter=wanted, limit=limit, no_body=no_body))
+    wanted = RecordFilter(
+        topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms
+    )
+    return await browse(
+        call, MessageQuery(topic=topic, filter=wanted, limit=limit, no_body=no_body)
+    )

@@ -33,7 +33,7 @@ async def query_id(
 
     Raises:
         BadCall: that is no id.
-        NotFound: no message has this id.
+        ItemNotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
     wanted = split_ids(message_ids)

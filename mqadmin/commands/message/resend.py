@@ -38,7 +38,7 @@ async def resend(
     """Return one row for each message: where it went, or why it did not.
 
     Raises:
-        NotFound: there is no such message.
+        ItemNotFound: there is no such message.
         NoRoute: there is no such topic.
     """
     found = [await find_message(call, one, topic=topic) for one in split_ids(message_ids)]

@@ -12,7 +12,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group, topic_argument
 from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
 from mqadmin.cluster.brokers import choose_queue
-from mqadmin.errors import Refused, Usage
+from mqadmin.errors import ServerRefused, Usage
 from mqadmin.output.rows import WOULD_CHANGE
 from mqadmin.output.topic_kinds import WRITE, perm_text
 from mqclient.errors import NoRoute
@@ -86,7 +86,7 @@ async def send_message(
 
     Raises:
         Usage: there is no body, or more than one.
-        Refused: the topic takes no messages.
+        ServerRefused: the topic takes no messages.
         BadCall, BadRequest: topic, body or properties are out of the rules.
         NoRoute: there is no such topic, and no broker makes it.
     """
@@ -142,7 +142,7 @@ async def _is_new(call: Call, topic: str) -> bool:
     """Return whether no broker has the topic.
 
     Raises:
-        Refused: brokers have it, and none of them takes messages.
+        ServerRefused: brokers have it, and none of them takes messages.
     """
     try:
         route = await (await call.client()).route(topic)
@@ -152,7 +152,7 @@ async def _is_new(call: Call, topic: str) -> bool:
         perms = ", ".join(
             f"{perm_text(one.perm)} on {one.broker_name}" for one in route.queue_datas
         )
-        raise Refused(
+        raise ServerRefused(
             f"topic {topic} takes no messages: its permission is {perms}",
             hint=f"`topic perm {topic} RW` changes it",
         )

@@ -14,10 +14,10 @@ from typing import Final
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import tag_expression, topic_argument
 from mqadmin.cluster.brokers import choose_queue
-from mqadmin.messages.filter import Filter
+from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.messages.tail import TailWish, tail_options
+from mqadmin.messages.tail import TailOptions, tail_options
 from mqadmin.output.times import parse_time
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
@@ -49,12 +49,12 @@ AHEAD_MAX: Final = 256
 @topic_argument()
 @tag_expression
 @tail_options
-async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailWish) -> Outcome:
+async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: there is no such queue.
+        ItemNotFound: there is no such queue.
     """
     if call.is_offline:
         from mqadmin.store.follow import follow
@@ -113,7 +113,7 @@ class QueueTail:
     _: KW_ONLY
     end: int | None
     tag: str
-    wanted: Filter
+    wanted: RecordFilter
     scan: Limit
 
     async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
@@ -157,7 +157,7 @@ class QueueTail:
         return pulled
 
 
-async def _rows(call: Call, followers: list[QueueTail], tail: TailWish) -> AsyncIterator[Row]:
+async def _rows(call: Call, followers: list[QueueTail], tail: TailOptions) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]

@@ -11,7 +11,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.types import TOPIC
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.trace import LifeRow, group_steps, groups_of, stored_steps, traced_steps
 from storefmt.names import TRACE_TOPIC
@@ -54,7 +54,7 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
     """Return one row for each step, oldest first, then where the groups stand.
 
     Raises:
-        NotFound: no broker knows the message.
+        ItemNotFound: no broker knows the message.
         NoRoute: there is no such topic.
     """
     admin = await call.admin()
@@ -75,7 +75,7 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
     traced = list(dict.fromkeys(seen))
     if not rows and not traced:
         where = f"topic {topic} and {trace_topic}" if topic else trace_topic
-        raise NotFound(f"no message {which} in {where}", hint="check the topic and the id")
+        raise ItemNotFound(f"no message {which} in {where}", hint="check the topic and the id")
     told = sorted((*rows, *traced), key=lambda row: row.step_ms or 1 << 62)
     return Outcome(told, notes=notes, tree=("topic", "group"))
 

@@ -35,7 +35,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqadmin.output.structured import json_text
 from storefmt.names import RETRY_PREFIX
@@ -63,8 +63,8 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
     """Return one row for each queue; queues that are no more are named in a note (exit code 5).
 
     Raises:
-        NotFound: the first group has no offset.
-        Refused: members of the second one are online.
+        ItemNotFound: the first group has no offset.
+        ServerRefused: members of the second one are online.
     """
     check_group_name(target)
     if source == target:
@@ -124,7 +124,7 @@ async def export_offsets(
 
     Raises:
         Usage: the file is there already.
-        NotFound: a group has no offset.
+        ItemNotFound: a group has no offset.
     """
     to_stdout = to == Path("-")
     if not to_stdout and to.exists():
@@ -137,7 +137,7 @@ async def export_offsets(
     groups = {row.group for row in rows}
     for name in group:
         if name not in groups:
-            raise NotFound(f"group {name} has no offset", hint="`group list` shows the groups")
+            raise ItemNotFound(f"group {name} has no offset", hint="`group list` shows the groups")
     text = "".join(f"{json_text(asdict(row))}\n" for row in rows)
     if to_stdout:
         return Outcome(rows, format="jsonl")
@@ -194,7 +194,7 @@ async def import_offsets(
     Raises:
         Usage: a line is no offset.
         NoRoute: a topic is not there.
-        Refused: members of a group are online.
+        ServerRefused: members of a group are online.
     """
     wanted = _read_file(file, call.console.text_of(file), groups=group, broker=broker)
     admin = await call.admin()

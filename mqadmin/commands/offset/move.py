@@ -27,12 +27,12 @@ from mqadmin.changes.offset_change import (
     store_offset,
 )
 from mqadmin.cli.declare import Call, Outcome, command
-from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
-from mqadmin.cli.positions import POSITION, Mark, Position, parse_position
+from mqadmin.cli.decorators import group_argument, only_on_broker, option_group, topic_argument
+from mqadmin.cli.positions import POSITION, Position, PositionKind, parse_position
 from mqadmin.cli.types import QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters_of_route
 from mqadmin.cluster.partial_answers import Answers, ask_each
-from mqadmin.errors import NotFound, Refused
+from mqadmin.errors import ItemNotFound, ServerRefused
 from mqadmin.messages.broker_reader import message_at
 from mqadmin.output.rows import WOULD_CHANGE
 from mqclient.client import routes
@@ -73,7 +73,7 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
         queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
         if not queues:
-            raise NotFound(
+            raise ItemNotFound(
                 f"topic {reset.topic} has no queue on broker {reset.broker}",
                 hint=f"`topic route {reset.topic}` shows where it is",
             )
@@ -90,7 +90,7 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         queues = [queue for queue in queues if queue.broker_name in masters]
     online = any(ids for _, ids in told)
     if online and (reset.queue or not reset.to.is_time_like):
-        raise Refused(
+        raise ServerRefused(
             f"group {reset.group} has members online, whom a broker can only send to a time, "
             "in all queues",
             hint="stop them, or use --to earliest, latest or a time",
@@ -138,7 +138,7 @@ async def _move(
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     old = known.get(queue.queue_id)
     now_ms = call.now_ms()
-    if reset.to.mark is Mark.TIME and reset.to.when.ms(now_ms) < now_ms:
+    if reset.to.mark is PositionKind.TIME and reset.to.when.ms(now_ms) < now_ms:
         found = await admin.search_offset(queue, reset.to.when.ms(now_ms))
         new = min(max(found, low), high)
     else:
@@ -155,7 +155,7 @@ async def _tell_members(
 ) -> list[OffsetChange]:
     """Have each broker tell the members; its answer has the offsets they were told."""
     now_ms = call.now_ms()
-    wanted_ms = {Mark.EARLIEST: 0, Mark.LATEST: LATEST_MS}.get(reset.to.mark)
+    wanted_ms = {PositionKind.EARLIEST: 0, PositionKind.LATEST: LATEST_MS}.get(reset.to.mark)
     if wanted_ms is None:
         asked_ms = reset.to.when.ms(now_ms)
         wanted_ms = LATEST_MS if asked_ms >= now_ms else asked_ms
@@ -193,7 +193,7 @@ async def _tell_members(
     columns=OFFSET_COLUMNS,
     writes=True,
 )
-@gathered(
+@option_group(
     "reset",
     Reset,
     group_argument(),
@@ -213,8 +213,8 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
 
     Raises:
         NoRoute: there is no such topic.
-        NotFound: there is no such queue.
-        Refused: members are online and the place is no time.
+        ItemNotFound: there is no such queue.
+        ServerRefused: members are online and the place is no time.
     """
     return await _move_group(call, reset, title=f"offset reset {reset.group} {reset.topic}")
 
@@ -245,7 +245,7 @@ async def skip_messages(
     """Return one row for each queue, with the offsets before and after.
 
     Raises:
-        NoRoute, NotFound, Refused: as ``offset reset``.
+        NoRoute, ItemNotFound, ServerRefused: as ``offset reset``.
     """
     to = parse_position("latest" if count is None else f"+{count}")
     reset = Reset(group=group, topic=topic, to=to, queue=queue)

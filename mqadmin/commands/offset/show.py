@@ -8,7 +8,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.groups import GroupOffset, find_group
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 
 
 @command(
@@ -24,7 +24,7 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     """Return one row for each queue.
 
     Raises:
-        NotFound: no broker knows the group, or it has no offset in the topic.
+        ItemNotFound: no broker knows the group, or it has no offset in the topic.
     """
     answers = Answers(call)
     known = await find_group(await call.admin(), group, answers=answers)
@@ -37,7 +37,7 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     ]
     if not rows and topic is not None and not answers.exit_code():
         topics = sorted({name for at in known for name in at.offsets})
-        raise NotFound(
+        raise ItemNotFound(
             f"group {group} has no offset in topic {topic}",
             hint=f"it has in {', '.join(topics)}" if topics else "it has none at all",
         )

@@ -9,7 +9,7 @@ import click
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.decorators import jobs_option
 from mqadmin.cli.types import DIR
-from mqadmin.errors import CheckFailed, Damaged, NotFound, Usage
+from mqadmin.errors import CheckFailed, Damaged, ItemNotFound, Usage
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.store.rows import DiffRow, FindingRow
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
@@ -57,11 +57,11 @@ def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | N
 
     Raises:
         NotAStore: the directory is no store.
-        NotFound: there are no checksums where the option says.
+        ItemNotFound: there are no checksums where the option says.
     """
     sums = Path(checksums) if checksums else None
     if sums is not None and not sums.is_dir():
-        raise NotFound(f"{sums}: no directory of checksums", hint="`store seal` makes one")
+        raise ItemNotFound(f"{sums}: no directory of checksums", hint="`store seal` makes one")
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "verify") as progress:
         report = verify(store, deep=deep, checksums=sums, jobs=jobs, progress=progress)
     findings = tuple(

@@ -9,7 +9,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, topic_argument
 from mqadmin.cli.types import INTEGER, QUEUE
 from mqadmin.cluster.brokers import queue_number
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from storefmt.errors import StoreError
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.storedir import StoreDir
@@ -57,7 +57,7 @@ def list_queue(
     """Return one row for each entry, queue by queue.
 
     Raises:
-        NotFound: there is no such queue.
+        ItemNotFound: there is no such queue.
     """
     wanted = None if queue is None else queue_number(queue)
     store = StoreDir.open(call.store_dir)
@@ -68,7 +68,9 @@ def list_queue(
     ]
     if not keys and topic is not None:
         where = topic if wanted is None else f"{topic} {wanted}"
-        raise NotFound(f"no queue {where} in {store.root}", hint="`store info` lists the topics")
+        raise ItemNotFound(
+            f"no queue {where} in {store.root}", hint="`store info` lists the topics"
+        )
     return Outcome(_queue_rows(store, keys, start=start or 0, limit=limit))
 
 
@@ -115,12 +117,12 @@ def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
     """Return one row for each entry, file by file.
 
     Raises:
-        NotFound: there is no such file.
+        ItemNotFound: there is no such file.
     """
     store = StoreDir.open(call.store_dir)
     views = [view for view in store.index_files if file in (None, view.name, view.span.path.name)]
     if not views and file is not None:
-        raise NotFound(f"no index file {file} in {store.root}", hint="`store ls` lists them")
+        raise ItemNotFound(f"no index file {file} in {store.root}", hint="`store ls` lists them")
     return Outcome(_index_rows(call, limit, store, views))
 
 

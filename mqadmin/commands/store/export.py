@@ -4,7 +4,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import stored_until
 from mqadmin.cli.times import bound_ms
 from mqadmin.errors import Usage
-from mqadmin.messages.export_file import Exported, ExportState, ExportTarget, begin, export_options
+from mqadmin.messages.export_file import ExportRow, ExportState, ExportTarget, begin, export_options
 from mqadmin.messages.record_rows import OffsetRange, Selection, message_rows, selection_options
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
@@ -20,7 +20,7 @@ from storefmt.offline.views.storedir import StoreDir
         ("mqadmin store export DIR --to orders.parquet --topic orders", "one topic"),
         ("mqadmin store export DIR --to all.jsonl --resume", "go on where it broke"),
     ),
-    rows=Exported,
+    rows=ExportRow,
     needs=Needs.STORE,
 )
 @selection_options

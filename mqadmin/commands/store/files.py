@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError
@@ -80,13 +80,13 @@ def show_checkpoint(call: Call) -> Outcome:
     """Return the checkpoint.
 
     Raises:
-        NotFound: there is no checkpoint file.
+        ItemNotFound: there is no checkpoint file.
         RecordDamaged: it is too short.
     """
     with StoreDir.open(call.store_dir) as store:
         found = store.checkpoint()
         if found is None:
-            raise NotFound(
+            raise ItemNotFound(
                 f"no checkpoint in {store.root}", hint="a broker makes one when it starts"
             )
         return one(CheckpointRow.of(found, aborted=store.aborted))
@@ -130,14 +130,14 @@ def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
     """Return one row for each value, in the order of the files.
 
     Raises:
-        NotFound: the file is not there, and no ``.bak`` of it.
+        ItemNotFound: the file is not there, and no ``.bak`` of it.
         ConfigDamaged: neither the file that was named nor its ``.bak`` can be read.
     """
     with StoreDir.open(call.store_dir) as store:
         known = [one for one in MEANINGS if _paths(store, one)]
         wanted = known if file is None else [file]
         if file is not None and not _paths(store, file):
-            raise NotFound(
+            raise ItemNotFound(
                 f"no {file} in config/ of {store.root}",
                 hint=f"there are: {', '.join(known) or 'none'}",
             )

@@ -12,11 +12,11 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.decorators import (
-    gathered,
     inflate_option,
     limit_option,
     no_body_option,
     of_topic,
+    option_group,
     stored_at_any_time,
     stored_to,
     topic_argument,
@@ -32,7 +32,7 @@ from mqadmin.messages.record_rows import (
     message_rows,
     selection_options,
 )
-from mqadmin.messages.tail import TailWish, tail_options
+from mqadmin.messages.tail import TailOptions, tail_options
 from mqadmin.output.times import When
 from mqadmin.store.follow import follow
 from mqadmin.store.offline import closing, stored_by_key, stored_row
@@ -90,7 +90,7 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
 @tail_options
 @inflate_option
 def tail_store(
-    call: Call, *, topic: str | None, tag: tuple[str, ...], tail: TailWish, inflate: bool
+    call: Call, *, topic: str | None, tag: tuple[str, ...], tail: TailOptions, inflate: bool
 ) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
 
@@ -116,7 +116,7 @@ LOG_OFFSET_DIGITS_MAX = 20
     needs=Needs.STORE,
 )
 @click.argument("which", metavar="OFFSET|ID", help="a log offset, an offset id or a unique key")
-@gathered(
+@option_group(
     "body",
     body_form,
     no_body_option,
@@ -160,7 +160,7 @@ def query_key(
     """Return one row for each message, oldest first.
 
     Raises:
-        NotFound: no message has the key.
+        ItemNotFound: no message has the key.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     return stored_by_key(

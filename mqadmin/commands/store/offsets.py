@@ -37,7 +37,7 @@ def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome
     """Return one row for each group and queue; light queues are queue 0 of their topic.
 
     Raises:
-        NotFound: the store has no offset of the group.
+        ItemNotFound: the store has no offset of the group.
     """
     return Outcome(
         [

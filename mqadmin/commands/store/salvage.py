@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
-from mqadmin.cli.decorators import gathered, together
+from mqadmin.cli.decorators import combine, option_group
 from mqadmin.cli.types import DIR, INTEGER
-from mqadmin.errors import Damaged, NotFound, Usage
+from mqadmin.errors import Damaged, ItemNotFound, Usage
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options, row_at
 from mqadmin.output.terminal.progress import Progress
@@ -30,9 +30,9 @@ from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.views.storedir import StoreDir
 
-shape_options = together(
+shape_options = combine(
     click.option("--to", type=DIR, required=True, metavar="OUT", help="new or empty directory"),
-    gathered(
+    option_group(
         "shape",
         StoreShape,
         click.option(
@@ -235,7 +235,7 @@ def carve_files(
     found = carver.count
     return Outcome(
         _rows(call, body, carver, log),
-        exit_code=lambda: 0 if found.records else NotFound.exit_code,
+        exit_code=lambda: 0 if found.records else ItemNotFound.exit_code,
         notes=() if paths else ("no file to search",),
     )
 

@@ -17,7 +17,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import CHANGED, UNCHANGED
 from mqclient.errors import ClientError
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
@@ -56,14 +56,14 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     """Return one row for each server.
 
     Raises:
-        NotFound: no broker has the topic, or there is no such cluster.
+        ItemNotFound: no broker has the topic, or there is no such cluster.
     """
     check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     admin = await call.admin()
     known = await all_brokers(admin)
     brokers = [node for node in known if cluster in (None, node.cluster)]
     if not brokers:
-        raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
+        raise ItemNotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
     here = [node for node in brokers if node.broker_id == MASTER]
     names = (topic,) if cluster is None else (topic, cluster)
     on_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in here], delete)
@@ -74,7 +74,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     # Brokers come first: one that still has the topic would register it again.
     known_at = [step for step in as_object_steps(at_namesrvs) if step.is_write or step.verdict]
     if not having and not known_at:
-        raise NotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
+        raise ItemNotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
     online = await _online(admin, [step.target.node for step in having], topic)
     if call.dry_run and online:
         call.warn(f"{topic} is in use: {online}")

@@ -11,7 +11,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER, Choice
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.topic_kinds import TopicKindName, kind_of
 
 
@@ -46,7 +46,7 @@ async def list_topics(
     """Return one row for each topic, sorted by name.
 
     Raises:
-        NotFound: there is no such cluster.
+        ItemNotFound: there is no such cluster.
     """
     if call.is_offline:
         from mqadmin.store.offline import stored_topics
@@ -57,7 +57,7 @@ async def list_topics(
     info = await admin.cluster_info()
     own = {*info.cluster_addr_table, *info.broker_addr_table}
     if cluster not in (None, *info.cluster_addr_table):
-        raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
+        raise ItemNotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
     if cluster is None:
         names = await admin.topic_list()
     else:

@@ -17,7 +17,7 @@ from mqadmin.changes.write import Declined, carry_out, plan
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import Choice
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 from storefmt.paths import check_topic_name
 
@@ -66,7 +66,7 @@ async def order_conf(
 
     Raises:
         Usage: the configuration is missing or is none.
-        NotFound: no name server has one.
+        ItemNotFound: no name server has one.
     """
     check_topic_name(topic)
     method = method or ("get" if conf is None else "put")
@@ -89,7 +89,9 @@ async def order_conf(
         else None,
     )
     if method == "get" and all(one.result == NOT_FOUND for one in done):
-        raise NotFound(f"topic {topic} has no order configuration", hint="`topic order-conf -h`")
+        raise ItemNotFound(
+            f"topic {topic} has no order configuration", hint="`topic order-conf -h`"
+        )
     rows = [
         OrderConf.of(
             one,

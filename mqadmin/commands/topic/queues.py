@@ -15,7 +15,7 @@ def _declare(name: str, *examples: tuple[str, str], columns: tuple[str, ...]) ->
         """Return one row for each queue.
 
         Raises:
-            NoRoute, NotFound: there is no such topic.
+            NoRoute, ItemNotFound: there is no such topic.
         """
         if call.is_offline:
             from mqadmin.store.offline import stored_queues

@@ -27,8 +27,8 @@ from mqadmin.changes.topic_change import (
     message_type_option,
 )
 from mqadmin.cli.declare import Call, Outcome, command
-from mqadmin.cli.decorators import Where, gathered, on_masters, topic_argument
-from mqadmin.cli.types import BOOLEAN, INTEGER, Word
+from mqadmin.cli.decorators import Where, on_masters, option_group, topic_argument
+from mqadmin.cli.types import BOOLEAN, INTEGER, TextType
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.config.tables import TopicConfig
 
@@ -57,7 +57,7 @@ def _named(
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "result", "remark"),
     writes=True,
 )
-@gathered(
+@option_group(
     "wanted",
     _named,
     topic_argument(),
@@ -66,7 +66,7 @@ def _named(
     ),
     click.option("--read-queues", type=INTEGER, help="read queues, if the two numbers differ"),
     click.option("--write-queues", type=INTEGER, help="write queues, if the two numbers differ"),
-    click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
+    click.option("--perm", type=TextType(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
     click.option("--order", is_flag=True, help="make it an ordered topic"),
     message_type_option,
 )
@@ -76,7 +76,7 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
 
     Raises:
         BadCall: the name is not allowed for a topic.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     # A topic that exists and is ordered stays so.
     wanted = replace(wanted, order=wanted.order or None)
@@ -93,14 +93,14 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
 )
-@gathered(
+@option_group(
     "wanted",
     _named,
     topic_argument(),
     click.option("--queues", "-q", type=INTEGER, help="read and write queues"),
     click.option("--read-queues", type=INTEGER, help="read queues"),
     click.option("--write-queues", type=INTEGER, help="write queues"),
-    click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2"),
+    click.option("--perm", type=TextType(read=parse_perm), help="RW, R, W, or 6, 4, 2"),
     click.option("--order", type=BOOLEAN, help="whether the topic is ordered"),
     click.option("--unit", type=BOOLEAN, help="whether it is a topic of one unit (topicSysFlag 1)"),
     click.option(
@@ -120,7 +120,7 @@ async def update_topic(
 
     Raises:
         BadCall: the name is not allowed for a topic.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     wanted = replace(wanted, message_type=message_type)
     return await change_topics(call, [wanted], where=where, update=True, create=create)
@@ -138,14 +138,14 @@ async def update_topic(
     writes=True,
 )
 @topic_argument()
-@click.argument("perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
+@click.argument("perm", type=TextType(read=parse_perm), help="RW, R, W, or 6, 4, 2")
 @on_masters
 async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> Outcome:
     """Return one row for each broker, with the old permission where it changed.
 
     Raises:
         BadCall: the name is not allowed for a topic.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     done = await change_topics(
         call,
@@ -178,7 +178,7 @@ async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
     Raises:
         Usage: the file is no list of topics.
         BadCall: a name is not allowed for a topic.
-        NotFound: there is no such cluster or broker.
+        ItemNotFound: there is no such cluster or broker.
     """
     topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
     return await change_topics(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Final
 
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import (
     BROKER_MAX,
@@ -95,12 +95,14 @@ def connection(records: Iterable[Record]) -> Iterator[str]:
     """Print ``consumerConnection``.
 
     Raises:
-        NotFound: nobody is online: Java has no layout for that.
+        ItemNotFound: nobody is online: Java has no layout for that.
     """
     form = "%-36s %-22s %-10s %s\n"
     for record in records:
         if not record["online"]:
-            raise NotFound(f"nobody of group {record['group']} is online", hint="start a consumer")
+            raise ItemNotFound(
+                f"nobody of group {record['group']} is online", hint="start a consumer"
+            )
         yield form % ("#ClientId", "#ClientAddr", "#Language", "#Version")
         for one in parts(record["connections"]):
             version = version_name(number(one["version"]))

@@ -9,7 +9,7 @@ import pytest
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import carry_out, plan, plan_each
 from mqadmin.cluster.brokers import MASTER, ServerNode
-from mqadmin.errors import Unreachable
+from mqadmin.errors import ServerUnreachable
 from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 from mqclient.errors import Unreachable as NoAnswer
@@ -95,5 +95,5 @@ async def test_a_broker_that_fails_or_forgets_is_told_for_each_of_its_topics() -
 async def test_no_broker_that_answers_is_an_error() -> None:
     targets = targets_of(Brokers({}), count=2, addresses=("gone",))
 
-    with pytest.raises(Unreachable, match="gone does not answer"):
+    with pytest.raises(ServerUnreachable, match="gone does not answer"):
         await plan(targets, lambda old: old)

@@ -2,24 +2,24 @@
 
 import pytest
 
-from mqadmin.cli.positions import Mark, parse_position
+from mqadmin.cli.positions import PositionKind, parse_position
 
 
 @pytest.mark.parametrize(
     ("text", "mark", "count"),
     [
-        ("earliest", Mark.EARLIEST, 0),
-        ("LATEST", Mark.LATEST, 0),
-        ("+5", Mark.STEP, 5),
-        ("-5", Mark.STEP, -5),
-        ("17", Mark.ENTRY, 17),
-        ("1700000000000", Mark.TIME, 0),
-        ("-1h", Mark.TIME, 0),
-        ("now", Mark.TIME, 0),
-        ("yesterday 10:00", Mark.TIME, 0),
+        ("earliest", PositionKind.EARLIEST, 0),
+        ("LATEST", PositionKind.LATEST, 0),
+        ("+5", PositionKind.STEP, 5),
+        ("-5", PositionKind.STEP, -5),
+        ("17", PositionKind.ENTRY, 17),
+        ("1700000000000", PositionKind.TIME, 0),
+        ("-1h", PositionKind.TIME, 0),
+        ("now", PositionKind.TIME, 0),
+        ("yesterday 10:00", PositionKind.TIME, 0),
     ],
 )
-def test_a_position_is_understood(text: str, mark: Mark, count: int) -> None:
+def test_a_position_is_understood(text: str, mark: PositionKind, count: int) -> None:
     made = parse_position(text)
 
     assert (made.mark, made.count) == (mark, count)

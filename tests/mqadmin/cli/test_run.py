@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.errors import Damaged, NotFound, describe
+from mqadmin.errors import Damaged, ItemNotFound, describe
 from mqclient.errors import BadRequest, TimedOut
 from storefmt.errors import BadCall, NotAStore
 from tests.mqadmin.conftest import Run
@@ -141,7 +141,7 @@ def test_an_unknown_column_is_told_before_the_command_runs(run: Run) -> None:
 @pytest.mark.parametrize(
     ("error", "code", "exit_code"),
     [
-        (NotFound("x"), "not_found", 3),
+        (ItemNotFound("x"), "not_found", 3),
         (Damaged("x"), "damaged", 6),
         (TimedOut("x"), "unreachable", 4),
         (BadRequest("x"), "usage", 2),

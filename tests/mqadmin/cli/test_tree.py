@@ -22,7 +22,7 @@ from mqadmin.cli.parse import everything, parse
 from mqadmin.cli.tree import fold
 from mqadmin.errors import Usage
 from mqadmin.output.columns import choose
-from mqadmin.session.settings import Settings
+from mqadmin.session.settings import GlobalOptions
 
 COMMANDS = list(everything())
 WRITING = {
@@ -122,7 +122,7 @@ def test_no_command_takes_a_global_name() -> None:
 
 
 def test_settings_are_what_the_global_options_say() -> None:
-    assert [spot.name for spot in fields(Settings)] == [one.name for one in GLOBALS]
+    assert [spot.name for spot in fields(GlobalOptions)] == [one.name for one in GLOBALS]
 
 
 def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(shared: Path) -> None:

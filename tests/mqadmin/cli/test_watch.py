@@ -9,7 +9,7 @@ from mqadmin.cli.command import ParsedLine
 from mqadmin.cli.parse import parse
 from mqadmin.output.terminal.live import mark_changes
 from mqadmin.session.call import Memory, Workplace
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result, run_words
 
 
@@ -62,7 +62,7 @@ def test_the_first_tick_ends_with_its_own_code(run: Callable[..., Result]) -> No
 
 
 def watched(
-    env: dict[str, str], servers: Addresses, *words: str, ticks: int, tty: bool = False
+    env: dict[str, str], servers: ServerAddresses, *words: str, ticks: int, tty: bool = False
 ) -> tuple[int, str]:
     """Watch for so many ticks, then press Ctrl-C."""
     left = [ticks]
@@ -81,7 +81,7 @@ def watched(
     return done.exit_code, done.out
 
 
-def test_a_pipe_gets_a_block_a_tick(env: dict[str, str], servers: Addresses) -> None:
+def test_a_pipe_gets_a_block_a_tick(env: dict[str, str], servers: ServerAddresses) -> None:
     exit_code, text = watched(env, servers, "broker", "list", ticks=3)
 
     assert exit_code == 130
@@ -91,7 +91,7 @@ def test_a_pipe_gets_a_block_a_tick(env: dict[str, str], servers: Addresses) -> 
     assert "\x1b" not in text
 
 
-def test_json_lines_go_on_without_gaps(env: dict[str, str], servers: Addresses) -> None:
+def test_json_lines_go_on_without_gaps(env: dict[str, str], servers: ServerAddresses) -> None:
     exit_code, text = watched(env, servers, "broker", "list", "-ojsonl", ticks=2)
 
     assert exit_code == 130
@@ -99,7 +99,7 @@ def test_json_lines_go_on_without_gaps(env: dict[str, str], servers: Addresses) 
     assert first == second
 
 
-def test_a_terminal_is_drawn_over(env: dict[str, str], servers: Addresses) -> None:
+def test_a_terminal_is_drawn_over(env: dict[str, str], servers: ServerAddresses) -> None:
     exit_code, text = watched(env, servers, "broker", "list", ticks=2, tty=True)
 
     assert exit_code == 130
@@ -110,7 +110,9 @@ def test_a_terminal_is_drawn_over(env: dict[str, str], servers: Addresses) -> No
     assert "\x1b[?25h" in text
 
 
-def test_the_title_says_what_the_command_was_given(env: dict[str, str], servers: Addresses) -> None:
+def test_the_title_says_what_the_command_was_given(
+    env: dict[str, str], servers: ServerAddresses
+) -> None:
     _, text = watched(env, servers, "topic", "status", "SELF_TEST_TOPIC", ticks=1, tty=True)
 
     assert "topic status SELF_TEST_TOPIC   every 3 s" in text

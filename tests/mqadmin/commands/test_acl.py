@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses, EmbeddedServer
+from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from tests.mqadmin.conftest import Result, Run, rows
 
 ADMIN, SECRET = "testsAdmin", "adminSecret"
@@ -14,7 +14,7 @@ NEW = "brandNewSecret"
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerAddresses]:
     """Return servers whose broker has accounts."""
     home = tmp_path_factory.mktemp("acl-home")
     (home / "conf").mkdir()
@@ -29,7 +29,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
 
 
 @pytest.fixture
-def acl(run: Run, env: dict[str, str], guarded: Addresses) -> Run:
+def acl(run: Run, env: dict[str, str], guarded: ServerAddresses) -> Run:
     """Return a function that runs one line as the administrator of the broker."""
     env |= {"MQADMIN_ACCESS_KEY": ADMIN, "MQADMIN_SECRET_KEY": SECRET}
 
@@ -179,7 +179,7 @@ def test_a_broker_without_access_control_says_so_at_once(at: Run, words: tuple[s
 
 
 def test_a_wrong_key_is_said_to_be_one(
-    acl: Run, env: dict[str, str], run: Run, guarded: Addresses
+    acl: Run, env: dict[str, str], run: Run, guarded: ServerAddresses
 ) -> None:
     env["MQADMIN_SECRET_KEY"] = "notTheSecret"
 
@@ -227,7 +227,7 @@ def test_accounts_go_round_as_a_document(acl: Run) -> None:
 
 
 def test_a_refused_deletion_leaves_the_route_at_the_name_server(
-    acl: Run, run: Run, env: dict[str, str], guarded: Addresses
+    acl: Run, run: Run, env: dict[str, str], guarded: ServerAddresses
 ) -> None:
     acl("topic", "create", "KEPT", "-q", "1")
     env.pop("MQADMIN_ACCESS_KEY")

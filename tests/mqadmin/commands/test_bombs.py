@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.messages.message_rows import BODY_SIZE_MAX
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from mqclient import BlockingClient
 from mqclient.message import Message
 from mqclient.producer.settings import ProducerSettings
@@ -35,7 +35,7 @@ def check(shown: list[dict], err: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def topic(servers: Addresses) -> str:
+def topic(servers: ServerAddresses) -> str:
     """Return a topic with a bomb between two messages; all have the key ``k``."""
     name = "bombs"
     bodies = (b"m0", bytes(BODY_SIZE_MAX + 1), b"m2")

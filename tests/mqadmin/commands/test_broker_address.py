@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run
 
 NAMES = {
@@ -26,7 +26,7 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broker_is_asked_by_its_address_alone(
-    run: Run, servers: Addresses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    run: Run, servers: ServerAddresses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
@@ -36,7 +36,7 @@ def test_a_broker_is_asked_by_its_address_alone(
 
 
 def test_rows_name_a_broker_that_nobody_looked_up_by_its_address(
-    run: Run, servers: Addresses
+    run: Run, servers: ServerAddresses
 ) -> None:
     done = run("broker", "config", "get", "brokerName", "-b", servers.broker, "-o", "json")
 
@@ -47,14 +47,14 @@ def test_rows_name_a_broker_that_nobody_looked_up_by_its_address(
     )
 
 
-def test_accounts_are_asked_for_at_the_address(run: Run, servers: Addresses) -> None:
+def test_accounts_are_asked_for_at_the_address(run: Run, servers: ServerAddresses) -> None:
     for name in ("getAclConfig", "clusterAclConfigVersion"):
         done = run(name, "-b", servers.broker)
 
         assert (done.exit_code, "aclEnable is false" in done.err) == (1, True), done.err
 
 
-def test_what_a_name_server_has_to_say_still_needs_one(run: Run, servers: Addresses) -> None:
+def test_what_a_name_server_has_to_say_still_needs_one(run: Run, servers: ServerAddresses) -> None:
     for words in (("getBrokerConfig", "-c", "DefaultCluster"), ("topicList",), ("brokerStatus",)):
         assert run(*words).exit_code == 2
     ordered = run("updateTopic", "-t", "AddressOrder", "-b", servers.broker, "-o", "true")
@@ -63,7 +63,7 @@ def test_what_a_name_server_has_to_say_still_needs_one(run: Run, servers: Addres
     assert "no name server is given" in ordered.err
 
 
-def test_a_change_by_address_is_undone_there(run: Run, servers: Addresses) -> None:
+def test_a_change_by_address_is_undone_there(run: Run, servers: ServerAddresses) -> None:
     there = ("-b", servers.broker, "-y")
     run("updateTopic", "-t", "AddressUndo", *there, "-r", "4")
     run("updateTopic", "-t", "AddressUndo", *there, "-r", "2")

@@ -8,8 +8,8 @@ import pytest
 
 from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import ServerAddresses
 from mqclient.client.instance import MQClient
 from remoting.bodies import (
     ConsumeFromWhere,
@@ -26,7 +26,7 @@ from tests.mqadmin.conftest import Run, console_of, rows
 CLIENT = "10.0.0.9@views"
 
 
-def test_a_broker_says_its_numbers(at: Run, servers: Addresses) -> None:
+def test_a_broker_says_its_numbers(at: Run, servers: ServerAddresses) -> None:
     everything = rows(at("broker", "status", "-b", "broker-a", "-ojson"))
     two = rows(at("broker", "status", "putTps", "brokerVersionDesc", "-ojson"))
     java = rows(at("brokerStatus", "-b", servers.broker, "--output", "json"))
@@ -71,7 +71,7 @@ def test_a_statistic_that_is_not_there(
     assert (done.exit_code, said in done.err) == (exit_code, True), done.err
 
 
-def test_the_progress_of_every_group_on_a_broker(at: Run, servers: Addresses) -> None:
+def test_the_progress_of_every_group_on_a_broker(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", "progress", "-q", "1")
     for number in range(3):
         at("message", "send", "progress", f"m{number}")
@@ -91,7 +91,7 @@ def test_the_progress_of_every_group_on_a_broker(at: Run, servers: Addresses) ->
 
 
 @pytest.fixture
-def connected(at: Run, servers: Addresses) -> Iterator[None]:
+def connected(at: Run, servers: ServerAddresses) -> Iterator[None]:
     """Have a client online that is a producer and a consumer."""
     at("topic", "create", "VIEWS", "-q", "1")
 
@@ -112,7 +112,7 @@ def connected(at: Run, servers: Addresses) -> Iterator[None]:
         await client.call(servers.broker, RequestCode.HEART_BEAT, what="beat", body=beat.encode())
         return client
 
-    link = Link()
+    link = ServerLink()
     client = link.run(join)
     yield
     link.run(client.close)
@@ -120,7 +120,7 @@ def connected(at: Run, servers: Addresses) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("connected")
-def test_who_is_connected_to_a_broker(at: Run, servers: Addresses) -> None:
+def test_who_is_connected_to_a_broker(at: Run, servers: ServerAddresses) -> None:
     everyone = rows(at("broker", "connections", "-ojson"))
     mine = [(row["kind"], row["group"]) for row in everyone if row["client_id"] == CLIENT]
     producers = rows(at("producer", "-b", servers.broker, "--output", "json"))
@@ -142,7 +142,7 @@ def test_a_member_that_does_not_answer_is_an_error_in_its_row(at: Run) -> None:
     assert row["error"]
 
 
-def test_a_cluster_says_what_it_did_today(at: Run, servers: Addresses) -> None:
+def test_a_cluster_says_what_it_did_today(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", "today", "-q", "1")
     at("message", "send", "today", "m")
 
@@ -186,7 +186,7 @@ class StopsAfter(io.StringIO):
 
 
 def test_round_trips_go_on_as_lines_for_a_log_until_interrupted(
-    servers: Addresses, env: dict[str, str]
+    servers: ServerAddresses, env: dict[str, str]
 ) -> None:
     out, workplace = StopsAfter(2), Workplace()
     console = console_of(env)[0]._replace(out=out)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import ServerAddresses
 from mqclient.client.instance import MQClient
 from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.message import MessageExt
@@ -48,7 +48,7 @@ def test_a_mode_of_a_topic_that_is_not_there_or_a_retry_topic_is_refused(
         assert code in str(row["remark"])
 
 
-async def receive(servers: Addresses, group: str, topic: str, count: int) -> list[MessageExt]:
+async def receive(servers: ServerAddresses, group: str, topic: str, count: int) -> list[MessageExt]:
     """Receive so many messages and acknowledge the first one."""
     first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
     found: list[MessageExt] = []
@@ -64,13 +64,13 @@ async def receive(servers: Addresses, group: str, topic: str, count: int) -> lis
 
 
 def test_messages_that_a_group_has_popped_are_in_flight(
-    at: Callable[..., Result], servers: Addresses
+    at: Callable[..., Result], servers: ServerAddresses
 ) -> None:
     at("topic", "create", "in-flight", "-q", "1")
     at("group", "create", "holders")
     for number in range(3):
         at("message", "send", "in-flight", str(number))
-    link = Link()
+    link = ServerLink()
     link.run(partial(receive, servers, "holders", "in-flight", 3))
     link.close()
 

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 import yaml
 
-from mqadmin.shell.server import Addresses, EmbeddedServer
+from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from tests.mqadmin.conftest import Run, rows
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Addresses]:
+def cluster() -> Iterator[ServerAddresses]:
     with EmbeddedServer() as server:
         yield server.addresses
 
 
 @pytest.fixture
-def here(run: Run, cluster: Addresses) -> Run:
+def here(run: Run, cluster: ServerAddresses) -> Run:
     """Return a function that runs one line on the cluster of this module."""
     return lambda *words, **more: run(*words, "-n", cluster.namesrv, **more)
 
@@ -140,7 +140,9 @@ def test_a_section_that_is_left_out_is_not_pruned(here: Run) -> None:
     assert here("assert", "topic", "STAYS").exit_code == 0
 
 
-def test_cluster_against_cluster(here: Run, cluster: Addresses, servers: Addresses) -> None:
+def test_cluster_against_cluster(
+    here: Run, cluster: ServerAddresses, servers: ServerAddresses
+) -> None:
     here("topic", "create", "ONLY_HERE", "-q", "1")
 
     assert here("diff", cluster.namesrv).exit_code == 0

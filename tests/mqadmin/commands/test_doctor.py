@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses, EmbeddedServer
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionData
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -34,10 +34,10 @@ class Odd(Member):
 
 
 @pytest.fixture
-def odd(at: Run, servers: Addresses) -> Iterator[None]:
+def odd(at: Run, servers: ServerAddresses) -> Iterator[None]:
     at("topic", "create", TOPIC, "-q", "2")
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
-    link = Link()
+    link = ServerLink()
     made = Odd()
     client = link.run(lambda: made.join(servers.namesrv, servers.broker))
     yield
@@ -74,7 +74,7 @@ def test_messages_that_wait_for_a_group_are_found(at: Run, odd: None) -> None:
     assert at("doctor", "--check", "backlog", "-ojson").rows == []
 
 
-def test_name_servers_that_differ_are_found(run: Run, servers: Addresses) -> None:
+def test_name_servers_that_differ_are_found(run: Run, servers: ServerAddresses) -> None:
     with EmbeddedServer() as other:
         both = f"{servers.namesrv};{other.addresses.namesrv}"
         words = ("doctor", "--check", "namesrv", "-ojson")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from storefmt.formats.sysflag import COMPRESSED
 from tests.mqadmin.conftest import Run, rows
 
@@ -228,7 +228,7 @@ def test_a_plan_deals_out_the_queues(at: Run, topic: str) -> None:
     assert "no member online" in shown.err
 
 
-def test_clusters_brokers_and_settings_are_listed(at: Run, servers: Addresses) -> None:
+def test_clusters_brokers_and_settings_are_listed(at: Run, servers: ServerAddresses) -> None:
     cluster = rows(at("cluster", "list", "-ojson"))[0]
     broker = rows(at("broker", "list", "-ojson"))[0]
     setting = rows(at("broker", "config", "get", "brokerName", "-ojson"))[0]
@@ -251,7 +251,7 @@ def test_columns_sorting_and_headers_are_chosen(at: Run) -> None:
     assert lines == [["normal", "sorted-b"], ["normal", "sorted-a"]]
 
 
-def test_explain_prints_each_request_on_the_error_stream(at: Run, servers: Addresses) -> None:
+def test_explain_prints_each_request_on_the_error_stream(at: Run, servers: ServerAddresses) -> None:
     done = at("topic", "list", "-o", "name", "--explain")
 
     assert f"GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206) {servers.namesrv}" in done.err

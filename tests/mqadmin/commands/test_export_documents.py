@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqadmin.output.versions import version_name
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run
 
 
@@ -22,7 +22,7 @@ def written(at: Run, directory: Path, *words: str) -> dict[str, Any]:
     return made
 
 
-def test_topics_and_groups_are_written(at: Run, servers: Addresses, tmp_path: Path) -> None:
+def test_topics_and_groups_are_written(at: Run, servers: ServerAddresses, tmp_path: Path) -> None:
     at("topic", "create", "DOCUMENTED", "-q", "3")
     at("group", "create", "EXPORT_G", "--retry-max", "5")
     at("topic", "create", "%RETRY%EXPORT_G", "-q", "1")

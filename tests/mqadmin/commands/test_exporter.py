@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mqadmin.shell.server import Addresses, EmbeddedServer
+from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from tests.mqadmin.conftest import Run
 
 
@@ -66,7 +66,7 @@ def health(address: str) -> tuple[int, dict[str, Any]]:
             return error.code, json.load(error)
 
 
-def test_it_serves_until_it_is_interrupted(at: Run, servers: Addresses) -> None:
+def test_it_serves_until_it_is_interrupted(at: Run, servers: ServerAddresses) -> None:
     prepared(at)
     with exporting(servers.namesrv) as (child, address):
         with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:

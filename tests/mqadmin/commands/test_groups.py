@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, rows
 
 
@@ -42,7 +42,7 @@ def test_an_update_changes_only_what_is_named_and_is_undone(at: Run) -> None:
     assert (put_back["consume_enable"], put_back["retry_max_times"]) == (False, 3)
 
 
-def test_java_makes_a_group_that_is_not_there(at: Run, servers: Addresses) -> None:
+def test_java_makes_a_group_that_is_not_there(at: Run, servers: ServerAddresses) -> None:
     made = rows(
         at("updateSubGroup", "-b", servers.broker, "-g", "java-made", "-r", "2", "--output=json")
     )[0]
@@ -83,7 +83,7 @@ def test_a_group_is_deleted_with_what_it_left_and_comes_back(at: Run) -> None:
     assert rows(at("offset", "show", "leaving", "left", "-ojson"))[0]["consumer_offset"] == 1
 
 
-def test_java_deletes_a_group_of_one_broker(at: Run, servers: Addresses) -> None:
+def test_java_deletes_a_group_of_one_broker(at: Run, servers: ServerAddresses) -> None:
     at("group", "create", "java-deleted")
     flags = ("-b", servers.broker, "-g", "java-deleted", "-r", "true", "-y", "--output=json")
 

@@ -10,8 +10,8 @@ import pytest
 from mqadmin.cluster.assignment import GroupAssignment
 from mqadmin.commands.lock import LockRow, with_assignment
 from mqadmin.session.call import Workplace
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import ServerAddresses
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
@@ -29,7 +29,7 @@ class Members:
 
     def __init__(self, namesrv: str) -> None:
         self._namesrv = namesrv
-        self._link = Link()
+        self._link = ServerLink()
         self._here: dict[str, tuple[MQClient, PushConsumer]] = {}
 
     def join(self, name: str, group: str, topic: str, *, orderly: bool = False) -> str:
@@ -72,7 +72,7 @@ class Members:
 
 
 @pytest.fixture
-def members(servers: Addresses) -> Iterator[Members]:
+def members(servers: ServerAddresses) -> Iterator[Members]:
     made = Members(servers.namesrv)
     yield made
     made.all_leave()
@@ -80,7 +80,7 @@ def members(servers: Addresses) -> Iterator[Members]:
 
 @contextmanager
 def live(
-    env: dict[str, str], servers: Addresses, *words: str, after: list[Callable[[], object]]
+    env: dict[str, str], servers: ServerAddresses, *words: str, after: list[Callable[[], object]]
 ) -> Iterator[list[str]]:
     """Run ``words`` with ``--watch``; between ticks do what ``after`` says, then Ctrl-C."""
     steps = iter(after)
@@ -209,7 +209,7 @@ def test_changes_are_told_until_the_time_is_over(at: Run, members: Members) -> N
 
 
 def test_lag_has_rates_while_it_is_watched(
-    at: Run, env: dict[str, str], servers: Addresses
+    at: Run, env: dict[str, str], servers: ServerAddresses
 ) -> None:
     at("topic", "create", "DRAINED", "-q", "1")
     for number in range(4):
@@ -233,7 +233,7 @@ def test_lag_has_rates_while_it_is_watched(
 
 
 def test_the_table_of_lag_has_a_sparkline_and_a_summary(
-    at: Run, env: dict[str, str], servers: Addresses
+    at: Run, env: dict[str, str], servers: ServerAddresses
 ) -> None:
     at("topic", "create", "SPARKED", "-q", "1")
     at("message", "send", "SPARKED", "m")

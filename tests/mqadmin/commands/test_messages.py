@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from mqadmin.commands.message.bench import percentile
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result, Row, Run, rows
 
 
@@ -292,7 +292,7 @@ def test_percentiles_are_times_that_were_measured() -> None:
     assert percentile([], 50) is None
 
 
-def test_entries_of_a_queue(at: Run, topic: str, servers: Addresses) -> None:
+def test_entries_of_a_queue(at: Run, topic: str, servers: ServerAddresses) -> None:
     fill(at, topic)
 
     own = rows(at("queue", "show", topic, "1", "--start", "1", "-ojson"))

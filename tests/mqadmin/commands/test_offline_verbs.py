@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.commands.test_messages import fill
 from tests.mqadmin.conftest import Run, rows
 from tests.waiting import wait
@@ -22,7 +22,7 @@ def sent() -> list[dict[str, object]]:
 
 @pytest.fixture
 def messages(
-    at: Run, run: Run, servers: Addresses, sent: list[dict[str, object]]
+    at: Run, run: Run, servers: ServerAddresses, sent: list[dict[str, object]]
 ) -> list[dict[str, object]]:
     """Return what was sent to the topic: two messages to each of two queues."""
     if not sent:
@@ -34,7 +34,7 @@ def messages(
     return sent
 
 
-def _is_written(run: Run, servers: Addresses, queue_id: str) -> bool:
+def _is_written(run: Run, servers: ServerAddresses, queue_id: str) -> bool:
     done = run("queue", "show", TOPIC, queue_id, "--store", servers.store, "-ojson")
     return done.exit_code == 0 and len(rows(done)) == 2
 
@@ -53,7 +53,11 @@ def _is_written(run: Run, servers: Addresses, queue_id: str) -> bool:
     ],
 )
 def test_messages_are_those_of_the_broker(
-    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]], words: tuple[str, ...]
+    at: Run,
+    run: Run,
+    servers: ServerAddresses,
+    messages: list[dict[str, object]],
+    words: tuple[str, ...],
 ) -> None:
     line = [word.format(**messages[1]) for word in words]
 
@@ -68,7 +72,7 @@ def test_messages_are_those_of_the_broker(
 
 
 def test_topics_queues_and_delays_are_those_of_the_broker(
-    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
 ) -> None:
     where = ("--store", servers.store, "-ojson")
 
@@ -87,7 +91,7 @@ def test_topics_queues_and_delays_are_those_of_the_broker(
 
 
 def test_groups_and_lags_are_those_of_the_broker(
-    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
 ) -> None:
     where = ("--store", servers.store, "-ojson")
 
@@ -104,7 +108,7 @@ def test_groups_and_lags_are_those_of_the_broker(
 
 
 def test_queues_say_when_they_were_written_last(
-    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
 ) -> None:
     names = ("queue_id", "min_offset", "max_offset", "message_count", "last_updated_ms", "perm")
 
@@ -120,7 +124,7 @@ def test_queues_say_when_they_were_written_last(
 
 
 def test_a_store_is_followed_traced_and_exported(
-    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]], tmp_path: Path
+    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]], tmp_path: Path
 ) -> None:
     where = ("--store", servers.store)
     file = tmp_path / "all.jsonl"
@@ -155,7 +159,7 @@ def test_a_store_is_followed_traced_and_exported(
     assert resumed.exit_code == 2
 
 
-def test_dead_letters_are_read_out_of_a_store(at: Run, run: Run, servers: Addresses) -> None:
+def test_dead_letters_are_read_out_of_a_store(at: Run, run: Run, servers: ServerAddresses) -> None:
     where = ("--store", servers.store, "-ojson")
     at("topic", "create", "%DLQ%OfflineDead", "-q", "1")
     at("message", "send", "%DLQ%OfflineDead", "given up", "-p", "origin=orders")
@@ -172,7 +176,7 @@ def test_dead_letters_are_read_out_of_a_store(at: Run, run: Run, servers: Addres
 
 
 def test_what_a_store_does_not_have_exits_3(
-    run: Run, servers: Addresses, messages: list[dict[str, object]]
+    run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
 ) -> None:
     for words in (
         ("message", "query", "key", TOPIC, "none"),
@@ -198,7 +202,7 @@ def test_what_a_store_does_not_have_exits_3(
 )
 def test_a_lookup_in_a_store_is_one_under_both_names(
     run: Run,
-    servers: Addresses,
+    servers: ServerAddresses,
     messages: list[dict[str, object]],
     verb: tuple[str, ...],
     of_store: tuple[str, ...],
@@ -213,7 +217,7 @@ def test_a_lookup_in_a_store_is_one_under_both_names(
 
 
 def test_offsets_of_a_store_can_be_imported(
-    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
 ) -> None:
     words = ("offset", "show", GROUP, "--store", servers.store, "-ojsonl")
     shown = wait(lambda: run(*words), lambda ran: ran.exit_code == 0)
@@ -233,7 +237,7 @@ def test_offsets_of_a_store_can_be_imported(
     ],
 )
 def test_what_only_servers_know_is_refused_with_a_store(
-    run: Run, servers: Addresses, words: tuple[str, ...], option: str
+    run: Run, servers: ServerAddresses, words: tuple[str, ...], option: str
 ) -> None:
     done = run(*words, "--store", servers.store)
 

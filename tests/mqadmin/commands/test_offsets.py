@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.commands.test_messages import fill
 from tests.mqadmin.conftest import Result, Run, rows
 
@@ -101,7 +101,9 @@ def test_without_force_a_group_without_offsets_is_left_alone(at: Run, topic: str
     assert at("offset", "show", "NoOffsetG", topic).exit_code == 3
 
 
-def test_one_broker_or_one_queue_of_it_is_moved(at: Run, topic: str, servers: Addresses) -> None:
+def test_one_broker_or_one_queue_of_it_is_moved(
+    at: Run, topic: str, servers: ServerAddresses
+) -> None:
     java = ("resetOffsetByTime", "-g", "OneG", "-t", topic, "-s", "0", "-b", "broker-a", "-y")
 
     both = at("offset", "reset", "OneG", topic, "--to", "2", "--broker", servers.broker, "-y")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from remoting.bodies import (
@@ -89,13 +89,13 @@ class Member:
 
 
 @pytest.fixture
-def member(at: Run, servers: Addresses) -> Iterator[Member]:
+def member(at: Run, servers: ServerAddresses) -> Iterator[Member]:
     """Return a member that is online while the test runs."""
     at("topic", "create", TOPIC, "-q", "2")
     for number in range(4):
         at("message", "send", TOPIC, f"m{number}", "--queue", str(number % 2))
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
-    link = Link()
+    link = ServerLink()
     made = Member()
     client = link.run(lambda: made.join(servers.namesrv, servers.broker))
     yield made

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.health.checkup import Check, Finding, Severity
+from mqadmin.health.checkup import Check, CheckupFinding, CheckupSeverity
 from mqadmin.top.page import BARS_MAX, cluster_page
 from mqadmin.top.sample import TopRow
 from tests.browser import drawn
@@ -12,7 +12,9 @@ from tests.mqadmin.commands.test_store_report import Page
 from tests.mqadmin.conftest import Run
 
 EVIL = '<script>alert(1)</script>"\x1b[31m'
-FULL = Finding(Severity.ERROR, Check.DISK, EVIL, "the disk is 95% full", "it refuses messages")
+FULL = CheckupFinding(
+    CheckupSeverity.ERROR, Check.DISK, EVIL, "the disk is 95% full", "it refuses messages"
+)
 
 
 def test_the_page_tells_what_the_commands_tell(at: Run, tmp_path: Path) -> None:

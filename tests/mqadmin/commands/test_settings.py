@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, rows
 
 
@@ -51,7 +51,7 @@ def test_a_broker_setting_that_cannot_be(
     assert said in done.out + done.err
 
 
-def test_java_sets_a_broker_setting_by_address(at: Run, servers: Addresses) -> None:
+def test_java_sets_a_broker_setting_by_address(at: Run, servers: ServerAddresses) -> None:
     flags = ("-b", servers.broker, "-k", "defaultQueryMaxNum")
 
     made = rows(at("updateBrokerConfig", *flags, "-v", "33", "-y", "--output", "json"))
@@ -61,7 +61,7 @@ def test_java_sets_a_broker_setting_by_address(at: Run, servers: Addresses) -> N
     assert at("updateBrokerConfig", "-k", "a", "-v", "1").exit_code == 2
 
 
-def test_a_name_server_setting_is_changed_and_undone(at: Run, servers: Addresses) -> None:
+def test_a_name_server_setting_is_changed_and_undone(at: Run, servers: ServerAddresses) -> None:
     key = "orderMessageEnable"
     got = rows(at("namesrv", "config", "get", key, "-ojson"))
     java = rows(at("getNamesrvConfig", "--output", "json"))
@@ -138,7 +138,7 @@ def test_write_permission_is_taken_and_given_back(at: Run) -> None:
     ],
 )
 def test_cleaning_is_asked_of_each_broker(
-    at: Run, servers: Addresses, native: str, java: str
+    at: Run, servers: ServerAddresses, native: str, java: str
 ) -> None:
     words = ("broker", "clean", native)
 

@@ -58,15 +58,15 @@ class Broken(Exception):
 
 def break_after(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     seen = [0]
-    original = exportfile.Writer.add
+    original = exportfile.ExportWriter.add
 
-    def add(self: exportfile.Writer, row: object) -> None:
+    def add(self: exportfile.ExportWriter, row: object) -> None:
         seen[0] += 1
         if seen[0] > rows:
             raise Broken
         original(self, row)
 
-    monkeypatch.setattr(exportfile.Writer, "add", add)
+    monkeypatch.setattr(exportfile.ExportWriter, "add", add)
     monkeypatch.setattr(exportfile, "ROWS_A_PART", 50)
 
 

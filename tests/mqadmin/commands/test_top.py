@@ -4,7 +4,7 @@ import sys
 
 import pexpect
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run
 from tests.mqadmin.typed import end_of, kill
 
@@ -32,7 +32,7 @@ def test_without_a_terminal_it_says_what_to_do(at: Run) -> None:
     assert "--once" in done.err
 
 
-def test_it_draws_takes_keys_and_ends(servers: Addresses) -> None:
+def test_it_draws_takes_keys_and_ends(servers: ServerAddresses) -> None:
     words = ["-m", "mqadmin", "top", "-n", servers.namesrv, "--interval", "0.2"]
     child = pexpect.spawn(sys.executable, words, dimensions=(24, 60), timeout=60)
     try:

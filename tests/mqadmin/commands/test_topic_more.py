@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, rows
 from tests.waiting import wait
 
@@ -84,7 +84,7 @@ def test_who_reads_a_topic_and_how_fast(at: Run) -> None:
     assert at("statsAll", "-t", "never-made").exit_code == 3
 
 
-def test_a_group_without_members_runs_nowhere(at: Run, servers: Addresses) -> None:
+def test_a_group_without_members_runs_nowhere(at: Run, servers: ServerAddresses) -> None:
     at("group", "create", "idle")
 
     done = at("group", "running", "idle", "-ojson")
@@ -127,7 +127,7 @@ def test_unit_bits_are_set_and_cleared_alone(at: Run) -> None:
     assert same["result"] == "unchanged"
 
 
-def test_java_timeouts_are_in_ms(at: Run, servers: Addresses) -> None:
+def test_java_timeouts_are_in_ms(at: Run, servers: ServerAddresses) -> None:
     assert at("brokerConsumeStats", "-b", servers.broker, "-t", "3000").exit_code == 0
     assert at("brokerConsumeStats", "-b", servers.broker, "-t", "soon").exit_code == 2
 

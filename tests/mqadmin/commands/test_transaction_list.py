@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import cast
 
 from mqadmin.commands.transaction import undecided_at_most
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused
@@ -20,7 +20,7 @@ TOPIC = "OPEN_TOPIC"
 PROPERTIES = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1K1"
 
 
-async def prepare(servers: Addresses) -> None:
+async def prepare(servers: ServerAddresses) -> None:
     header = send(topic=TOPIC, properties=PROPERTIES, sys_flag=4)
     async with MQClient(servers.namesrv, timeout_s=60) as client:
         await client.call(
@@ -28,9 +28,9 @@ async def prepare(servers: Addresses) -> None:
         )
 
 
-def test_open_transactions_are_listed(at: Callable[..., Result], servers: Addresses) -> None:
+def test_open_transactions_are_listed(at: Callable[..., Result], servers: ServerAddresses) -> None:
     at("topic", "create", TOPIC)
-    link = Link()
+    link = ServerLink()
     link.run(lambda: prepare(servers))
     link.close()
 

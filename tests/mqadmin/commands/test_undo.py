@@ -10,7 +10,7 @@ from mqadmin.cluster.brokers import ServerNode
 from mqadmin.commands.undo import recreated_topics
 from mqadmin.output.rows import CHANGED
 from mqadmin.session.journal import Journal
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from storefmt.config.tables import TopicConfig
 from tests.mqadmin.conftest import Run, rows
@@ -85,7 +85,7 @@ def test_what_cannot_be_undone(at: Run, words: tuple[str, ...], exit_code: int) 
 
 
 def test_an_entry_goes_back_to_its_own_servers_only(
-    at: Run, run: Run, env: dict[str, str], servers: Addresses
+    at: Run, run: Run, env: dict[str, str], servers: ServerAddresses
 ) -> None:
     at("topic", "create", "undo-where", "-q", "3")
     at("topic", "update", "undo-where", "-q", "5")

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from mqadmin.session.link import Link
-from mqadmin.shell.server import Addresses
+from mqadmin.session.link import ServerLink
+from mqadmin.shell.server import ServerAddresses
 from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
@@ -18,7 +18,7 @@ TOPIC, GROUP = "dead-letter-verbs", "DeadG"
 DLQ = "%DLQ%" + GROUP
 
 
-async def give_up(servers: Addresses, log_offset: int, unique_key: str) -> None:
+async def give_up(servers: ServerAddresses, log_offset: int, unique_key: str) -> None:
     """Send a message back as a consumer does that does not want it again."""
     header = ConsumerSendMsgBack(
         group=GROUP,
@@ -41,7 +41,7 @@ def given_up() -> list[object]:
 
 
 @pytest.fixture
-def dead(at: Run, servers: Addresses, given_up: list[object]) -> list[object]:
+def dead(at: Run, servers: ServerAddresses, given_up: list[object]) -> list[object]:
     """Return the keys of three dead letters of the group, in the order of giving up."""
     if given_up:
         return given_up
@@ -49,7 +49,7 @@ def dead(at: Run, servers: Addresses, given_up: list[object]) -> list[object]:
     # A group that a broker has settings of may send messages back.
     at("offset", "reset", GROUP, TOPIC, "--to", "0", "-y")
     sent = fill(at, TOPIC, 3)
-    link = Link()
+    link = ServerLink()
     for row in sent:
         shown = rows(at("message", "query", "id", str(row["msg_id"]), "-ojson"))[0]
         offset = int(str(shown["log_offset"]))

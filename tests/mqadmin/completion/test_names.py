@@ -9,14 +9,14 @@ import pytest
 
 from mqadmin.completion import live
 from mqadmin.session.contexts import ContextFile
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run
 
 NOBODY = "127.0.0.1:1"
 
 
 def test_names_are_fetched_once_and_then_come_from_the_file(
-    at: Run, run: Run, servers: Addresses, env: dict[str, str]
+    at: Run, run: Run, servers: ServerAddresses, env: dict[str, str]
 ) -> None:
     at("topic", "create", "CACHED_NAME", "-q", "1")
     first = at("completion", "names", "topic", "-o", "name")
@@ -33,7 +33,7 @@ def test_names_are_fetched_once_and_then_come_from_the_file(
 
 
 def test_refresh_asks_whatever_the_file_says(
-    at: Run, servers: Addresses, env: dict[str, str]
+    at: Run, servers: ServerAddresses, env: dict[str, str]
 ) -> None:
     live.save(live.path_of(servers.namesrv, env), {"topic": ["old"]})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result
 from tests.programs import ran
 
@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> str:
 
 @pytest.fixture(params=["bash", "zsh", "fish"])
 def offer(
-    request: pytest.FixtureRequest, path: str, servers: Addresses, env: dict[str, str]
+    request: pytest.FixtureRequest, path: str, servers: ServerAddresses, env: dict[str, str]
 ) -> Offer:
     """Return a function that completes words in a real shell; skip where it is not installed."""
     name = str(request.param)

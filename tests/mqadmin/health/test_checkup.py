@@ -8,8 +8,8 @@ import pytest
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import (
     BrokerFacts,
-    Finding,
-    Limits,
+    CheckupFinding,
+    CheckupLimits,
     backlog_findings,
     broker_findings,
     queue_findings,
@@ -22,7 +22,7 @@ from mqadmin.health.checkup_namesrv import NamesrvView, namesrv_findings, queues
 from remoting.bodies import MessageQueue, QueueData, TopicRouteData
 from storefmt.config.tables import TopicConfig
 
-LIMITS = Limits(slave_lag_size=100, skew_ms=5000)
+LIMITS = CheckupLimits(slave_lag_size=100, skew_ms=5000)
 NOW_MS = 1_000_000_000
 UP = "[ 0 days, 0 hours, 1 minutes, 40 seconds ]"
 
@@ -36,7 +36,7 @@ def broker(
     return BrokerFacts(place, {} if error else said, NOW_MS, NOW_MS + 20, error)
 
 
-def brief(found: Iterable[Finding]) -> list[tuple[str, str]]:
+def brief(found: Iterable[CheckupFinding]) -> list[tuple[str, str]]:
     return [(one.severity.value, one.check.value) for one in found]
 
 

@@ -11,7 +11,7 @@ import pytest
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.scrape import Scrape
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from mqclient import BlockingClient, ConsumeConcurrentlyStatus, Message, MessageExt
 from tests.mqadmin.conftest import Result
 from tests.waiting import wait
@@ -27,7 +27,7 @@ LEGEND: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
 @pytest.fixture
-def labels(at: Callable[..., Result], servers: Addresses) -> dict[str, set[str]]:
+def labels(at: Callable[..., Result], servers: ServerAddresses) -> dict[str, set[str]]:
     """Return the labels of each metric of a broker that has a bit of everything, and a slave."""
     dead, read = "%DLQ%GRAPHED", "GRAPHED"
     for topic in (dead, read):

@@ -12,7 +12,7 @@ import pytest
 from mqadmin.cli.run import run_line
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.session.call import Workplace
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.golden import Golden
 from tests.mqadmin.conftest import Result, console_of
 from tests.mqadmin.output.printing import printed
@@ -162,7 +162,7 @@ def test_bodies_of_a_broker_do_not_steer_the_terminal(
     mark: str,
     at: Callable[..., Result],
     env: dict[str, str],
-    servers: Addresses,
+    servers: ServerAddresses,
 ) -> None:
     at("topic", "create", "HOSTILE", "-q", "1")
     for text in HOSTILE[:10]:

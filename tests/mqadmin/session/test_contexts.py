@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.errors import NotFound
+from mqadmin.errors import ItemNotFound
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.contexts import ContextFile, keys_of_java, secret_of
-from mqadmin.session.settings import Settings
+from mqadmin.session.settings import GlobalOptions
 from mqadmin.session.tls_files import TlsFiles
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, console_of
 
 
@@ -52,8 +52,8 @@ def test_options_that_contradict_or_mean_nothing_are_refused(run: Run, words: st
 
 def test_a_call_takes_all_of_its_context(run: Run, env: dict[str, str]) -> None:
     run("context", "add", "a", "h:1", "--tls", "--map", "x:1=y:1", "--default-timeout", "2")
-    call = Call(Settings(), console_of(env)[0], Workplace())
-    elsewhere = Call(Settings(namesrv="other:1"), console_of(env)[0], Workplace())
+    call = Call(GlobalOptions(), console_of(env)[0], Workplace())
+    elsewhere = Call(GlobalOptions(namesrv="other:1"), console_of(env)[0], Workplace())
 
     target = call.target()
 
@@ -77,7 +77,7 @@ def test_a_secret_is_read_from_where_it_is(tmp_path: Path) -> None:
     assert secret_of("env:K", {"K": "from env"}) == "from env"
     assert secret_of(f"file:{tmp_path}/key", {}) == "from file"
     for missing in ("env:K", f"file:{tmp_path}/none"):
-        with pytest.raises(NotFound, match="secret key is in"):
+        with pytest.raises(ItemNotFound, match="secret key is in"):
             secret_of(missing, {})
 
 
@@ -104,7 +104,7 @@ def test_a_secret_is_what_a_command_prints_and_is_asked_for_once(tmp_path: Path)
     ],
 )
 def test_a_command_without_a_secret_is_named(line: str, why: str) -> None:
-    with pytest.raises(NotFound, match=why) as told:
+    with pytest.raises(ItemNotFound, match=why) as told:
         secret_of(f"command:{line}", {})
     assert "run it by hand" in told.value.hint
 
@@ -116,7 +116,7 @@ def test_a_secret_is_shown_only_on_demand(run: Run) -> None:
     assert "hidden" in run("context", "show", "--show-secrets", "-o", "json").out
 
 
-def test_a_mapped_address_is_connected_to_instead(run: Run, servers: Addresses) -> None:
+def test_a_mapped_address_is_connected_to_instead(run: Run, servers: ServerAddresses) -> None:
     run("context", "add", "wrong", servers.namesrv, "--map", f"{servers.broker}=127.0.0.1:1")
 
     done = run("broker", "config", "get", "--context", "wrong", "-b", "broker-a")
@@ -124,7 +124,7 @@ def test_a_mapped_address_is_connected_to_instead(run: Run, servers: Addresses) 
     assert done.exit_code == 4
 
 
-def test_commands_go_over_tls_where_the_context_says_so(run: Run, servers: Addresses) -> None:
+def test_commands_go_over_tls_where_the_context_says_so(run: Run, servers: ServerAddresses) -> None:
     run("context", "add", "any", servers.namesrv, "--tls")
     run("context", "add", "known", servers.namesrv, "--tls-ca", "system")
 

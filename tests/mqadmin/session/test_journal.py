@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.errors import CommandError, NotFound
-from mqadmin.session.journal import KEPT_MAX, Journal, Saved
+from mqadmin.errors import CommandError, ItemNotFound
+from mqadmin.session.journal import KEPT_MAX, Journal, SavedState
 
 
-def saved(before: object) -> Saved:
-    return Saved(
+def saved(before: object) -> SavedState:
+    return SavedState(
         kind="topic",
         cluster="C",
         broker="broker-a",
@@ -57,9 +57,9 @@ def test_the_latest_is_the_newest_that_was_not_put_back(tmp_path: Path) -> None:
     assert journal.get(second.id).undone_ms == 3
 
     journal.mark_undone(first, at_ms=4)
-    with pytest.raises(NotFound):
+    with pytest.raises(ItemNotFound):
         journal.latest()
-    with pytest.raises(NotFound):
+    with pytest.raises(ItemNotFound):
         journal.get(9)
 
 

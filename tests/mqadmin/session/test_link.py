@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from mqadmin.cli.parse import everything, load
 from mqadmin.session.call import Workplace
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result, run_words
 
 NAME = "mqadmin-loop"
@@ -15,7 +15,7 @@ def loop_threads() -> int:
     return sum(thread.name == NAME for thread in threading.enumerate())
 
 
-def test_a_direct_command_starts_no_loop(env: dict[str, str], servers: Addresses) -> None:
+def test_a_direct_command_starts_no_loop(env: dict[str, str], servers: ServerAddresses) -> None:
     workplace = Workplace()
     before = loop_threads()
 
@@ -27,7 +27,9 @@ def test_a_direct_command_starts_no_loop(env: dict[str, str], servers: Addresses
     workplace.link.close()
 
 
-def test_a_direct_command_uses_the_loop_that_runs(env: dict[str, str], servers: Addresses) -> None:
+def test_a_direct_command_uses_the_loop_that_runs(
+    env: dict[str, str], servers: ServerAddresses
+) -> None:
     workplace = Workplace()
     before = loop_threads()
     try:

@@ -2,16 +2,16 @@
 
 import pytest
 
-from mqadmin.cli.types import Kind
+from mqadmin.cli.types import ValueKind
 from mqadmin.shell.complete import suggestions
 from mqadmin.shell.names import Names
 
 NAMES = Names(
     {
-        Kind.TOPIC: ["orders", "payments"],
-        Kind.GROUP: ["billing"],
-        Kind.BROKER: ["broker-a"],
-        Kind.CONTEXT: ["dev"],
+        ValueKind.TOPIC: ["orders", "payments"],
+        ValueKind.GROUP: ["billing"],
+        ValueKind.BROKER: ["broker-a"],
+        ValueKind.CONTEXT: ["dev"],
     },
     "DefaultCluster",
     True,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.shell.filters import stage_of
 
 TEXT = "beta\nalpha\nalpha\ngamma\n"
@@ -67,7 +67,7 @@ def test_json_alone_prints_it_indented() -> None:
 
 @pytest.mark.parametrize("path", ["nope", "[7]", "topic.x"])
 def test_a_path_that_leads_nowhere_is_not_found(path: str) -> None:
-    with pytest.raises(NotFound, match="json: nothing at"):
+    with pytest.raises(ItemNotFound, match="json: nothing at"):
         apply(ROWS, ["json", path])
 
 

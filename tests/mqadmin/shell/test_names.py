@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mqadmin.cli.types import Kind
+from mqadmin.cli.types import ValueKind
 from mqadmin.session.call import Call, Workplace
-from mqadmin.session.settings import Settings
+from mqadmin.session.settings import GlobalOptions
 from mqadmin.shell import names as shell_names
 from mqadmin.shell.names import LiveNames
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result, console_of
 
 SILENT = "192.0.2.1:9876"
@@ -22,14 +22,14 @@ def call_to(env: dict[str, str]) -> Iterator[Callable[[str], Call]]:
     workplace = Workplace()
 
     def made(address: str) -> Call:
-        return Call(Settings(namesrv=address), console_of(env)[0], workplace)
+        return Call(GlobalOptions(namesrv=address), console_of(env)[0], workplace)
 
     yield made
     workplace.link.close()
 
 
 def test_names_of_topics_groups_and_brokers_are_fetched(
-    at: Callable[..., Result], servers: Addresses, call_to: Callable[[str], Call]
+    at: Callable[..., Result], servers: ServerAddresses, call_to: Callable[[str], Call]
 ) -> None:
     at("topic", "create", "AAA_NAMED", "-q", "1")
     at("offset", "reset", "NAMED_GROUP", "AAA_NAMED", "--to", "latest", "-y")
@@ -41,9 +41,9 @@ def test_names_of_topics_groups_and_brokers_are_fetched(
     task.result(60)
     assert names.known.connected
     assert names.known.cluster == "DefaultCluster"
-    assert names.known.of(Kind.TOPIC)[0] == "AAA_NAMED"
-    assert "TBW102" in names.known.of(Kind.TOPIC)
-    assert names.known.of(Kind.BROKER) == ["broker-a"]
+    assert names.known.of(ValueKind.TOPIC)[0] == "AAA_NAMED"
+    assert "TBW102" in names.known.of(ValueKind.TOPIC)
+    assert names.known.of(ValueKind.BROKER) == ["broker-a"]
 
 
 def test_a_server_that_does_not_answer_holds_up_nobody(call_to: Callable[[str], Call]) -> None:
@@ -56,11 +56,11 @@ def test_a_server_that_does_not_answer_holds_up_nobody(call_to: Callable[[str], 
     assert not first.done()
     assert all(names.refresh(call_to(SILENT)) is first for _ in range(3))
     assert not names.known.connected
-    assert names.known.of(Kind.TOPIC) == []
+    assert names.known.of(ValueKind.TOPIC) == []
 
 
 def test_fresh_names_are_not_asked_for_again(
-    servers: Addresses, call_to: Callable[[str], Call], monkeypatch: pytest.MonkeyPatch
+    servers: ServerAddresses, call_to: Callable[[str], Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shell_names, "FRESH_S", 3_600)
     names = LiveNames()

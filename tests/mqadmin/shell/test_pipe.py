@@ -16,7 +16,7 @@ from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
 from mqadmin.shell.filters import stage_of
 from mqadmin.shell.pipe import Pipe, PipeClosed
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, console_of
 
 
@@ -75,7 +75,7 @@ def test_records_of_json_lines_are_numbered() -> None:
     assert out.getvalue() == "-- 1 --\ntopic: T\n-- 2 --\ntopic: U\n"
 
 
-def test_a_command_that_never_ends_is_ended_by_head(run: Run, servers: Addresses) -> None:
+def test_a_command_that_never_ends_is_ended_by_head(run: Run, servers: ServerAddresses) -> None:
     lines = [
         f"connect {servers.namesrv}",
         "topic create PIPED -q 1",
@@ -98,7 +98,7 @@ def test_help_goes_through_filters_and_into_files(run: Run, tmp_path: Path) -> N
     assert "Words of the shell itself" in file.read_text()
 
 
-def test_watch_is_the_commands_own(env: dict[str, str], servers: Addresses) -> None:
+def test_watch_is_the_commands_own(env: dict[str, str], servers: ServerAddresses) -> None:
     ticks: list[float] = []
 
     def pause(seconds: float) -> None:

@@ -8,7 +8,7 @@ import pexpect
 import pyte
 import pytest
 
-from mqadmin.shell.server import Addresses, EmbeddedServer
+from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from tests.mqadmin.conftest import Result
 from tests.mqadmin.typed import WAIT_S, end_of, kill, spawn_shell
 from tests.ports import free_ports
@@ -65,7 +65,7 @@ Start = Callable[..., Screen]
 
 
 @pytest.fixture
-def start(env: dict[str, str], servers: Addresses, tmp_path: Path) -> Iterator[Start]:
+def start(env: dict[str, str], servers: ServerAddresses, tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts a shell on the servers."""
     env["XDG_STATE_HOME"] = str(tmp_path / "state")
     started: list[Screen] = []
@@ -133,7 +133,7 @@ def test_words_are_coloured_and_not_with_no_color(start: Start) -> None:
 
 
 def test_a_narrow_terminal_cuts_the_table_and_follows_a_resize(
-    start: Start, servers: Addresses
+    start: Start, servers: ServerAddresses
 ) -> None:
     shell = start(columns=40)
 

@@ -8,7 +8,7 @@ import pytest
 
 from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, console_of
 from tests.programs import python
 
@@ -114,7 +114,7 @@ def test_output_is_set_piped_and_written(run: Run, tmp_path: Path) -> None:
     assert done.out.splitlines()[-1].split()[0] == "one"
 
 
-def test_connect_and_use_choose_the_servers(run: Run, servers: Addresses) -> None:
+def test_connect_and_use_choose_the_servers(run: Run, servers: ServerAddresses) -> None:
     lines = [
         f"connect {servers.namesrv}",
         "topic create chosen -q 1",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Result
 from tests.mqadmin.typed import end_of, kill, spawn_shell
 
@@ -47,7 +47,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(
-    env: dict[str, str], servers: Addresses, tmp_path: Path
+    env: dict[str, str], servers: ServerAddresses, tmp_path: Path
 ) -> Iterator[Callable[..., Terminal]]:
     """Return a function that starts a shell, on the servers unless words say otherwise."""
     started: list[Terminal] = []
@@ -195,7 +195,7 @@ def test_a_destructive_command_asks(
 
 
 def test_without_a_server_it_starts_says_so_and_connect_mends_it(
-    terminal: Callable[..., Terminal], servers: Addresses
+    terminal: Callable[..., Terminal], servers: ServerAddresses
 ) -> None:
     shell = terminal("--no-color")
     shell.until("no server yet")

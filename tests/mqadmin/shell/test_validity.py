@@ -2,14 +2,16 @@
 
 import pytest
 
-from mqadmin.cli.types import Kind
+from mqadmin.cli.types import ValueKind
 from mqadmin.shell.complete import suggestions
 from mqadmin.shell.names import Names
 from mqadmin.shell.validity import problem
 from tests.work import lines_of
 
 NAMES = Names(
-    {Kind.TOPIC: ["orders"], Kind.GROUP: ["billing"], Kind.BROKER: ["broker-a"]}, "C", True
+    {ValueKind.TOPIC: ["orders"], ValueKind.GROUP: ["billing"], ValueKind.BROKER: ["broker-a"]},
+    "C",
+    True,
 )
 
 
@@ -46,12 +48,12 @@ def test_what_may_be_right_is_left_alone(text: str) -> None:
 
 
 def test_nothing_is_judged_while_no_server_answers() -> None:
-    assert problem("topic show ordres ", Names({Kind.TOPIC: ["orders"]}, None, False)) == ""
+    assert problem("topic show ordres ", Names({ValueKind.TOPIC: ["orders"]}, None, False)) == ""
 
 
 def test_fifty_thousand_topics_do_not_hold_up_a_key_press() -> None:
     some, many = (
-        Names({Kind.TOPIC: [f"topic-{n:05}" for n in range(count)]}, "C", True)
+        Names({ValueKind.TOPIC: [f"topic-{n:05}" for n in range(count)]}, "C", True)
         for count in (5_000, 50_000)
     )
 

@@ -2,13 +2,13 @@
 
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import BrokerFacts
-from mqadmin.top.sample import GroupSnapshot, Snapshot, rows_between
+from mqadmin.top.sample import ClusterSnapshot, GroupSnapshot, rows_between
 from remoting.bodies import MessageQueue
 
 Q0, Q1 = (MessageQueue("T", "broker-a", queue_id) for queue_id in range(2))
 
 
-def at(at_s: int, ends: tuple[int, int], read: tuple[int, int]) -> Snapshot:
+def at(at_s: int, ends: tuple[int, int], read: tuple[int, int]) -> ClusterSnapshot:
     master = BrokerFacts(
         ServerNode("c", "broker-a", 0, "h:1"),
         {"putTps": "5.0 1.0 1.0", "commitLogDiskRatio": "0.4", "commitLogMaxOffset": "500"},
@@ -17,7 +17,7 @@ def at(at_s: int, ends: tuple[int, int], read: tuple[int, int]) -> Snapshot:
     )
     slave = BrokerFacts(ServerNode("c", "broker-a", 1, "h:2"), {"commitLogMaxOffset": "400"}, 0, 0)
     group = GroupSnapshot({Q0: read[0], Q1: read[1]}, sum(ends) - sum(read), members=2)
-    return Snapshot(at_s * 1000, [master, slave], {Q0: ends[0], Q1: ends[1]}, {"G": group})
+    return ClusterSnapshot(at_s * 1000, [master, slave], {Q0: ends[0], Q1: ends[1]}, {"G": group})
 
 
 def test_rates_are_differences_over_seconds() -> None:

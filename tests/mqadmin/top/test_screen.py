@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from mqadmin.top.sample import GroupSnapshot, Snapshot
+from mqadmin.top.sample import ClusterSnapshot, GroupSnapshot
 from mqadmin.top.screen import Screen
 from mqadmin.top.view import InputMode
 
@@ -13,15 +13,15 @@ from mqadmin.top.view import InputMode
 def screen(*, fails: bool = False) -> Screen:
     """Return a screen whose later looks find a group, or fail."""
 
-    def again() -> "Future[Snapshot]":
-        future: Future[Snapshot] = Future()
+    def again() -> "Future[ClusterSnapshot]":
+        future: Future[ClusterSnapshot] = Future()
         if fails:
             future.set_exception(ConnectionError("gone"))
         else:
-            future.set_result(Snapshot(1000, [], {}, {"G": GroupSnapshot(lag=7)}))
+            future.set_result(ClusterSnapshot(1000, [], {}, {"G": GroupSnapshot(lag=7)}))
         return future
 
-    return Screen(look=again, first=Snapshot(0, [], {}, {}), title="top", seconds=0.01)
+    return Screen(look=again, first=ClusterSnapshot(0, [], {}, {}), title="top", seconds=0.01)
 
 
 def shown(made: Screen, keys: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from mqadmin.output.table import cell_width
 from mqadmin.top.sample import TopRow
-from mqadmin.top.view import KEYS_HELP, InputMode, View, chosen, draw, press
+from mqadmin.top.view import KEYS_HELP, InputMode, View, draw, press, select_rows
 
 ROWS = [
     TopRow("broker", "broker-a", in_tps=3.0, out_tps=1.5, disk_ratio=0.42),
@@ -23,7 +23,7 @@ def after(*keys: str) -> View:
 
 
 def names(view: View) -> list[str]:
-    return [row.name for row in chosen(view, ROWS)]
+    return [row.name for row in select_rows(view, ROWS)]
 
 
 def test_the_busiest_of_each_kind_come_first() -> None:

@@ -11,7 +11,7 @@ from mqadmin.output.compat import messages
 from mqadmin.output.compat.java_maps import hash_order, queue_hash
 from mqadmin.output.compat.java_text import Line, map_text
 from mqadmin.output.compat.layouts import LAYOUTS, layout_of
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run
 
 
@@ -80,7 +80,7 @@ def test_a_variable_makes_the_whole_tool_behave_as_java_s(at: Run, env: dict[str
     assert at("topicStatus", "-t", "compat-all").exit_code == 0
 
 
-def test_a_permission_is_told_as_java_tells_it(at: Run, servers: Addresses) -> None:
+def test_a_permission_is_told_as_java_tells_it(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", "compat-perm", "-q", "2")
     words = ("updateTopicPerm", "-t", "compat-perm", "-p", "2", "--compat", "-y")
 
