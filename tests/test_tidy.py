@@ -24,8 +24,11 @@ FUNCTION_LINES_MAX = 60
 DEPTH_MAX = 4
 
 
-SHARED_CLASS_NAMES: dict[str, str] = {}
-"""Class names that two packages have, and why; all others name one class."""
+SHARED_CLASS_NAMES = {
+    "BadCall": "a caller's mistake, in the error tree of storefmt and in that of remoting",
+    "Command": "RocketMQ's remoting command, and a command of the toolkit as click names it",
+}
+"""Class names that two packages have, and why; every other name stands for one class."""
 PROTOBUF_ROOM = "server/proxy/protocol"
 """Its classes have the names of RocketMQ's protobuf messages."""
 
