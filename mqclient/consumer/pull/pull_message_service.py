@@ -103,7 +103,7 @@ class PullMessageService:
         self._lite = lite
         self._suspend_ms = SUSPEND_MS if lite is None else lite.broker_suspend_max_time_ms
         timeout_ms = TIMEOUT_MS if lite is None else lite.consumer_timeout_ms_when_suspend
-        # The pull_api itself adds the time that a broker may hold a pull, and this grace.
+        # ``PullApi`` itself adds the time that a broker may hold a pull, and this grace.
         self._limit_s = (timeout_ms - self._suspend_ms) / 1000 - HOLD_GRACE_S
         self.suspended = False
 
