@@ -97,7 +97,9 @@ def test_delay_survives_a_restart_and_nothing_is_delivered_twice(tmp_path: Path)
             for at in range(3):
                 await desk.send(b"m%d" % at, properties="DELAY\0011")
                 clock.ms += 500
-            assert pass_time(desk, clock, 0) == 2
+            # The broker looks by itself, too, and may have delivered the first one already.
+            pass_time(desk, clock, 0)
+            assert [record.body for record in await desk.messages()] == [b"m0", b"m1"]
 
     async def second() -> list[bytes]:
         async with running(tmp_path, clock=clock) as desk:
