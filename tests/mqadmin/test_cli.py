@@ -129,9 +129,7 @@ def test_ctrl_c_while_modules_load_is_quiet(
     assert (done.returncode, done.stderr) == (130, says)
 
 
-def test_bytes_that_are_no_text_travel_as_they_are(
-    at: Run, servers: ServerAddresses, tmp_path: Path
-) -> None:
+def test_bytes_that_are_no_text_travel_as_they_are(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", "BYTES", "-q", "1")
     words = ("message", "send", "BYTES", "-n", servers.namesrv, "--key")
 

@@ -50,9 +50,7 @@ def test_what_is_followed_is_never_paged(tmp_path: Path) -> None:
     assert out.getvalue().count("\n") == 11
 
 
-def test_leaving_the_pager_early_ends_the_command_quietly(
-    tmp_path: Path, env: dict[str, str]
-) -> None:
+def test_leaving_the_pager_early_ends_the_command_quietly(env: dict[str, str]) -> None:
     env["PAGER"] = "true"
     console = console_of(env)[0]._replace(out_is_tty=True)
 
