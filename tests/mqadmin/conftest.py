@@ -31,8 +31,6 @@ class Result:
         return made if isinstance(made, list) else [made]
 
 
-Run = Callable[..., Result]
-"""Runs the words of a line."""
 Row = dict[str, Any]
 
 
@@ -40,6 +38,30 @@ def rows(done: Result, *, exit_code: int = 0) -> list[Row]:
     """Return the rows of a call with ``-o json``, which must have ended so."""
     assert done.exit_code == exit_code, (done.err, done.out)
     return done.rows
+
+
+def cells(shown: list[Row], *names: str) -> list[tuple[Any, ...]]:
+    """Return the columns of these names."""
+    return [tuple(row[name] for name in names) for row in shown]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Runs the words of a line."""
+
+    line: Callable[..., Result]
+
+    def __call__(self, *words: str, **more: object) -> Result:
+        return self.line(*words, **more)
+
+    def rows(self, *words: str, exit_code: int = 0, **more: object) -> list[Row]:
+        """Return the rows of a line, which must end with this exit code."""
+        return rows(self(*words, "--output=json", **more), exit_code=exit_code)
+
+    def row(self, *words: str, exit_code: int = 0, **more: object) -> Row:
+        """Return the only row of a line."""
+        (row,) = self.rows(*words, exit_code=exit_code, **more)
+        return row
 
 
 class Terminal(io.StringIO):
@@ -102,7 +124,7 @@ def run(env: dict[str, str]) -> Iterator[Run]:
     def run_here(*words: str, stdin: str = "", can_ask: bool = False) -> Result:
         return run_words(words, env, workplace, stdin=stdin, can_ask=can_ask)
 
-    yield run_here
+    yield Run(run_here)
     workplace.link.close()
 
 
@@ -121,7 +143,7 @@ def at(run: Run, servers: ServerAddresses) -> Run:
         patience = () if "--timeout" in words else ("--timeout", "60")
         return run(*words, "--namesrv", servers.namesrv, *patience, **more)
 
-    return run_there
+    return Run(run_there)
 
 
 @pytest.fixture

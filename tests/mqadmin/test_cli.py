@@ -5,15 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
 PROGRAM = [sys.executable, "-m", "mqadmin"]
 POSIX = {
@@ -26,34 +26,32 @@ POSIX = {
 """Variables of a program whose locale knows ASCII alone."""
 
 
+def ran(*words: str | bytes, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run a line in a process until its end."""
+    return subprocess.run([*PROGRAM, *words], capture_output=True, **more)
+
+
 @contextmanager
 def running(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
     """Run a line in a process; gives the process and its two outputs."""
     with subprocess.Popen(
         [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
         yield child, child.stdout, child.stderr
 
 
 def test_a_reader_that_goes_away_is_no_error(servers: ServerAddresses) -> None:
-    words = ["topic", "list", "-n", servers.namesrv]
+    words = [*PROGRAM, "topic", "list", "-n", servers.namesrv]
     reader, writer = os.pipe()
     os.close(reader)
 
     with os.fdopen(writer, "wb") as closed:
-        done = subprocess.run(
-            [*PROGRAM, *words], stdout=closed, stderr=subprocess.PIPE, check=False
-        )
+        done = subprocess.run(words, stdout=closed, stderr=subprocess.PIPE, check=False)
 
-    assert done.returncode == 141
-    assert done.stderr == b""
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_ctrl_c_ends_a_tail_quietly_with_130(
-    at: Callable[..., Result], servers: ServerAddresses
-) -> None:
+def test_ctrl_c_ends_a_tail_quietly_with_130(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", "INTERRUPTED", "-q", "1")
     at("message", "send", "INTERRUPTED", "one")
     words = ["message", "tail", "INTERRUPTED", "--from", "earliest", "-o", "jsonl"]
@@ -70,7 +68,7 @@ def test_ctrl_c_ends_a_tail_quietly_with_130(
     ("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
 )
 def test_json_is_closed_when_a_tail_is_interrupted(
-    at: Callable[..., Result], servers: ServerAddresses, number: signal.Signals, exit_code: int
+    at: Run, servers: ServerAddresses, number: signal.Signals, exit_code: int
 ) -> None:
     # One message each: what has come of a second one when the signal does is anybody's guess.
     topic = f"CLOSED-{exit_code}"
@@ -131,45 +129,38 @@ def test_ctrl_c_while_modules_load_is_quiet(
     assert (done.returncode, done.stderr) == (130, says)
 
 
-def test_bytes_that_are_no_text_travel_as_they_are(
-    at: Callable[..., Result], servers: ServerAddresses, tmp_path: Path
-) -> None:
+def test_bytes_that_are_no_text_travel_as_they_are(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", "BYTES", "-q", "1")
-    words = ["message", "send", "BYTES", "-", "--key", "raw", "-n", servers.namesrv]
+    words = ("message", "send", "BYTES", "-n", servers.namesrv, "--key")
 
-    subprocess.run([*PROGRAM, *words], input=b"\xff\xfe\x00", check=True, capture_output=True)
-    by_argument = [*PROGRAM, "message", "send", "BYTES", b"\xff\xfe", "--key", "arg"]
-    subprocess.run([*by_argument, "-n", servers.namesrv], check=True, capture_output=True)
+    ran(*words, "raw", "-", input=b"\xff\xfe\x00", check=True)
+    ran(*words, "arg", b"\xff\xfe", check=True)
 
     assert '"body_base64": "//4A"' in at("message", "query", "key", "BYTES", "raw", "-ojson").out
     assert '"body_base64": "//4="' in at("message", "query", "key", "BYTES", "arg", "-ojson").out
 
 
-def test_output_is_utf_8_in_any_locale(servers: ServerAddresses, at: Callable[..., Result]) -> None:
+def test_output_is_utf_8_in_any_locale(servers: ServerAddresses, at: Run) -> None:
     at("topic", "create", "LOCALE", "-q", "1")
     at("message", "send", "LOCALE", "日本", "--key", "k")
     words = ["message", "query", "key", "LOCALE", "k", "-o", "json", "-n", servers.namesrv]
 
-    done = subprocess.run([*PROGRAM, *words], env=POSIX, capture_output=True, check=True)
+    done = ran(*words, env=POSIX, check=True)
 
     assert "日本".encode() in done.stdout
 
 
-def test_words_are_utf_8_in_any_locale(servers: ServerAddresses, at: Callable[..., Result]) -> None:
+def test_words_are_utf_8_in_any_locale(servers: ServerAddresses, at: Run) -> None:
     at("topic", "create", "WORDS", "-q", "1")
     words = ["message", "send", "WORDS", "日本", "--key", "鍵", "-n", servers.namesrv]
 
-    subprocess.run(
-        [*PROGRAM, *(word.encode() for word in words)], env=POSIX, capture_output=True, check=True
-    )
+    ran(*(word.encode() for word in words), env=POSIX, check=True)
 
     assert '"body": "日本"' in at("message", "query", "key", "WORDS", "鍵", "-ojson").out
 
 
 def test_a_key_that_is_no_text_is_wrong_usage(servers: ServerAddresses) -> None:
-    words = [*PROGRAM, "message", "send", "T", "body", "--key", b"\xff", "-n", servers.namesrv]
-
-    done = subprocess.run(words, capture_output=True, check=False)
+    done = ran("message", "send", "T", "body", "--key", b"\xff", "-n", servers.namesrv)
 
     assert done.returncode == 2
     assert b"is no text in UTF-8" in done.stderr
@@ -187,8 +178,8 @@ def test_a_stream_that_is_closed_is_no_error(servers: ServerAddresses, closed: s
 
 
 def test_an_error_without_a_place_to_tell_it_is_still_an_exit_code() -> None:
-    script = 'exec "$@" 2>&-'
+    words = ["sh", "-c", 'exec "$@" 2>&-', "sh", *PROGRAM, "nonsense"]
 
-    done = subprocess.run(["sh", "-c", script, "sh", *PROGRAM, "nonsense"], check=False)
+    done = subprocess.run(words, check=False)
 
     assert done.returncode == 2

@@ -1,11 +1,10 @@
 """Documents of ``apply`` and ``diff`` that were made to hurt: refused in a few words."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
 LEVELS = 30
 
@@ -33,7 +32,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_document_that_was_made_to_hurt_is_refused_in_a_few_words(
-    run: Callable[..., Result], tmp_path: Path, name: str
+    run: Run, tmp_path: Path, name: str
 ) -> None:
     text, said = REFUSED[name]
     file = tmp_path / "cluster.yaml"
@@ -47,7 +46,7 @@ def test_document_that_was_made_to_hurt_is_refused_in_a_few_words(
     assert not (tmp_path / "pwned").exists()
 
 
-def test_aliases_of_a_plain_document_are_read(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_aliases_of_a_plain_document_are_read(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     same = "topics:\n  a: &same\n    '*': {perm: R--}\n  b: *same\n  c:\n    <<: *same\n"
     file.write_text(same)

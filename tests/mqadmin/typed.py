@@ -22,11 +22,7 @@ def spawn_shell(
     env: dict[str, str], *words: str, columns: int, lines: int, encoding: str | None = None
 ) -> "pexpect.spawn[Any]":
     """Start the shell of mqadmin in a terminal of this size; without encoding it gives bytes."""
-    settings = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.getcwd(),
-        "TERM": "xterm-256color",
-    }
+    settings = {"PATH": os.environ["PATH"], "PYTHONPATH": os.getcwd(), "TERM": "xterm-256color"}
     return pexpect.spawn(
         sys.executable,
         ["-m", "mqadmin", "shell", *words],

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,11 @@ VALUES = {
     "ipList": "a,b",
 }
 """What flags of the Java tool are given that take no free text."""
+
+
+def java_tool(shared: Path, version: str) -> list[dict[str, Any]]:
+    """Return what is known of the names and options of a release of the Java tool."""
+    return json.loads((shared / "facts" / f"mqadmin-{version}.json").read_text())
 
 
 @pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
@@ -126,7 +132,7 @@ def test_settings_are_what_the_global_options_say() -> None:
 
 
 def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+    facts = java_tool(shared, "4.9.7")
     expected = {name for one in facts for name in (one["name"], one["alias"]) if name}
 
     assert expected <= spellings().keys()
@@ -143,11 +149,7 @@ def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(shared: Path
 
 def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
     # Some came with 5.x.
-    facts = [
-        one
-        for version in ("5.4.0", "4.9.7")
-        for one in json.loads((shared / "facts" / f"mqadmin-{version}.json").read_text())
-    ]
+    facts = (*java_tool(shared, "5.4.0"), *java_tool(shared, "4.9.7"))
     known = {one["name"]: one for one in facts}
     for java in JAVA:
         expected = {
@@ -164,11 +166,10 @@ def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
 
 
 def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "mqadmin-5.4.0.json").read_text())
     known = {
         # ``-o`` is the output here.
         (one["name"], (option["short"] or "").replace("o", ""), option["long"], option["hasArg"])
-        for one in facts
+        for one in java_tool(shared, "5.4.0")
         for option in one["options"]
     }
 
@@ -183,7 +184,6 @@ def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
 
 
 def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "mqadmin-5.4.0.json").read_text())
     # One name may lead to several commands, of which the first has the newer flags.
     flags: dict[str, set[str]] = {}
     for java in JAVA:
@@ -192,7 +192,7 @@ def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(shared: Path) -
 
     left = [
         (one["name"], option["short"] or option["long"])
-        for one in facts
+        for one in java_tool(shared, "5.4.0")
         for option in one["options"]
         if one["name"] in flags and not option["common"]
         if not {option["short"], option["long"]} & flags[one["name"]]
@@ -217,7 +217,7 @@ def test_a_newer_option_without_a_meaning_is_refused_by_its_name(
 
 
 def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+    facts = java_tool(shared, "4.9.7")
 
     assert len(facts) == 57
     for one in facts:
@@ -284,8 +284,7 @@ def test_the_overview_lists_every_command() -> None:
 
 
 @pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
-def test_writes_are_declared(made: object) -> None:
-    assert isinstance(made, Command)
+def test_writes_are_declared(made: Command) -> None:
     words = set(made.name.split())
     assert made.writes is (made.needs is Needs.NAMESRV and bool(WRITING & words))
 

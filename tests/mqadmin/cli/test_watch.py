@@ -1,7 +1,5 @@
 """``--watch``: how the option is read, what is drawn, and how it ends."""
 
-from collections.abc import Callable
-
 import pytest
 from rich.text import Text
 
@@ -10,7 +8,7 @@ from mqadmin.cli.parse import parse
 from mqadmin.output.terminal.live import mark_changes
 from mqadmin.session.call import Memory, Workplace
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Result, run_words
+from tests.mqadmin.conftest import Run, run_words
 
 
 @pytest.mark.parametrize(
@@ -34,21 +32,21 @@ def test_seconds_may_be_left_out(words: tuple[str, ...], seconds: float | None) 
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon"])
-def test_a_number_that_is_no_time_is_refused(run: Callable[..., Result], text: str) -> None:
+def test_a_number_that_is_no_time_is_refused(run: Run, text: str) -> None:
     done = run("topic", "list", f"--watch={text}")
 
     assert done.exit_code == 2
     assert "--watch" in done.err
 
 
-def test_a_write_is_not_repeated(run: Callable[..., Result]) -> None:
+def test_a_write_is_not_repeated(run: Run) -> None:
     done = run("topic", "create", "T", "--watch", "-n", "127.0.0.1:1")
 
     assert done.exit_code == 2
     assert "changes something" in done.err
 
 
-def test_what_follows_by_itself_is_not_watched(at: Callable[..., Result]) -> None:
+def test_what_follows_by_itself_is_not_watched(at: Run) -> None:
     at("topic", "create", "NOT_WATCHED", "-q", "1")
 
     done = at("message", "tail", "NOT_WATCHED", "--watch")
@@ -57,14 +55,14 @@ def test_what_follows_by_itself_is_not_watched(at: Callable[..., Result]) -> Non
     assert "by itself" in done.err
 
 
-def test_the_first_tick_ends_with_its_own_code(run: Callable[..., Result]) -> None:
+def test_the_first_tick_ends_with_its_own_code(run: Run) -> None:
     assert run("topic", "list", "--watch", "-n", "127.0.0.1:1").exit_code == 4
 
 
 def watched(
     env: dict[str, str], servers: ServerAddresses, *words: str, ticks: int, tty: bool = False
-) -> tuple[int, str]:
-    """Watch for so many ticks, then press Ctrl-C."""
+) -> str:
+    """Watch for so many ticks, then press Ctrl-C; return what was printed."""
     left = [ticks]
 
     def pause(seconds: float) -> None:
@@ -77,14 +75,13 @@ def watched(
     line = [*words, "--watch", "3", "-n", servers.namesrv]
     done = run_words(line, env, workplace, out_is_tty=tty)
     workplace.link.close()
-    assert done.err == ""
-    return done.exit_code, done.out
+    assert (done.exit_code, done.err) == (130, "")
+    return done.out
 
 
 def test_a_pipe_gets_a_block_a_tick(env: dict[str, str], servers: ServerAddresses) -> None:
-    exit_code, text = watched(env, servers, "broker", "list", ticks=3)
+    text = watched(env, servers, "broker", "list", ticks=3)
 
-    assert exit_code == 130
     blocks = text.split("\n\n")
     assert blocks[0].startswith("BROKER")
     assert blocks == [blocks[0], blocks[0], blocks[0], ""]
@@ -92,17 +89,14 @@ def test_a_pipe_gets_a_block_a_tick(env: dict[str, str], servers: ServerAddresse
 
 
 def test_json_lines_go_on_without_gaps(env: dict[str, str], servers: ServerAddresses) -> None:
-    exit_code, text = watched(env, servers, "broker", "list", "-ojsonl", ticks=2)
+    first, second = watched(env, servers, "broker", "list", "-ojsonl", ticks=2).splitlines()
 
-    assert exit_code == 130
-    first, second = text.splitlines()
     assert first == second
 
 
 def test_a_terminal_is_drawn_over(env: dict[str, str], servers: ServerAddresses) -> None:
-    exit_code, text = watched(env, servers, "broker", "list", ticks=2, tty=True)
+    text = watched(env, servers, "broker", "list", ticks=2, tty=True)
 
-    assert exit_code == 130
     assert text.count("broker list   every 3 s") >= 2
     # The second block is drawn where the first one was, and the cursor is shown in the end.
     assert text.count("\x1b[1A") >= 2
@@ -113,7 +107,7 @@ def test_a_terminal_is_drawn_over(env: dict[str, str], servers: ServerAddresses)
 def test_the_title_says_what_the_command_was_given(
     env: dict[str, str], servers: ServerAddresses
 ) -> None:
-    _, text = watched(env, servers, "topic", "status", "SELF_TEST_TOPIC", ticks=1, tty=True)
+    text = watched(env, servers, "topic", "status", "SELF_TEST_TOPIC", ticks=1, tty=True)
 
     assert "topic status SELF_TEST_TOPIC   every 3 s" in text
 

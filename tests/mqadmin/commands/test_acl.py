@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
-from tests.mqadmin.conftest import Result, Run, rows
+from tests.mqadmin.conftest import Result, Run, cells
 
 ADMIN, SECRET = "testsAdmin", "adminSecret"
 NEW = "brandNewSecret"
@@ -36,118 +36,83 @@ def acl(run: Run, env: dict[str, str], guarded: ServerAddresses) -> Run:
     def run_there(*words: str, **more: object) -> Result:
         done = run(*words, "--namesrv", guarded.namesrv, "-y", **more)
         # Whatever a command does, it prints no secret.
-        assert not {SECRET, NEW} & set((done.out + done.err).split('"'))
         assert SECRET not in done.out + done.err
         assert NEW not in done.out + done.err
-        return done  # type: ignore[no-any-return]
+        return done
 
-    return run_there
+    return Run(run_there)
 
 
 def made(acl: Run, name: str) -> dict[str, object]:
     words = ("--secret", "-", "--topic-perm", "orders=PUB|SUB,bills=SUB", "--group-perm", "g=SUB")
-    return rows(acl("acl", "set", name, *words, "-ojson", stdin=f"{NEW}\n"))[0]
+    return acl.row("acl", "set", name, *words, stdin=f"{NEW}\n")
 
 
 def test_an_account_is_made_shown_and_listed(acl: Run) -> None:
     first = made(acl, "madeAccount")
 
     assert (first["result"], first["topic_perms"]) == ("changed", ["orders=PUB|SUB", "bills=SUB"])
-    (shown,) = rows(acl("acl", "show", "madeAccount", "-ojson"))
+    shown = acl.row("acl", "show", "madeAccount")
     assert (shown["admin"], shown["group_perms"]) == (False, ["g=SUB"])
     assert not [name for name in shown if "secret" in name]
-    listed = [row["access_key"] for row in rows(acl("acl", "list", "-ojson"))]
+    listed = [row["access_key"] for row in acl.rows("acl", "list")]
     assert {ADMIN, "madeAccount"} <= set(listed)
-    java = rows(acl("getAclConfig", "-c", "DefaultCluster", "--output", "json"))
+    java = acl.rows("getAclConfig", "-c", "DefaultCluster")
     assert shown in java
-    assert rows(acl("acl", "version", "-ojson"))[0]["counter"]
+    assert acl.row("acl", "version")["counter"]
 
 
 def test_only_what_is_named_changes(acl: Run) -> None:
     made(acl, "changedAccount")
     words = ("acl", "set", "changedAccount", "--default-topic-perm", "PUB")
 
-    blind = acl(*words, "-ojson")
-    (told,) = rows(acl(*words, "--secret", NEW, "-ojson"))
+    blind = acl.row(*words, exit_code=1)
+    told = acl.row(*words, "--secret", NEW)
 
     # The broker hides the secret, and takes nothing without it.
-    assert rows(blind, exit_code=1)[0]["result"] == "refused"
-    assert "its secret is not known" in blind.out
+    assert blind["result"] == "refused"
+    assert "its secret is not known" in blind["remark"]
     assert (told["default_topic_perm"], told["group_perms"]) == ("PUB", ["g=SUB"])
     assert told["was"] == {"default_topic_perm": None}
-    (reset,) = rows(
-        acl(
-            "acl",
-            "set",
-            "changedAccount",
-            "--secret",
-            NEW,
-            "--replace",
-            "--admin",
-            "true",
-            "-ojson",
-        )
-    )
+    reset = acl.row("acl", "set", "changedAccount", "--secret", NEW, "--replace", "--admin", "true")
     assert (reset["admin"], reset["topic_perms"], reset["result"]) == (True, [], "changed")
 
 
 def test_a_change_is_undone(acl: Run) -> None:
     made(acl, "undoneAccount")
-    rows(acl("acl", "set", "undoneAccount", "--secret", NEW, "--admin", "true", "-ojson"))
+    acl.rows("acl", "set", "undoneAccount", "--secret", NEW, "--admin", "true")
 
-    put_back = rows(acl("undo", "-ojson"))
+    put_back = acl.rows("undo")
 
-    assert [(row["kind"], row["result"]) for row in put_back] == [("account", "changed")]
-    assert rows(acl("acl", "show", "undoneAccount", "-ojson"))[0]["admin"] is False
+    assert cells(put_back, "kind", "result") == [("account", "changed")]
+    assert acl.row("acl", "show", "undoneAccount")["admin"] is False
 
 
 def test_java_sets_and_deletes_an_account(acl: Run) -> None:
     flags = ("-c", "DefaultCluster", "-a", "javaAccount")
 
-    (set_,) = rows(
-        acl(
-            "updateAclConfig",
-            *flags,
-            "-s",
-            NEW,
-            "-t",
-            "a=PUB,b=SUB",
-            "-m",
-            "false",
-            "--output=json",
-        )
-    )
-    gone = rows(acl("deleteAclConfig", *flags, "--output=json"))
+    set_ = acl.row("updateAclConfig", *flags, "-s", NEW, "-t", "a=PUB,b=SUB", "-m", "false")
+    gone = acl.rows("deleteAclConfig", *flags)
 
     assert set_["topic_perms"] == ["a=PUB", "b=SUB"]
     assert [row["result"] for row in gone] == ["changed"]
     assert acl("acl", "show", "javaAccount").exit_code == 3
-    again = acl("deleteAccessConfig", *flags, "--output=json")
-    assert rows(again, exit_code=3)[0]["result"] == "not found"
+    assert acl.row("deleteAccessConfig", *flags, exit_code=3)["result"] == "not found"
     # Its secret was hidden, so nobody can make it again.
     assert acl("undo").exit_code == 1
 
 
 def test_the_white_list_is_shown_replaced_and_undone(acl: Run) -> None:
-    before = rows(acl("acl", "white-addr", "-ojson"))[0]
+    before = acl.row("acl", "white-addr")
 
-    changed = rows(acl("acl", "white-addr", "10.9.9.1", "10.9.9.2", "-ojson"))[0]
-    java = rows(
-        acl(
-            "updateGlobalWhiteAddr",
-            "-c",
-            "DefaultCluster",
-            "-g",
-            "10.9.9.2,10.9.9.1",
-            "--output=json",
-        )
-    )[0]
+    changed = acl.row("acl", "white-addr", "10.9.9.1", "10.9.9.2")
+    java = acl.row("updateGlobalWhiteAddr", "-c", "DefaultCluster", "-g", "10.9.9.2,10.9.9.1")
 
     assert (before["result"], changed["result"]) == ("unchanged", "changed")
     assert changed["patterns"] == ["10.9.9.1", "10.9.9.2"]
     assert java["result"] == "unchanged"
-    assert rows(acl("undo", "-ojson"))[0]["result"] == "changed"
-    assert rows(acl("acl", "white-addr", "-ojson"))[0]["patterns"] == before["patterns"]
+    assert acl.row("undo")["result"] == "changed"
+    assert acl.row("acl", "white-addr")["patterns"] == before["patterns"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +168,7 @@ def test_the_journal_is_the_only_place_of_a_secret(acl: Run, env: dict[str, str]
 def test_accounts_go_round_as_a_document(acl: Run) -> None:
     made(acl, "declaredOne")
 
-    document = json.loads(acl("export", "-ojson").out)
+    document = acl.row("export")
 
     account = document["accounts"]["declaredOne"]["*"]
     assert account["topic_perms"] == ["bills=SUB", "orders=PUB|SUB"]
@@ -211,18 +176,19 @@ def test_accounts_go_round_as_a_document(acl: Run) -> None:
     account |= {"topic_perms": ["orders=PUB", "bills=SUB"], "secret_key": NEW}
     document["accounts"]["declaredTwo"] = {"*": {"admin": False, "secret_key": NEW}}
     document["accounts"]["declaredThree"] = {"*": {"default_topic_perm": "SUB"}}
-    done = acl("apply", "-", "-ojson", stdin=json.dumps(document))
-    told = {str(row["name"]): row["result"] for row in rows(done, exit_code=5)}
-    results = [told[f"declared{name}"] for name in ("One", "Two", "Three")]
-    assert results == ["changed", "changed", "refused"], done.out
-    assert "its secret is not known" in done.out
+    told = {
+        row["name"]: row for row in acl.rows("apply", "-", stdin=json.dumps(document), exit_code=5)
+    }
+    results = [told[f"declared{name}"]["result"] for name in ("One", "Two", "Three")]
+    assert results == ["changed", "changed", "refused"], told
+    assert "its secret is not known" in told["declaredThree"]["remark"]
 
     del document["accounts"]["declaredThree"]
-    assert rows(acl("diff", "-", "-ojson", stdin=json.dumps(document))) == []
+    assert acl.rows("diff", "-", stdin=json.dumps(document)) == []
 
     kept = {"accounts": {ADMIN: {"*": {}}}}
-    gone = rows(acl("apply", "-", "--prune", "-ojson", stdin=json.dumps(kept)))
-    pruned = {str(row["name"]): row["result"] for row in gone}
+    gone = acl.rows("apply", "-", "--prune", stdin=json.dumps(kept))
+    pruned = {row["name"]: row["result"] for row in gone}
     assert (pruned["declaredOne"], pruned["declaredTwo"]) == ("changed", "changed")
 
 
@@ -233,20 +199,19 @@ def test_a_refused_deletion_leaves_the_route_at_the_name_server(
     env.pop("MQADMIN_ACCESS_KEY")
     env.pop("MQADMIN_SECRET_KEY")
 
-    refused = run("topic", "delete", "KEPT", "-y", "-n", guarded.namesrv, "-ojson")
+    told = run.rows("topic", "delete", "KEPT", "-y", "-n", guarded.namesrv, exit_code=1)
 
-    told = rows(refused, exit_code=1)
     assert [row["result"] for row in told] == ["refused", "unchanged"]
-    assert str(told[1]["remark"]).startswith("not sent: broker-a comes first")
+    assert told[1]["remark"].startswith("not sent: broker-a comes first")
     assert run("topic", "route", "KEPT", "-n", guarded.namesrv).exit_code == 0
 
 
 def test_permissions_are_added_and_removed_one_by_one(acl: Run) -> None:
     made(acl, "mergedAccount")
-    words = ("acl", "set", "mergedAccount", "--secret", NEW, "-ojson")
+    words = ("acl", "set", "mergedAccount", "--secret", NEW)
 
-    (added,) = rows(acl(*words, "--add", "--topic-perm", "third=PUB,bills=PUB"))
-    (removed,) = rows(acl(*words, "--remove", "orders", "--remove", "g"))
+    added = acl.row(*words, "--add", "--topic-perm", "third=PUB,bills=PUB")
+    removed = acl.row(*words, "--remove", "orders", "--remove", "g")
 
     assert added["topic_perms"] == ["orders=PUB|SUB", "bills=PUB", "third=PUB"]
     assert added["group_perms"] == ["g=SUB"]

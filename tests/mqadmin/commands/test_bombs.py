@@ -61,14 +61,14 @@ def topic(servers: ServerAddresses) -> str:
 def test_a_bomb_between_messages_ends_no_command(at: Run, topic: str, words: tuple[str]) -> None:
     done = at(*words, "--output", "json")
 
-    shown = sorted(rows(done), key=lambda row: row["queue_offset"])  # type: ignore[arg-type, return-value]
+    shown = sorted(rows(done), key=lambda row: row["queue_offset"])
     check(shown, done.err)
 
 
 def test_a_bomb_alone_is_shown_and_exits_with_0(at: Run, topic: str) -> None:
-    (bomb,) = [row for row in rows(at("message", "print", topic, "-ojson")) if "body_error" in row]
+    (bomb,) = [row for row in at.rows("message", "print", topic) if "body_error" in row]
 
-    by_id = at("message", "query", "id", str(bomb["msg_id"]), "-ojson")
+    by_id = at("message", "query", "id", bomb["msg_id"], "-ojson")
     table = at("message", "print", topic)
 
     assert rows(by_id)[0]["body_error"] == bomb["body_error"]
@@ -77,14 +77,14 @@ def test_a_bomb_alone_is_shown_and_exits_with_0(at: Run, topic: str) -> None:
 
 
 def test_a_bomb_between_messages_is_not_resent_and_the_others_are(at: Run, topic: str) -> None:
-    shown = rows(at("message", "query", "key", topic, "k", "-ojson"))
-    ids = [str(row["msg_id"]) for row in sorted(shown, key=lambda row: row["queue_offset"])]  # type: ignore[arg-type, return-value]
+    shown = at.rows("message", "query", "key", topic, "k")
+    ids = [row["msg_id"] for row in sorted(shown, key=lambda row: row["queue_offset"])]
 
     done = at("message", "resend", *ids, "--to", "resent", "-y", "-ojson")
 
     sent = rows(done, exit_code=5)
     assert [row["status"] for row in sent] == ["SEND_OK", "failed", "SEND_OK"]
-    assert f"grows beyond {BODY_SIZE_MAX} bytes" in str(sent[1]["error"])
+    assert f"grows beyond {BODY_SIZE_MAX} bytes" in sent[1]["error"]
 
 
 def test_an_export_keeps_the_bomb_and_an_import_refuses_it(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Run
+from tests.mqadmin.conftest import Run, cells
 
 NAMES = {
     "brokerConsumeStats": (),
@@ -38,13 +38,10 @@ def test_a_broker_is_asked_by_its_address_alone(
 def test_rows_name_a_broker_that_nobody_looked_up_by_its_address(
     run: Run, servers: ServerAddresses
 ) -> None:
-    done = run("broker", "config", "get", "brokerName", "-b", servers.broker, "-o", "json")
+    found = run.rows("broker", "config", "get", "brokerName", "-b", servers.broker)
 
-    (row,) = done.rows
-    assert (row["broker"], row["address"], row["value"]) == (
-        *(servers.broker, servers.broker),
-        "broker-a",
-    )
+    address = servers.broker
+    assert cells(found, "broker", "address", "value") == [(address, address, "broker-a")]
 
 
 def test_accounts_are_asked_for_at_the_address(run: Run, servers: ServerAddresses) -> None:
@@ -68,7 +65,6 @@ def test_a_change_by_address_is_undone_there(run: Run, servers: ServerAddresses)
     run("updateTopic", "-t", "AddressUndo", *there, "-r", "4")
     run("updateTopic", "-t", "AddressUndo", *there, "-r", "2")
 
-    undone = run("undo", "-y", "-o", "json")
+    undone = run.rows("undo", "-y")
 
-    (row,) = undone.rows
-    assert (undone.exit_code, row["broker"], row["result"]) == (0, servers.broker, "changed")
+    assert cells(undone, "broker", "result") == [(servers.broker, "changed")]

@@ -21,15 +21,15 @@ from remoting.bodies import (
     SubscriptionData,
 )
 from remoting.codes import RequestCode
-from tests.mqadmin.conftest import Run, console_of, rows
+from tests.mqadmin.conftest import Run, cells, console_of, rows
 
 CLIENT = "10.0.0.9@views"
 
 
 def test_a_broker_says_its_numbers(at: Run, servers: ServerAddresses) -> None:
-    everything = rows(at("broker", "status", "-b", "broker-a", "-ojson"))
-    two = rows(at("broker", "status", "putTps", "brokerVersionDesc", "-ojson"))
-    java = rows(at("brokerStatus", "-b", servers.broker, "--output", "json"))
+    everything = at.rows("broker", "status", "-b", "broker-a")
+    two = at.rows("broker", "status", "putTps", "brokerVersionDesc")
+    java = at.rows("brokerStatus", "-b", servers.broker)
 
     assert [row["key"] for row in two] == ["putTps", "brokerVersionDesc"]
     assert two[1]["value"] == "V4_9_7"
@@ -45,11 +45,11 @@ def test_a_statistic_has_three_spans(at: Run) -> None:
     at("topic", "create", "counted", "-q", "1")
     at("message", "send", "counted", "m")
 
-    found = rows(at("broker", "stats", "topic_put_nums", "counted", "-ojson"))
+    found = at.rows("broker", "stats", "topic_put_nums", "counted")
 
     assert [row["span"] for row in found] == ["minute", "hour", "day"]
     assert {row["key"] for row in found} == {"counted"}
-    whole = {row["name"] for row in rows(at("broker", "stats", "-ojson"))}
+    whole = {row["name"] for row in at.rows("broker", "stats")}
     assert whole <= {"BROKER_PUT_NUMS", "BROKER_GET_NUMS"}
     assert "BROKER_PUT_NUMS" in whole
 
@@ -84,7 +84,7 @@ def test_the_progress_of_every_group_on_a_broker(at: Run, servers: ServerAddress
     found = mine("broker", "consume-stats", "-ojson")
     java = mine("brokerConsumeStats", "-b", servers.broker, "-l", "2", "--output", "json")
 
-    assert [(row["topic"], row["queue_id"], row["lag"]) for row in found] == [("progress", 0, 2)]
+    assert cells(found, "topic", "queue_id", "lag") == [("progress", 0, 2)]
     assert java == found
     assert mine("broker", "consume-stats", "--min-lag", "3", "-ojson") == []
     assert at("brokerConsumeStats").exit_code == 2
@@ -121,14 +121,14 @@ def connected(at: Run, servers: ServerAddresses) -> Iterator[None]:
 
 @pytest.mark.usefixtures("connected")
 def test_who_is_connected_to_a_broker(at: Run, servers: ServerAddresses) -> None:
-    everyone = rows(at("broker", "connections", "-ojson"))
+    everyone = at.rows("broker", "connections")
     mine = [(row["kind"], row["group"]) for row in everyone if row["client_id"] == CLIENT]
-    producers = rows(at("producer", "-b", servers.broker, "--output", "json"))
-    one = rows(at("producerConnection", "-g", "VIEWS_P", "-t", "VIEWS", "--output", "json"))
+    producers = at.rows("producer", "-b", servers.broker)
+    one = at.rows("producerConnection", "-g", "VIEWS_P", "-t", "VIEWS")
 
     assert mine == [("consumer", "VIEWS_C"), ("producer", "VIEWS_P")]
     assert {row["kind"] for row in producers} == {"producer"}
-    assert [(row["client_id"], row["language"]) for row in one] == [(CLIENT, "PYTHON")]
+    assert cells(one, "client_id", "language") == [(CLIENT, "PYTHON")]
     assert at("broker", "connections", "-g", "nobody").exit_code == 3
     assert at("producerConnection", "-g", "VIEWS_P", "-t", "never-made").exit_code == 3
 
@@ -146,7 +146,7 @@ def test_a_cluster_says_what_it_did_today(at: Run, servers: ServerAddresses) -> 
     at("topic", "create", "today", "-q", "1")
     at("message", "send", "today", "m")
 
-    (row,) = rows(at("cluster", "status", "-ojson"))
+    row = at.row("cluster", "status")
 
     assert (row["broker"], row["role"], row["address"]) == ("broker-a", "master", servers.broker)
     assert isinstance(row["in_today"], int)
@@ -156,13 +156,13 @@ def test_a_cluster_says_what_it_did_today(at: Run, servers: ServerAddresses) -> 
 
 
 def test_a_round_trip_is_measured_to_every_broker(at: Run) -> None:
-    (row,) = rows(at("cluster", "rt", "--count", "3", "--size", "64", "-ojson"))
+    row = at.row("cluster", "rt", "--count", "3", "--size", "64")
 
     assert (row["broker"], row["sent"], row["failed"]) == ("broker-a", 3, 0)
-    low, mean, high = (float(str(row[name])) for name in ("rt_min_ms", "rt_ms", "rt_max_ms"))
+    low, mean, high = (row[name] for name in ("rt_min_ms", "rt_ms", "rt_max_ms"))
     # A coarse clock does not tell a short one from none.
     assert 0 <= low <= mean <= high
-    planned = rows(at("cluster", "rt", "--dry-run", "-ojson"))[0]
+    planned = at.row("cluster", "rt", "--dry-run")
     assert (planned["sent"], planned["result"]) == (0, "would change")
     assert at("cluster", "rt", "--count", "0").exit_code == 2
     assert at("cluster", "rt", "--cluster", "None").exit_code == 3

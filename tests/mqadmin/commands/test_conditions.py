@@ -13,7 +13,7 @@ from tests.mqadmin.conftest import Run
 def filled(at: Run) -> str:
     """Return a topic with two queues, three messages, and a group that has read one."""
     at("topic", "create", "CHECKED", "-q", "2")
-    if at("topic", "status", "CHECKED", "-ojson").rows[0]["max_offset"] == 0:
+    if at.rows("topic", "status", "CHECKED")[0]["max_offset"] == 0:
         for number in range(3):
             at("message", "send", "CHECKED", f"m{number}", "--queue", "0")
     at("offset", "reset", "CHECKERS", "CHECKED", "--to", "1", "-y")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Run, cells, rows
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def cluster() -> Iterator[ServerAddresses]:
 @pytest.fixture
 def here(run: Run, cluster: ServerAddresses) -> Run:
     """Return a function that runs one line on the cluster of this module."""
-    return lambda *words, **more: run(*words, "-n", cluster.namesrv, **more)
+    return Run(lambda *words, **more: run(*words, "-n", cluster.namesrv, **more))
 
 
 def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
     document["topics"]["FRESH"] = {"*": {"write_queues": 2}}
     document["groups"]["READERS"] = {"*": {"retry_max_times": 3}}
     file.write_text(yaml.safe_dump(document))
-    different = rows(here("diff", str(file), "-ojson"), exit_code=1)
+    different = here.rows("diff", str(file), exit_code=1)
     told = {(row["name"], row["setting"], row["left"], row["right"]) for row in different}
     assert told == {
         ("KEPT", "read_queues", 5, 3),
@@ -56,31 +56,25 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
         ("READERS", None, "there", None),
     }
 
-    planned = here("apply", str(file), "--dry-run", "-ojson")
-    changing = {row["name"] for row in rows(planned) if row["result"] == "would change"}
+    planned = here.rows("apply", str(file), "--dry-run")
+    changing = {row["name"] for row in planned if row["result"] == "would change"}
     assert changing == {"KEPT", "FRESH", "READERS"}
     assert here("diff", str(file)).exit_code == 1
 
     assert "read_queues: 3 → 5" in (shown := here("apply", str(file), "--dry-run").out)
     assert {line.split()[1] for line in shown.splitlines()[1:]} == changing
 
-    done = here("apply", str(file), "-ojson")
-    assert done.exit_code == 0, done.err
-    kept = next(row for row in rows(done) if row["name"] == "KEPT")
+    kept = next(row for row in here.rows("apply", str(file)) if row["name"] == "KEPT")
     assert (kept["was"]["read_queues"], kept["now"]["read_queues"]) == (3, 5)
     assert kept["now"]["write_queues"] == 3
-    assert {row["result"] for row in rows(here("apply", str(file), "-ojson"))} == {"unchanged"}
+    assert {row["result"] for row in here.rows("apply", str(file))} == {"unchanged"}
 
     assert here("apply", str(file), "--prune").exit_code == 2
     assert here("apply", str(file), "--prune", stdin="n\n", can_ask=True).exit_code == 1
     assert "EXTRA" in here("topic", "list").out
-    pruned = here("apply", str(file), "--prune", "-y", "-ojson")
-    assert pruned.exit_code == 0, pruned.err
-    gone = [row for row in rows(pruned) if row["name"] == "EXTRA"]
-    assert {(row["kind"], row["result"]) for row in gone} == {
-        ("topic", "changed"),
-        ("route", "changed"),
-    }
+    pruned = here.rows("apply", str(file), "--prune", "-y")
+    gone = [row for row in pruned if row["name"] == "EXTRA"]
+    assert set(cells(gone, "kind", "result")) == {("topic", "changed"), ("route", "changed")}
     assert here("diff", str(file)).exit_code == 0
 
 
@@ -97,9 +91,8 @@ def test_order_goes_to_the_name_server_and_comes_back(here: Run, tmp_path: Path)
         file.write_text(yaml.safe_dump({"topics": {"ORDERED": {"*": settings}}}))
 
     def applied(*more: str) -> dict[str, tuple[str, dict[str, Any] | None]]:
-        done = here("apply", str(file), "-ojson", *more)
-        assert done.exit_code == 0, done.err
-        return {row["kind"]: (row["result"], row["now"]) for row in rows(done)}
+        done = here.rows("apply", str(file), *more)
+        return {row["kind"]: (row["result"], row["now"]) for row in done}
 
     write(write_queues=2, order=True)
     planned = applied("--dry-run")
@@ -123,9 +116,9 @@ def test_order_goes_to_the_name_server_and_comes_back(here: Run, tmp_path: Path)
     write(write_queues=4)
     assert "order" not in applied()
     write(order=False)
-    different = rows(here("diff", str(file), "-ojson"), exit_code=1)
+    different = here.rows("diff", str(file), exit_code=1)
     told = [row for row in different if row["name"] == "ORDERED"]
-    assert [(row["setting"], row["left"], row["right"]) for row in told] == [("order", False, True)]
+    assert cells(told, "setting", "left", "right") == [("order", False, True)]
     assert applied()["order"] == ("changed", {"order_conf": "elsewhere:3"})
     assert here("undo", "-y").exit_code == 0
     assert order_conf(here, "ORDERED") == "broker-a:4;elsewhere:3"
@@ -146,9 +139,9 @@ def test_cluster_against_cluster(
     here("topic", "create", "ONLY_HERE", "-q", "1")
 
     assert here("diff", cluster.namesrv).exit_code == 0
-    done = here("diff", servers.namesrv, "-ojson")
+    done = here.rows("diff", servers.namesrv, exit_code=1)
 
-    row = next(row for row in rows(done, exit_code=1) if row["name"] == "ONLY_HERE")
+    row = next(row for row in done if row["name"] == "ONLY_HERE")
     assert (row["left"], row["right"]) == (None, "there")
 
 

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqadmin.session.link import ServerLink
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from tests.mqadmin.commands.test_online_group import GROUP, QUEUES, TOPIC, Member
-from tests.mqadmin.conftest import Run
+from tests.mqadmin.commands.test_online_group import GROUP, QUEUES, TOPIC, Member, online
+from tests.mqadmin.conftest import Run, cells
 
 NOT_THE_DISK = tuple(
     word
@@ -37,12 +36,8 @@ class Odd(Member):
 def odd(at: Run, servers: ServerAddresses) -> Iterator[None]:
     at("topic", "create", TOPIC, "-q", "2")
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
-    link = ServerLink()
-    made = Odd()
-    client = link.run(lambda: made.join(servers.namesrv, servers.broker))
-    yield
-    link.run(lambda: made.leave(client, servers.broker))
-    link.close()
+    with online(Odd(), servers):
+        yield
 
 
 def test_a_healthy_cluster_is_healthy(at: Run) -> None:
@@ -57,7 +52,7 @@ def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
 
     assert done.exit_code == 0
     found = done.rows
-    assert [(one["severity"], one["check"]) for one in found] == [("warning", "queue")]
+    assert cells(found, "severity", "check") == [("warning", "queue")]
     assert found[0]["found"] == "nobody reads broker-a:1"
     assert at("doctor", "--check", "queue", "--fail-on", "warning").exit_code == 1
     assert at("doctor", "--check", "queue", "--fail-on", "never").exit_code == 0
@@ -66,12 +61,12 @@ def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
 def test_messages_that_wait_for_a_group_are_found(at: Run, odd: None) -> None:
     at("message", "send", TOPIC, "waits", "--queue", "0")
 
-    found = at("doctor", "--check", "backlog", "--backlog", "0", "-ojson").rows
+    found = at.rows("doctor", "--check", "backlog", "--backlog", "0")
 
-    assert [(one["subject"], one["found"]) for one in found] == [
+    assert cells(found, "subject", "found") == [
         (f"group {GROUP}, topic {TOPIC}", "1 messages wait")
     ]
-    assert at("doctor", "--check", "backlog", "-ojson").rows == []
+    assert at.rows("doctor", "--check", "backlog") == []
 
 
 def test_name_servers_that_differ_are_found(run: Run, servers: ServerAddresses) -> None:

@@ -7,29 +7,29 @@ import pytest
 
 from mqadmin.shell.server import ServerAddresses
 from storefmt.formats.sysflag import COMPRESSED
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Run, cells, rows
 
 
 def test_a_topic_is_created_once_and_then_unchanged(at: Run) -> None:
-    first = rows(at("topic", "create", "created", "-q", "3", "-ojson"))
-    again = rows(at("topic", "create", "created", "-q", "3", "-ojson"))
+    first = at.rows("topic", "create", "created", "-q", "3")
+    again = at.rows("topic", "create", "created", "-q", "3")
     other = at("topic", "create", "created", "-q", "4", "-ojson")
 
     assert (first[0]["result"], first[0]["read_queues"]) == ("changed", 3)
     assert again[0]["result"] == "unchanged"
     assert other.exit_code == 1
     assert other.rows[0]["result"] == "refused"
-    names = [row["topic"] for row in rows(at("topic", "list", "--kind", "normal", "-ojson"))]
+    names = [row["topic"] for row in at.rows("topic", "list", "--kind", "normal")]
     assert "created" in names
 
 
 def test_an_update_changes_only_what_is_named(at: Run, topic: str) -> None:
-    changed = rows(at("topic", "update", topic, "--perm", "R", "-ojson"))[0]
-    java = rows(at("updateTopic", "-c", "DefaultCluster", "-t", topic, "-r", "5", "--output=json"))
+    changed = at.row("topic", "update", topic, "--perm", "R")
+    java = at.rows("updateTopic", "-c", "DefaultCluster", "-t", topic, "-r", "5")
 
     assert (changed["perm"], changed["read_queues"], changed["was"]) == ("R--", 2, {"perm": 6})
     assert (java[0]["perm"], java[0]["read_queues"], java[0]["write_queues"]) == ("R--", 5, 2)
-    replaced = rows(at("topic", "update", topic, "-q", "1", "--replace", "-ojson"))[0]
+    replaced = at.row("topic", "update", topic, "-q", "1", "--replace")
     assert (replaced["perm"], replaced["write_queues"]) == ("RW-", 1)
     assert at("topic", "update", "never-made", "-q", "1").exit_code == 3
 
@@ -47,29 +47,29 @@ def test_a_topic_is_deleted_only_after_a_yes(at: Run, topic: str) -> None:
 
 def test_a_message_is_found_by_key_by_both_ids_and_by_offset(at: Run, topic: str) -> None:
     words = ("--key", "k1", "--key", "k2", "--tag", "paid", "-p", "region=eu", "--queue", "1")
-    sent = rows(at("message", "send", topic, "hello", *words, "-ojson"))[0]
+    sent = at.row("message", "send", topic, "hello", *words)
 
     assert (sent["status"], sent["queue_id"], sent["queue_offset"]) == ("SEND_OK", 1, 0)
     ways = [
         ("message", "query", "key", topic, "k2"),
-        ("message", "query", "unique-key", topic, str(sent["unique_key"])),
-        ("message", "query", "id", str(sent["msg_id"])),
-        ("message", "query", "id", str(sent["unique_key"]), "--topic", topic),
+        ("message", "query", "unique-key", topic, sent["unique_key"]),
+        ("message", "query", "id", sent["msg_id"]),
+        ("message", "query", "id", sent["unique_key"], "--topic", topic),
         ("message", "query", "offset", topic, "broker-a:1", "0"),
         ("queryMsgByKey", "-t", topic, "-k", "k1"),
-        ("queryMsgById", "-i", str(sent["msg_id"])),
-        ("queryMsgByUniqueKey", "-t", topic, "-i", str(sent["unique_key"])),
+        ("queryMsgById", "-i", sent["msg_id"]),
+        ("queryMsgByUniqueKey", "-t", topic, "-i", sent["unique_key"]),
         ("queryMsgByOffset", "-t", topic, "-b", "broker-a", "-i", "1", "--offset", "0"),
     ]
     for words in ways:
-        found = rows(at(*words, "--output", "json"))
+        found = at.rows(*words)
         assert len(found) == 1, words
         row = found[0]
         assert (row["body"], row["tags"], row["keys"]) == ("hello", "paid", ["k1", "k2"]), words
         assert row["msg_id"] == sent["msg_id"]
         assert row["properties"]["region"] == "eu"
-        assert str(row["store_time"]).endswith("Z")
-    unique = ("message", "query", "unique-key", topic, str(sent["unique_key"]))
+        assert row["store_time"].endswith("Z")
+    unique = ("message", "query", "unique-key", topic, sent["unique_key"])
     assert at(*unique, "--from", "-1d").exit_code == 0
     assert at(*unique, "--to", "-1d").exit_code == 3
 
@@ -114,10 +114,10 @@ def test_bodies_come_from_a_file_from_stdin_and_as_bytes(
     assert at("message", "send", topic, "-", "--key", "s", stdin="from stdin").exit_code == 0
     assert at("message", "send", topic, "--file", str(tmp_path / "none")).exit_code == 3
     assert at("message", "send", topic).exit_code == 2
-    row = rows(at("message", "query", "key", topic, "f", "-ojson"))[0]
+    row = at.row("message", "query", "key", topic, "f")
     assert (row["body_base64"], "body" in row) == ("/wA=", False)
-    assert rows(at("message", "query", "key", topic, "s", "-ojson"))[0]["body"] == "from stdin"
-    bare = rows(at("message", "query", "key", topic, "s", "--no-body", "-ojson"))[0]
+    assert at.row("message", "query", "key", topic, "s")["body"] == "from stdin"
+    bare = at.row("message", "query", "key", topic, "s", "--no-body")
     assert not {"body", "body_base64"} & set(bare)
 
 
@@ -126,9 +126,9 @@ def test_a_large_body_is_compressed_on_the_way_and_shown_as_it_was(at: Run, topi
 
     assert at("message", "send", topic, body, "--key", "big").exit_code == 0
 
-    row = rows(at("message", "query", "key", topic, "big", "-ojson"))[0]
-    assert (row["body"], int(str(row["sys_flag"])) & COMPRESSED) == (body, COMPRESSED)
-    assert int(str(row["body_size"])) < 100
+    row = at.row("message", "query", "key", topic, "big")
+    assert (row["body"], row["sys_flag"] & COMPRESSED) == (body, COMPRESSED)
+    assert row["body_size"] < 100
 
 
 @pytest.mark.parametrize(
@@ -171,15 +171,15 @@ def test_offsets_of_a_group_are_reset_and_read_back(at: Run, topic: str) -> None
         at("message", "send", topic, f"m{number}", "--queue", str(number % 2))
 
     def reset(*words: str) -> list[tuple[object, object, object]]:
-        made = rows(at("offset", "reset", "G1", topic, *words, "-y", "-ojson"))
-        return [(row["old_offset"], row["new_offset"], row["changed"]) for row in made]
+        made = at.rows("offset", "reset", "G1", topic, *words, "-y")
+        return cells(made, "old_offset", "new_offset", "changed")
 
     assert reset("--to", "latest", "--dry-run") == [(None, 3, True)] * 2
     assert reset("--to", "latest") == [(None, 3, True)] * 2
     assert reset("--to", "latest") == [(3, 3, False)] * 2
     assert reset("--to", "-1") == [(3, 2, True)] * 2
     assert reset("--to", "1", "--queue", "broker-a:0") == [(2, 1, True)]
-    shown = rows(at("offset", "show", "G1", topic, "-ojson"))
+    shown = at.rows("offset", "show", "G1", topic)
     assert [row["consumer_offset"] for row in shown] == [1, 2]
     assert reset("--to", "-1h") == [(1, 0, True), (2, 0, True)]
     assert reset("--to", "now") == [(0, 3, True)] * 2
@@ -193,16 +193,16 @@ def test_the_lag_of_a_group_is_what_is_left(at: Run, topic: str) -> None:
         at("message", "send", topic, f"m{number}", "--queue", "0")
     at("offset", "reset", "G2", topic, "--to", "+1", "-y")
 
-    lag = rows(at("group", "lag", "G2", topic, "-ojson"))
-    java = rows(at("consumerProgress", "-g", "G2", "-s", "true", "--output", "json"))
+    lag = at.rows("group", "lag", "G2", topic)
+    java = at.rows("consumerProgress", "-g", "G2", "-s", "true")
 
     mine = next(row for row in lag if row["queue_id"] == 0)
     assert (mine["broker_offset"], mine["consumer_offset"], mine["lag"]) == (3, 1, 2)
     assert mine["client_id"] is None
     assert java == lag
-    names = [row["group"] for row in rows(at("group", "list", "-ojson"))]
+    names = [row["group"] for row in at.rows("group", "list")]
     assert "G2" in names
-    shown = rows(at("group", "show", "G2", "-ojson"))[0]
+    shown = at.row("group", "show", "G2")
     assert (shown["online"], shown["connections"]) == (False, [])
     assert topic in shown["topics"]
 
@@ -210,17 +210,12 @@ def test_the_lag_of_a_group_is_what_is_left(at: Run, topic: str) -> None:
 def test_a_plan_deals_out_the_queues(at: Run, topic: str) -> None:
     at("offset", "reset", "G3", topic, "--to", "earliest", "-y")
 
-    made = rows(at("rebalance", "plan", "G3", topic, "--add", "b,a", "--queues", "3", "-ojson"))
+    made = at.rows("rebalance", "plan", "G3", topic, "--add", "b,a", "--queues", "3")
     circle = ("--strategy", "AVG_BY_CIRCLE")
-    other = rows(
-        at("rebalance", "plan", "G3", topic, "--add", "a", "--add", "b", *circle, "-ojson")
-    )
+    other = at.rows("rebalance", "plan", "G3", topic, "--add", "a", "--add", "b", *circle)
 
     assert [row["client_id"] for row in made] == ["a", "a", "b"]
-    assert [(row["client_id"], row["strategy"]) for row in other] == [
-        ("a", "AVG_BY_CIRCLE"),
-        ("b", "AVG_BY_CIRCLE"),
-    ]
+    assert cells(other, "client_id", "strategy") == [("a", "AVG_BY_CIRCLE"), ("b", "AVG_BY_CIRCLE")]
     assert at("rebalance", "plan", "G3", topic).exit_code == 2
     assert at("rebalance", "plan", "G3", topic, "--remove", "zz").exit_code == 2
     shown = at("rebalance", "show", "G3", topic, "-ojson")
@@ -229,9 +224,9 @@ def test_a_plan_deals_out_the_queues(at: Run, topic: str) -> None:
 
 
 def test_clusters_brokers_and_settings_are_listed(at: Run, servers: ServerAddresses) -> None:
-    cluster = rows(at("cluster", "list", "-ojson"))[0]
-    broker = rows(at("broker", "list", "-ojson"))[0]
-    setting = rows(at("broker", "config", "get", "brokerName", "-ojson"))[0]
+    cluster = at.row("cluster", "list")
+    broker = at.row("broker", "list")
+    setting = at.row("broker", "config", "get", "brokerName")
 
     assert (cluster["broker"], cluster["address"]) == ("broker-a", servers.broker)
     assert (cluster["version"], broker["role"]) == ("V4_9_7", "master")

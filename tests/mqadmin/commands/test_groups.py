@@ -3,53 +3,45 @@
 import pytest
 
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Run, cells
 
 
 def test_a_group_is_created_once_and_then_unchanged(at: Run) -> None:
-    first = rows(at("group", "create", "made", "--retry-max", "3", "-ojson"))[0]
-    again = rows(at("group", "create", "made", "--retry-max", "3", "-ojson"))[0]
-    other = rows(at("group", "create", "made", "--retry-max", "4", "-ojson"), exit_code=1)[0]
+    first = at.row("group", "create", "made", "--retry-max", "3")
+    again = at.row("group", "create", "made", "--retry-max", "3")
+    other = at.row("group", "create", "made", "--retry-max", "4", exit_code=1)
 
     assert (first["result"], first["retry_max_times"]) == ("changed", 3)
     assert again["result"] == "unchanged"
     assert (other["result"], other["was"]) == ("refused", {"retry_max_times": 3})
-    shown = rows(at("group", "config", "made", "-ojson"))
-    assert shown == rows(at("getConsumerConfig", "-g", "made", "--output", "json"))
+    shown = at.rows("group", "config", "made")
+    assert shown == at.rows("getConsumerConfig", "-g", "made")
     assert (shown[0]["broker"], shown[0]["consume_broadcast_enable"]) == ("broker-a", True)
 
 
 def test_an_update_changes_only_what_is_named_and_is_undone(at: Run) -> None:
     at("group", "create", "updated", "--retry-max", "3")
 
-    native = rows(at("group", "update", "updated", "--consume", "false", "-ojson"))[0]
-    java = rows(
-        at("updateSubGroup", "-c", "DefaultCluster", "-g", "updated", "-q", "2", "--output=json")
-    )[0]
+    native = at.row("group", "update", "updated", "--consume", "false")
+    java = at.row("updateSubGroup", "-c", "DefaultCluster", "-g", "updated", "-q", "2")
 
     assert (native["consume_enable"], native["retry_max_times"]) == (False, 3)
     assert native["was"] == {"consume_enable": True}
-    assert (java["retry_queue_nums"], java["consume_enable"], java["retry_max_times"]) == (
-        *(2, False, 3),
-    )
-    replaced = rows(at("group", "update", "updated", "--replace", "-ojson"))[0]
-    assert (replaced["consume_enable"], replaced["retry_max_times"]) == (True, 16)
-    assert (replaced["consume_from_min_enable"], replaced["consume_broadcast_enable"]) == (
-        *(False, False),
-    )
+    changed = cells([java], "retry_queue_nums", "consume_enable", "retry_max_times")
+    assert changed == [(2, False, 3)]
+    replaced = at.row("group", "update", "updated", "--replace")
+    names = ("consume_enable", "consume_from_min_enable", "consume_broadcast_enable")
+    assert cells([replaced], *names, "retry_max_times") == [(True, False, False, 16)]
     at("undo", "-y")
-    put_back = rows(at("group", "config", "updated", "-ojson"))[0]
+    put_back = at.row("group", "config", "updated")
     assert (put_back["consume_enable"], put_back["retry_max_times"]) == (False, 3)
 
 
 def test_java_makes_a_group_that_is_not_there(at: Run, servers: ServerAddresses) -> None:
-    made = rows(
-        at("updateSubGroup", "-b", servers.broker, "-g", "java-made", "-r", "2", "--output=json")
-    )[0]
+    made = at.row("updateSubGroup", "-b", servers.broker, "-g", "java-made", "-r", "2")
 
-    assert (made["result"], made["retry_max_times"], made["consume_broadcast_enable"]) == (
-        *("changed", 2, False),
-    )
+    told = cells([made], "result", "retry_max_times", "consume_broadcast_enable")
+    assert told == [("changed", 2, False)]
 
 
 def test_a_group_is_deleted_with_what_it_left_and_comes_back(at: Run) -> None:
@@ -61,11 +53,11 @@ def test_a_group_is_deleted_with_what_it_left_and_comes_back(at: Run) -> None:
 
     assert at("group", "delete", "leaving").exit_code == 2
     words = ("group", "delete", "leaving", "--offsets", "--topics")
-    planned = rows(at(*words, "--dry-run", "-ojson"))
-    done = rows(at(*words, "-y", "-ojson"))
+    planned = at.rows(*words, "--dry-run")
+    done = at.rows(*words, "-y")
 
     assert {row["result"] for row in planned} == {"would change"}
-    assert [(row["kind"], row["name"], row["result"]) for row in done] == [
+    assert cells(done, "kind", "name", "result") == [
         ("group", "leaving", "changed"),
         ("topic", "%RETRY%leaving", "changed"),
         ("route", "%RETRY%leaving", "changed"),
@@ -73,23 +65,22 @@ def test_a_group_is_deleted_with_what_it_left_and_comes_back(at: Run) -> None:
     assert at("group", "config", "leaving").exit_code == 3
     assert at("offset", "show", "leaving").exit_code == 3
     assert at(*words, "-y").exit_code == 3
-    put_back = rows(at("undo", "-y", "-ojson"))
-    assert [(row["kind"], row["result"]) for row in put_back] == [
+    put_back = at.rows("undo", "-y")
+    assert cells(put_back, "kind", "result") == [
         ("group", "changed"),
         ("topic", "changed"),
         ("offset", "changed"),
     ]
-    assert rows(at("group", "config", "leaving", "-ojson"))[0]["retry_max_times"] == 3
-    assert rows(at("offset", "show", "leaving", "left", "-ojson"))[0]["consumer_offset"] == 1
+    assert at.row("group", "config", "leaving")["retry_max_times"] == 3
+    assert at.row("offset", "show", "leaving", "left")["consumer_offset"] == 1
 
 
 def test_java_deletes_a_group_of_one_broker(at: Run, servers: ServerAddresses) -> None:
     at("group", "create", "java-deleted")
-    flags = ("-b", servers.broker, "-g", "java-deleted", "-r", "true", "-y", "--output=json")
 
-    done = rows(at("deleteSubGroup", *flags))
+    done = at.rows("deleteSubGroup", "-b", servers.broker, "-g", "java-deleted", "-r", "true", "-y")
 
-    assert [(row["kind"], row["result"]) for row in done] == [("group", "changed")]
+    assert cells(done, "kind", "result") == [("group", "changed")]
 
 
 @pytest.mark.parametrize(

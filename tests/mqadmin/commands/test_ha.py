@@ -5,7 +5,7 @@ from pathlib import Path
 
 from remoting.codes import RequestCode
 from server.broker.config import BrokerRole
-from tests.mqadmin.conftest import Run
+from tests.mqadmin.conftest import Run, cells
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
 from tests.waiting import eventually, until
 
@@ -19,7 +19,7 @@ async def mqadmin(run: Run, pair: Pair, *words: str) -> tuple[int, list[dict[str
 async def shown(run: Run, pair: Pair) -> list[tuple[object, object]]:
     """Return number and role of each broker that ``ha status`` finds."""
     _, rows, _ = await mqadmin(run, pair, "ha", "status")
-    return [(row["broker_id"], row["role"]) for row in rows]
+    return cells(rows, "broker_id", "role")
 
 
 async def test_status_tells_lag_and_state_and_promotion_makes_a_master(
@@ -33,7 +33,7 @@ async def test_status_tells_lag_and_state_and_promotion_makes_a_master(
 
         code, rows, _ = await mqadmin(run, pair, "ha", "status")
         assert code == 0
-        assert [(row["role"], row["lag"], row["state"], row["slaves"]) for row in rows] == [
+        assert cells(rows, "role", "lag", "state", "slaves") == [
             ("ASYNC_MASTER", None, "", 1),
             ("SLAVE", 0, "RECEIVING", None),
         ]
@@ -42,17 +42,14 @@ async def test_status_tells_lag_and_state_and_promotion_makes_a_master(
 
         code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "-y")
         assert (code, rows[0]["result"]) == (1, "refused")
-        assert "its master is alive" in str(rows[0]["remark"])
+        assert "its master is alive" in rows[0]["remark"]
         code, _, err = await mqadmin(run, pair, "broker", "promote", "nobody", "-y")
         assert (code, "no slave 'nobody'" in err) == (3, True)
 
         await pair.stop("m")
         await until(lambda: state_of(slave) == "CONNECTING", what="the master is gone")
         code, rows, _ = await mqadmin(run, pair, "ha", "status")
-        assert (code, [(row["role"], row["state"]) for row in rows]) == (
-            0,
-            [("SLAVE", "CONNECTING")],
-        )
+        assert (code, cells(rows, "role", "state")) == (0, [("SLAVE", "CONNECTING")])
         code, _, err = await mqadmin(run, pair, "topic", "create", "T")
         assert (code, "no master is registered, only slaves: broker-a" in err) == (3, True)
         code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "--dry-run")
@@ -80,7 +77,7 @@ async def test_demotion_is_tried_confirmed_and_refused_to_a_master_that_leads(
         assert (rows[0]["broker_id"], rows[0]["result"]) == (2, "would change")
         code, rows, _ = await mqadmin(run, pair, *words, "-y")
         assert (code, rows[0]["result"]) == (1, "refused")
-        assert "promote a slave first" in str(rows[0]["remark"])
+        assert "promote a slave first" in rows[0]["remark"]
         code, rows, _ = await mqadmin(run, pair, *words, "--force", "-y")
         assert (code, rows[0]["result"]) == (0, "changed")
         await pair.stop("m")
@@ -113,8 +110,8 @@ async def test_slave_that_is_behind_shows_in_top_in_status_and_in_its_directory(
         brokers = {row["name"]: row["slave_lag"] for row in rows if row["kind"] == "broker"}
         assert (code, brokers) == (0, {"broker-a": None, "broker-a:1": lag})
         code, rows, _ = await mqadmin(run, pair, "ha", "status")
-        assert [(row["lag"], row["state"]) for row in rows] == [(None, ""), (lag, "CONNECTING")]
-        assert "127.0.0.1" in str(rows[1]["remark"])
+        assert cells(rows, "lag", "state") == [(None, ""), (lag, "CONNECTING")]
+        assert "127.0.0.1" in rows[1]["remark"]
         await diff_says(run, pair, stores, [("log", lag, 0), ("queue", 3, 0)])
 
 
@@ -124,7 +121,7 @@ async def diff_says(
     """Return when ``store diff`` says so of two live stores: their queues follow their logs."""
 
     def is_wanted(said: tuple[int, list[dict[str, object]], str]) -> bool:
-        return [(row["kind"], row["only_a"], row["only_b"]) for row in said[1]] == wanted
+        return cells(said[1], "kind", "only_a", "only_b") == wanted
 
     code, rows, _ = await eventually(
         lambda: mqadmin(run, pair, "store", "diff", *stores), is_wanted

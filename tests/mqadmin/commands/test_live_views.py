@@ -18,7 +18,7 @@ from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, Cons
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import PushSettings, Strategy
 from remoting.bodies import ConsumeFromWhere, MessageQueue
-from tests.mqadmin.conftest import Run, rows, run_words
+from tests.mqadmin.conftest import Row, Run, cells, run_words
 from tests.waiting import wait
 
 FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
@@ -98,9 +98,15 @@ def live(
     yield done.out.split("\n\n")
 
 
-def until(at: Run, *words: str, holds: Callable[[list[dict[str, Any]]], bool]) -> Any:
+def until(at: Run, *words: str, holds: Callable[[list[Row]], bool]) -> Any:
     """Ask again until it holds."""
-    return wait(lambda: rows(at(*words, "-ojson")), holds)
+    return wait(lambda: at.rows(*words), holds)
+
+
+def reads_all(at: Run, group: str, topic: str, member: str) -> None:
+    """Wait until a member reads every queue of the topic."""
+    words = ("rebalance", "show", group, topic)
+    until(at, *words, holds=lambda made: {row["client_id"] for row in made} == {member})
 
 
 def test_locks_of_a_group_that_is_not_there_are_not_found(at: Run) -> None:
@@ -113,9 +119,7 @@ def test_locks_count_down_and_show_who_waits(at: Run, members: Members) -> None:
     at("topic", "create", "LOCKED", "-q", "2")
     first = members.join("a", "LOCKERS", "LOCKED", orderly=True)
     words = ("lock", "list", "-g", "LOCKERS", "--topic", "LOCKED")
-    held = until(
-        at, *words, holds=lambda made: [row["client_id"] for row in made] == [first, first]
-    )
+    held = until(at, *words, holds=lambda made: cells(made, "client_id") == [(first,)] * 2)
     assert all(0 < row["left_ms"] <= 60_000 and row["waiting"] == [] for row in held)
 
     # The second member may have one queue; the first gives it up at its next rebalance only.
@@ -128,7 +132,7 @@ def test_locks_count_down_and_show_who_waits(at: Run, members: Members) -> None:
 
     second = next(row for row in found if row["queue_id"] == 1)
     assert other in {second["client_id"], *second["waiting"]}
-    assert rows(at(*words, "--no-waiting", "-ojson"))[0]["waiting"] == []
+    assert at.rows(*words, "--no-waiting")[0]["waiting"] == []
 
 
 def test_the_waiting_member_of_a_held_queue_is_named() -> None:
@@ -156,15 +160,11 @@ def test_the_waiting_member_of_a_held_queue_is_named() -> None:
 def test_a_plan_is_drawn_before_and_after(at: Run, members: Members) -> None:
     at("topic", "create", "PLANNED", "-q", "4")
     first = members.join("a", "PLANNERS", "PLANNED")
-    until(
-        at,
-        *("rebalance", "show", "PLANNERS", "PLANNED"),
-        holds=lambda made: {row["client_id"] for row in made} == {first},
-    )
+    reads_all(at, "PLANNERS", "PLANNED", first)
 
     shown = at("rebalance", "show", "PLANNERS", "PLANNED")
     planned = at("rebalance", "plan", "PLANNERS", "PLANNED", "--add", "zz")
-    made = rows(at("rebalance", "plan", "PLANNERS", "PLANNED", "--add", "zz", "-ojson"))
+    made = at.rows("rebalance", "plan", "PLANNERS", "PLANNED", "--add", "zz")
 
     assert "now (AVG): 1 member reads 4 of 4 queues, 4 each" in shown.out
     assert "then (AVG): 2 members read 4 of 4 queues, 2 each; 2 move" in planned.out
@@ -179,26 +179,19 @@ def test_changes_are_told_until_the_time_is_over(at: Run, members: Members) -> N
         at("topic", "create", topic, "-q", count)
         at("offset", "reset", "WATCHERS", topic, "--to", "earliest", "-y")
     first = members.join("a", "WATCHERS", "WATCHED")
-    until(
-        at,
-        *("rebalance", "show", "WATCHERS", "WATCHED"),
-        holds=lambda made: {row["client_id"] for row in made} == {first},
-    )
+    reads_all(at, "WATCHERS", "WATCHED", first)
+    shortly = ("--interval", "0.1", "--for", "200ms")
 
-    words = ("rebalance", "watch", "WATCHERS", "WATCHED", "--interval", "0.1", "--for", "200ms")
-    done = at(*words, "-ojsonl")
+    told = at.rows("rebalance", "watch", "WATCHERS", "WATCHED", *shortly)
 
-    assert done.exit_code == 0
-    told = [json.loads(line) for line in done.out.splitlines()]
-    assert [(row["what"], row["queue_id"], row["client_id"]) for row in told] == [
+    assert cells(told, "what", "queue_id", "client_id") == [
         ("joined", None, first),
         ("taken", 0, first),
         ("taken", 1, first),
     ]
     # The group alone is all topics that it has an offset in.
-    alone = at("rebalance", "watch", "WATCHERS", "--interval", "0.1", "--for", "200ms", "-ojsonl")
-    told = [json.loads(line) for line in alone.out.splitlines()]
-    assert [(row["what"], row["topic"]) for row in told][:4] == [
+    alone = at.rows("rebalance", "watch", "WATCHERS", *shortly)
+    assert cells(alone, "what", "topic")[:4] == [
         ("joined", "WATCHED"),
         ("taken", "WATCHED"),
         ("taken", "WATCHED"),
@@ -229,7 +222,7 @@ def test_lag_has_rates_while_it_is_watched(
     assert ticks[1]["rate"] > 0
     assert ticks[1]["lag_rate"] < 0
     assert ticks[2]["drain_s"] == 0
-    assert "rate" not in rows(at("group", "lag", "DRAINERS", "-ojson"))[0]
+    assert "rate" not in at.row("group", "lag", "DRAINERS")
 
 
 def test_the_table_of_lag_has_a_sparkline_and_a_summary(

@@ -11,12 +11,10 @@ from tests.mqadmin.conftest import Result, Row, Run, rows
 def fill(at: Run, topic: str, count: int = 4) -> list[Row]:
     """Send so many messages to the queues by turns, with tags A and B and keys k0 k1 …"""
     return [
-        rows(
-            at(
-                *("message", "send", topic, f"m{i}", "-k", f"k{i}", "-t", "AB"[i % 2]),
-                *("-p", f"region={'eu' if i < 2 else 'us'}", "--queue", str(i % 2), "-ojson"),
-            )
-        )[0]
+        at.row(
+            *("message", "send", topic, f"m{i}", "-k", f"k{i}", "-t", "AB"[i % 2]),
+            *("-p", f"region={'eu' if i < 2 else 'us'}", "--queue", str(i % 2)),
+        )
         for i in range(count)
     ]
 
@@ -35,7 +33,7 @@ def test_a_topic_is_printed_queue_by_queue_and_filtered(at: Run, topic: str) -> 
     assert bodies(at("message", "print", topic, "-p", "region=eu", "-ojson")) == ["m0", "m1"]
     assert bodies(at("message", "print", topic, "-c", "3", "-ojson")) == ["m0", "m2", "m1"]
     assert bodies(at("message", "print", topic, "--to", "-1h", "-ojson")) == []
-    assert "body" not in rows(at("message", "print", topic, "--no-body", "-ojson"))[0]
+    assert "body" not in at.rows("message", "print", topic, "--no-body")[0]
     assert at("message", "print", topic, "-c", "-1").exit_code == 2
     assert at("message", "print", topic, "7").exit_code == 3
 
@@ -46,7 +44,7 @@ def test_the_java_names_of_printing_print_the_same(at: Run, topic: str) -> None:
 
     assert bodies(at("printMsg", "-t", topic, *json_)) == ["m0", "m2", "m1", "m3"]
     assert bodies(at("printMsg", "-t", topic, "--subExpression", "A", *json_)) == ["m0", "m2"]
-    hidden = rows(at("printMsg", "-t", topic, "-d", "false", *json_))
+    hidden = at.rows("printMsg", "-t", topic, "-d", "false")
     by_queue = at(
         *("printMsgByQueue", "-t", topic, "-a", "broker-a", "-i", "1"),
         *("-p", "true", "-f", "true", *json_),
@@ -61,11 +59,11 @@ def test_the_java_names_of_printing_print_the_same(at: Run, topic: str) -> None:
 
 def test_messages_of_a_span_of_time(at: Run, topic: str) -> None:
     sent = fill(at, topic)
-    shown = rows(at("message", "query", "id", str(sent[1]["msg_id"]), "-ojson"))[0]
+    shown = at.row("message", "query", "id", sent[1]["msg_id"])
     at_ms = str(shown["store_ms"])
 
     found = bodies(at("message", "query", "time", topic, "--from", at_ms, "-ojson"))
-    before = rows(at("message", "query", "time", topic, "--from", "0", "--to", "1000", "-ojson"))
+    before = at.rows("message", "query", "time", topic, "--from", "0", "--to", "1000")
 
     assert {"m1", "m2", "m3"} <= set(found)
     assert before == []
@@ -77,32 +75,30 @@ def test_messages_of_a_span_of_time(at: Run, topic: str) -> None:
 def test_a_message_is_sent_once_more_with_what_the_user_gave(at: Run, topic: str) -> None:
     first = fill(at, topic, 1)[0]
 
-    planned = rows(at("message", "resend", str(first["msg_id"]), "--dry-run", "-ojson"))[0]
-    again = rows(at("message", "resend", str(first["msg_id"]), "-y", "-ojson"))[0]
+    planned = at.row("message", "resend", first["msg_id"], "--dry-run")
+    again = at.row("message", "resend", first["msg_id"], "-y")
 
     assert planned["status"] == "would change"
     assert (again["status"], again["msg_id"]) == ("SEND_OK", first["msg_id"])
-    shown = rows(at("message", "query", "id", str(again["new_msg_id"]), "-ojson"))[0]
+    shown = at.row("message", "query", "id", again["new_msg_id"])
     assert (shown["body"], shown["tags"], shown["keys"]) == ("m0", "A", ["k0"])
-    assert shown["properties"]["region"] == "eu"  # type: ignore[index]
+    assert shown["properties"]["region"] == "eu"
     assert shown["unique_key"] != first["unique_key"]
-    assert at("message", "resend", str(first["msg_id"])).exit_code == 2
-    assert at("message", "resend", str(first["unique_key"]), "-y").exit_code == 2
+    assert at("message", "resend", first["msg_id"]).exit_code == 2
+    assert at("message", "resend", first["unique_key"], "-y").exit_code == 2
     assert at("message", "resend", "nothing", "-y").exit_code == 2
     both = f"{first['msg_id']},{again['new_msg_id']}"
-    java = rows(at("queryMsgById", "-i", both, "-s", "true", "-y", "--output", "json"))
+    java = at.rows("queryMsgById", "-i", both, "-s", "true", "-y")
     assert [row["msg_id"] for row in java] == both.split(",")
-    seen = rows(at("queryMsgById", "-i", both, "-s", "false", "--output", "json"))
+    seen = at.rows("queryMsgById", "-i", both, "-s", "false")
     assert [row["msg_id"] for row in seen] == both.split(",")
 
 
 def test_nobody_online_takes_no_message(at: Run, topic: str) -> None:
     sent = fill(at, topic, 1)[0]
 
-    nobody = at("message", "consume-direct", str(sent["msg_id"]), "NoGroup", "-y")
-    stranger = at(
-        "message", "consume-direct", str(sent["msg_id"]), "NoGroup", "--client", "x@1", "-y"
-    )
+    nobody = at("message", "consume-direct", sent["msg_id"], "NoGroup", "-y")
+    stranger = at("message", "consume-direct", sent["msg_id"], "NoGroup", "--client", "x@1", "-y")
 
     assert (nobody.exit_code, "nobody of group NoGroup" in nobody.err) == (3, True)
     assert stranger.exit_code == 1
@@ -120,7 +116,7 @@ def test_a_message_is_got_by_whatever_is_known_of_it(at: Run, topic: str) -> Non
         (place, ("--topic", topic)),
         (place.partition(":")[2], ("--topic", topic)),
     ):
-        (row,) = rows(at("message", "get", str(what), *where, "-ojson"))
+        row = at.row("message", "get", str(what), *where)
         assert row["msg_id"] == third["msg_id"], what
     assert at("message", "get", "k2").exit_code == 2
     assert at("message", "get", "none", "--topic", topic).exit_code == 3
@@ -130,11 +126,11 @@ def test_a_message_is_got_by_whatever_is_known_of_it(at: Run, topic: str) -> Non
 def test_messages_are_found_by_what_is_in_their_body(at: Run, topic: str) -> None:
     fill(at, topic, 4)
 
-    found = rows(at("message", "print", topic, "--grep", "^m[13]$", "-ojson"))
-    scanned = rows(at("message", "print", topic, "--grep", "m", "--scan", "1", "-ojson"))
+    found = at.rows("message", "print", topic, "--grep", "^m[13]$")
+    scanned = at.rows("message", "print", topic, "--grep", "m", "--scan", "1")
     followed = at("message", "tail", topic, "--from", "earliest", "--no-follow", "--grep", "m2")
 
-    assert sorted(str(row["body"]) for row in found) == ["m1", "m3"]
+    assert sorted(row["body"] for row in found) == ["m1", "m3"]
     assert len(scanned) == 2
     assert "m2" in followed.out
     assert "m1" not in followed.out
@@ -176,9 +172,9 @@ def test_what_is_shown_and_looked_at_has_limits(at: Run, topic: str) -> None:
 
 
 def test_a_message_leaves_a_trace_where_one_is_asked_for(at: Run, topic: str) -> None:
-    (sent,) = rows(at("sendMessage", "-t", topic, "-p", "x", "-m", "true", "--output", "json"))
+    sent = at.row("sendMessage", "-t", topic, "-p", "x", "-m", "true")
 
-    words = ("queryMsgTraceById", "-i", str(sent["unique_key"]), "--output", "json")
+    words = ("queryMsgTraceById", "-i", sent["unique_key"], "--output", "json")
     # The broker indexes a message some moments after it has answered.
     tries = (at(*words) for _ in range(500))
     (step,) = rows(next(done for done in tries if done.exit_code == 0))
@@ -190,12 +186,12 @@ def test_a_trace_joins_store_and_groups(at: Run, topic: str) -> None:
     sent = fill(at, topic, 3)
     at("offset", "reset", "TraceG", topic, "--to", "1", "-y")
 
-    by_key = rows(at("message", "trace", "k2", "--topic", topic, "-ojson"))
-    by_id = rows(at("message", "trace", str(sent[2]["msg_id"]), "-ojson"))
+    by_key = at.rows("message", "trace", "k2", "--topic", topic)
+    by_id = at.rows("message", "trace", sent[2]["msg_id"])
 
     assert [row["step"] for row in by_key] == ["store", "group"]
     assert (by_key[1]["group"], by_key[1]["group_offset"]) == ("TraceG", 1)
-    assert str(by_key[1]["detail"]).startswith("reads it next")
+    assert by_key[1]["detail"].startswith("reads it next")
     assert by_id == by_key
     assert at("message", "trace", "nope", "--topic", topic).exit_code == 3
     assert at("queryMsgTraceById", "-i", "nope").exit_code == 3
@@ -205,7 +201,7 @@ def test_a_trace_joins_store_and_groups(at: Run, topic: str) -> None:
 def test_an_id_is_decoded_without_servers(run: Run) -> None:
     offset_id, unique_id = "7F00000100002A9F00000000000004D2", "AC1100020B6B18B4AAC2064ED6A30000"
 
-    one, other = rows(run("message", "decode-id", offset_id, unique_id, "-ojson"))
+    one, other = run.rows("message", "decode-id", offset_id, unique_id)
 
     assert (one["kind"], one["host"], one["log_offset"]) == ("offset", "127.0.0.1:10911", 1234)
     assert (other["kind"], other["host"], other["pid"]) == ("unique", "172.17.0.2", 0x0B6B)
@@ -220,8 +216,8 @@ def test_a_topic_goes_into_a_file_and_out_of_it(at: Run, topic: str, tmp_path: P
     target = f"{topic[:80]}-copy"
     at("topic", "create", target, "-q", "1")
 
-    written = rows(at("message", "export", topic, "--to", str(file), "-ojson"))[0]
-    sent = rows(at("message", "import", str(file), "--to", target, "-y", "-ojson"))[0]
+    written = at.row("message", "export", topic, "--to", str(file))
+    sent = at.row("message", "import", str(file), "--to", target, "-y")
 
     assert (written["rows"], written["resumed"]) == (4, False)
     assert (sent["sent"], sent["skipped"], sent["topics"]) == (4, 0, [target])
@@ -250,7 +246,7 @@ def test_a_broken_export_goes_on_where_it_was(at: Run, topic: str, tmp_path: Pat
     held = file.with_name(file.name + ".state")
     held.write_text(json.dumps({**state, "rows": 1, "size": len(lines[0].encode())}))
 
-    done = rows(at("message", "export", topic, "--to", str(file), "--resume", "-ojson"))[0]
+    done = at.row("message", "export", topic, "--to", str(file), "--resume")
 
     assert (done["rows"], done["resumed"]) == (4, True)
     assert file.read_text() == whole.read_text()
@@ -263,7 +259,7 @@ def test_a_broken_import_goes_on_where_it_was(at: Run, topic: str, tmp_path: Pat
     file.with_name("in.jsonl.sent").write_text("2\n")
 
     unasked = at("message", "import", str(file), "-y")
-    done = rows(at("message", "import", str(file), "--resume", "-y", "-ojson"))[0]
+    done = at.row("message", "import", str(file), "--resume", "-y")
 
     assert unasked.exit_code == 2
     assert (done["sent"], done["skipped"]) == (1, 2)
@@ -273,12 +269,12 @@ def test_a_broken_import_goes_on_where_it_was(at: Run, topic: str, tmp_path: Pat
 
 
 def test_a_bench_tells_rate_and_times(at: Run, topic: str) -> None:
-    every = rows(at("message", "bench", topic, "-c", "20", "-s", "16", "-y", "-ojson"))[0]
-    each = rows(at("checkMsgSendRT", "-t", topic, "-a", "3", "-s", "8", "-y", "--output", "json"))
-    planned = rows(at("message", "bench", topic, "--dry-run", "-ojson"))[0]
+    every = at.row("message", "bench", topic, "-c", "20", "-s", "16", "-y")
+    each = at.rows("checkMsgSendRT", "-t", topic, "-a", "3", "-s", "8", "-y")
+    planned = at.row("message", "bench", topic, "--dry-run")
 
     assert (every["sent"], every["failed"], every["size"]) == (20, 0, 16)
-    assert float(str(every["p50_ms"])) <= float(str(every["p99_ms"])) <= float(str(every["max_ms"]))
+    assert every["p50_ms"] <= every["p99_ms"] <= every["max_ms"]
     assert [row["status"] for row in each] == ["SEND_OK"] * 3
     assert planned["sent"] == 0
     assert at("message", "bench", topic, "-c", "0", "-y").exit_code == 2
@@ -295,13 +291,8 @@ def test_percentiles_are_times_that_were_measured() -> None:
 def test_entries_of_a_queue(at: Run, topic: str, servers: ServerAddresses) -> None:
     fill(at, topic)
 
-    own = rows(at("queue", "show", topic, "1", "--start", "1", "-ojson"))
-    java = rows(
-        at(
-            *("queryCq", "-t", topic, "-q", "1", "-i", "0", "-b", servers.broker),
-            *("--output", "json"),
-        )
-    )
+    own = at.rows("queue", "show", topic, "1", "--start", "1")
+    java = at.rows("queryCq", "-t", topic, "-q", "1", "-i", "0", "-b", servers.broker)
 
     assert [row["queue_offset"] for row in own] == [1]
     assert [row["queue_offset"] for row in java] == [0, 1]

@@ -7,7 +7,7 @@ import pytest
 
 from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.commands.test_messages import fill
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Row, Run, cells, rows
 from tests.waiting import wait
 
 TOPIC, GROUP = "offline-verbs", "OfflineVerbsG"
@@ -15,28 +15,32 @@ SHOWN = ("topic", "queue_id", "queue_offset", "log_offset", "msg_id", "body", "k
 
 
 @pytest.fixture(scope="module")
-def sent() -> list[dict[str, object]]:
+def sent() -> list[Row]:
     """Return a list for what was sent."""
     return []
 
 
 @pytest.fixture
-def messages(
-    at: Run, run: Run, servers: ServerAddresses, sent: list[dict[str, object]]
-) -> list[dict[str, object]]:
+def on_store(run: Run, servers: ServerAddresses) -> Run:
+    """Return a function that runs one line on the directory of the broker."""
+    return Run(lambda *words: run(*words, "--store", servers.store))
+
+
+@pytest.fixture
+def messages(at: Run, on_store: Run, sent: list[Row]) -> list[Row]:
     """Return what was sent to the topic: two messages to each of two queues."""
     if not sent:
         at("topic", "create", TOPIC, "-q", "2")
         sent += fill(at, TOPIC)
         at("offset", "reset", GROUP, TOPIC, "--to", "1", "-y")
         # A broker writes queue entries about a second after the log.
-        wait(lambda: all(_is_written(run, servers, queue_id) for queue_id in ("0", "1")))
+        wait(lambda: all(_is_written(on_store, queue_id) for queue_id in ("0", "1")))
     return sent
 
 
-def _is_written(run: Run, servers: ServerAddresses, queue_id: str) -> bool:
-    done = run("queue", "show", TOPIC, queue_id, "--store", servers.store, "-ojson")
-    return done.exit_code == 0 and len(rows(done)) == 2
+def _is_written(on_store: Run, queue_id: str) -> bool:
+    done = on_store("queue", "show", TOPIC, queue_id, "-ojson")
+    return done.exit_code == 0 and len(done.rows) == 2
 
 
 @pytest.mark.parametrize(
@@ -53,131 +57,98 @@ def _is_written(run: Run, servers: ServerAddresses, queue_id: str) -> bool:
     ],
 )
 def test_messages_are_those_of_the_broker(
-    at: Run,
-    run: Run,
-    servers: ServerAddresses,
-    messages: list[dict[str, object]],
-    words: tuple[str, ...],
+    at: Run, on_store: Run, messages: list[Row], words: tuple[str, ...]
 ) -> None:
     line = [word.format(**messages[1]) for word in words]
 
-    online = rows(at(*line, "-ojson"))
-    offline = rows(run(*line, "--store", servers.store, "-ojson"))
+    online, offline = at.rows(*line), on_store.rows(*line)
 
-    def told(found: list[dict[str, object]]) -> list[tuple[str, ...]]:
-        return sorted(tuple(str(row[name]) for name in SHOWN) for row in found)
-
-    assert told(offline) == told(online)
+    assert sorted(map(str, cells(offline, *SHOWN))) == sorted(map(str, cells(online, *SHOWN)))
     assert offline
 
 
 def test_topics_queues_and_delays_are_those_of_the_broker(
-    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
+    at: Run, on_store: Run, messages: list[Row]
 ) -> None:
-    where = ("--store", servers.store, "-ojson")
+    entries = on_store.rows("queue", "show", TOPIC, "1")
 
-    entries = rows(run("queue", "show", TOPIC, "1", *where))
-
-    assert TOPIC in [row["topic"] for row in rows(run("topic", "list", *where))]
+    assert TOPIC in [row["topic"] for row in on_store.rows("topic", "list")]
     assert [row["queue_offset"] for row in entries] == [0, 1]
-    same = rows(at("queue", "show", TOPIC, "1", "-ojson"))
-    assert [row["tags_code"] for row in entries] == [row["tags_code"] for row in same]
-    ends = ("queue_id", "min_offset", "max_offset")
-    known = [[row[name] for name in ends] for row in rows(at("topic", "status", TOPIC, "-ojson"))]
-    assert [
-        [row[name] for name in ends] for row in rows(run("topic", "status", TOPIC, *where))
-    ] == known
-    assert len(rows(run("delay", "list", *where))) == 18
+    same = at.rows("queue", "show", TOPIC, "1")
+    assert cells(entries, "tags_code") == cells(same, "tags_code")
+    status, ends = ("topic", "status", TOPIC), ("queue_id", "min_offset", "max_offset")
+    assert cells(on_store.rows(*status), *ends) == cells(at.rows(*status), *ends)
+    assert len(on_store.rows("delay", "list")) == 18
 
 
 def test_groups_and_lags_are_those_of_the_broker(
-    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
+    at: Run, on_store: Run, messages: list[Row]
 ) -> None:
-    where = ("--store", servers.store, "-ojson")
+    words = ("group", "lag", GROUP)
+    names = ("group", "topic", "queue_id", "broker_offset", "consumer_offset", "lag")
 
-    def lag(found: list[dict[str, object]]) -> list[list[object]]:
-        names = ("group", "topic", "queue_id", "broker_offset", "consumer_offset", "lag")
-        return [[row[name] for name in names] for row in found]
+    wait(lambda: on_store(*words).exit_code == 0)
 
-    offline = wait(lambda: run("group", "lag", GROUP, *where), lambda done: done.exit_code == 0)
-
-    assert lag(rows(offline)) == lag(rows(at("group", "lag", GROUP, "-ojson")))
-    groups = {str(row["group"]): row for row in rows(run("group", "list", *where))}
+    assert cells(on_store.rows(*words), *names) == cells(at.rows(*words), *names)
+    groups = {row["group"]: row for row in on_store.rows("group", "list")}
     assert (groups[GROUP]["topics"], groups[GROUP]["members"]) == ([TOPIC], None)
-    assert run("group", "lag", "NoSuchGroup", *where).exit_code == 3
+    assert on_store("group", "lag", "NoSuchGroup").exit_code == 3
 
 
 def test_queues_say_when_they_were_written_last(
-    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
+    at: Run, on_store: Run, messages: list[Row]
 ) -> None:
     names = ("queue_id", "min_offset", "max_offset", "message_count", "last_updated_ms", "perm")
 
-    online, offline = (
-        [[row[name] for name in names] for row in rows(done)]
-        for done in (
-            at("topic", "show", TOPIC, "-ojson"),
-            run("topic", "show", TOPIC, "--store", servers.store, "-ojson"),
-        )
-    )
+    online, offline = (run.rows("topic", "show", TOPIC) for run in (at, on_store))
 
-    assert offline == online
+    assert cells(offline, *names) == cells(online, *names)
 
 
 def test_a_store_is_followed_traced_and_exported(
-    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]], tmp_path: Path
+    on_store: Run, messages: list[Row], tmp_path: Path
 ) -> None:
-    where = ("--store", servers.store)
     file = tmp_path / "all.jsonl"
 
-    tail = run("message", "tail", TOPIC, "--from", "earliest", "-c", "3", *where, "-ojsonl")
-    queue = run(
-        *("message", "tail", TOPIC, "--from", "earliest", "--queue", "1", "-t", "B"),
-        *("--no-follow", *where, "-ojsonl"),
-    )
-    few = run(
-        *("message", "tail", TOPIC, "--from", "earliest", "--queue", "1", "--bytes", "3"),
-        *("--no-follow", *where, "-ojsonl"),
-    )
-    none = run(
-        *("message", "tail", TOPIC, "--from", "earliest", "--scan", "1", "--json", "x"),
-        *("--no-follow", *where, "-ojsonl"),
-    )
-    trace = ("message", "trace", "k1", "--topic", TOPIC, *where, "-ojson")
-    # A broker writes the positions of groups every five seconds.
-    wait(lambda: any(row["step"] == "group" for row in rows(run(*trace))))
-    life = rows(run(*trace))
-    export = rows(run("message", "export", TOPIC, "--to", str(file), *where, "-ojson"))
+    def tail(*words: str) -> list[Row]:
+        done = on_store("message", "tail", TOPIC, "--from", "earliest", *words, "-ojsonl")
+        return [json.loads(line) for line in done.out.splitlines()]
 
-    assert len(tail.out.splitlines()) == 3
-    assert {json.loads(line)["queue_id"] for line in queue.out.splitlines()} == {1}
-    assert (len(few.out.splitlines()), none.out) == (1, "")
+    first = tail("-c", "3")
+    queue = tail("--queue", "1", "-t", "B", "--no-follow")
+    few = tail("--queue", "1", "--bytes", "3", "--no-follow")
+    none = tail("--scan", "1", "--json", "x", "--no-follow")
+    trace = ("message", "trace", "k1", "--topic", TOPIC)
+    # A broker writes the positions of groups every five seconds.
+    wait(lambda: any(row["step"] == "group" for row in on_store.rows(*trace)))
+    life = on_store.rows(*trace)
+    export = on_store.row("message", "export", TOPIC, "--to", str(file))
+
+    assert (len(first), len(few), none) == (3, 1, [])
+    assert {row["queue_id"] for row in queue} == {1}
     assert life[0]["step"] == "store"
     assert {row["group"] for row in life if row["step"] == "group"} == {GROUP}
-    assert export[0]["rows"] == len(messages) == len(file.read_text().splitlines())
-    assert run("message", "tail", TOPIC, "--queue", "x", *where).exit_code == 2
-    resumed = run("message", "export", TOPIC, "--to", str(file), "--resume", *where)
-    assert resumed.exit_code == 2
+    assert export["rows"] == len(messages) == len(file.read_text().splitlines())
+    assert on_store("message", "tail", TOPIC, "--queue", "x").exit_code == 2
+    assert on_store("message", "export", TOPIC, "--to", str(file), "--resume").exit_code == 2
 
 
-def test_dead_letters_are_read_out_of_a_store(at: Run, run: Run, servers: ServerAddresses) -> None:
-    where = ("--store", servers.store, "-ojson")
+def test_dead_letters_are_read_out_of_a_store(at: Run, on_store: Run) -> None:
     at("topic", "create", "%DLQ%OfflineDead", "-q", "1")
     at("message", "send", "%DLQ%OfflineDead", "given up", "-p", "origin=orders")
+    verbs = ("dead-letter", "list", "OfflineDead"), ("dead-letter", "show", "OfflineDead")
 
     listed = wait(
-        lambda: run("dead-letter", "list", "OfflineDead", *where),
-        lambda done: done.exit_code == 0 and bool(rows(done)),
+        lambda: on_store(*verbs[0], "-ojson"), lambda done: done.exit_code == 0 and done.rows
     )
-    (shown,) = rows(run("dead-letter", "show", "OfflineDead", *where))
+    shown = on_store.row(*verbs[1])
 
-    assert [(row["group"], row["message_count"]) for row in rows(listed)] == [("OfflineDead", 1)]
+    assert cells(rows(listed), "group", "message_count") == [("OfflineDead", 1)]
     assert (shown["body"], shown["group"]) == ("given up", "OfflineDead")
-    assert rows(run("dead-letter", "show", "OfflineDead", "--topic", "other", *where)) == []
+    assert on_store.rows(*verbs[1], "--topic", "other") == []
 
 
-def test_what_a_store_does_not_have_exits_3(
-    run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
-) -> None:
+def test_what_a_store_does_not_have_exits_3(run: Run, on_store: Run, messages: list[Row]) -> None:
     for words in (
         ("message", "query", "key", TOPIC, "none"),
         ("message", "query", "offset", TOPIC, "1", "99"),
@@ -186,7 +157,7 @@ def test_what_a_store_does_not_have_exits_3(
         ("topic", "status", "no-such-topic"),
         ("offset", "show", "NoSuchGroup"),
     ):
-        assert run(*words, "--store", servers.store).exit_code == 3, words
+        assert on_store(*words).exit_code == 3, words
         assert run(*words, "--store", "/nowhere").exit_code == 3, words
 
 
@@ -201,26 +172,20 @@ def test_what_a_store_does_not_have_exits_3(
     ],
 )
 def test_a_lookup_in_a_store_is_one_under_both_names(
-    run: Run,
-    servers: ServerAddresses,
-    messages: list[dict[str, object]],
-    verb: tuple[str, ...],
-    of_store: tuple[str, ...],
+    on_store: Run, messages: list[Row], verb: tuple[str, ...], of_store: tuple[str, ...]
 ) -> None:
+    # A broker writes the positions of groups every five seconds.
+    wait(lambda: on_store("store", *of_store).exit_code == 0)
+
     for output in ("json", "table"):
-        here = ("--store", servers.store, "-o", output)
-        # A broker writes the positions of groups every five seconds.
-        done = wait(lambda: run("store", *of_store, *here), lambda ran: ran.exit_code == 0)  # noqa: B023
-
-        assert run(*verb, *here) == done
-        assert done.out
+        done = on_store("store", *of_store, "-o", output)
+        assert on_store(*verb, "-o", output) == done
+        assert (done.exit_code, bool(done.out)) == (0, True)
 
 
-def test_offsets_of_a_store_can_be_imported(
-    at: Run, run: Run, servers: ServerAddresses, messages: list[dict[str, object]]
-) -> None:
-    words = ("offset", "show", GROUP, "--store", servers.store, "-ojsonl")
-    shown = wait(lambda: run(*words), lambda ran: ran.exit_code == 0)
+def test_offsets_of_a_store_can_be_imported(at: Run, on_store: Run, messages: list[Row]) -> None:
+    words = ("offset", "show", GROUP, "-ojsonl")
+    shown = wait(lambda: on_store(*words), lambda ran: ran.exit_code == 0)
 
     taken = at(*("offset", "import", "-", "--broker", "broker-a", "-y", "-ojson"), stdin=shown.out)
 
@@ -237,9 +202,9 @@ def test_offsets_of_a_store_can_be_imported(
     ],
 )
 def test_what_only_servers_know_is_refused_with_a_store(
-    run: Run, servers: ServerAddresses, words: tuple[str, ...], option: str
+    on_store: Run, words: tuple[str, ...], option: str
 ) -> None:
-    done = run(*words, "--store", servers.store)
+    done = on_store(*words)
 
     assert done.exit_code == 2
     assert f"{option}: means nothing to" in done.err

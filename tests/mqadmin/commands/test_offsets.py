@@ -7,7 +7,7 @@ import pytest
 
 from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.commands.test_messages import fill
-from tests.mqadmin.conftest import Result, Run, rows
+from tests.mqadmin.conftest import Result, Run, cells, rows
 
 TOPIC = "offset-verbs"
 
@@ -29,22 +29,17 @@ def topic(at: Run, filled: list[bool]) -> str:
 
 
 def moved(done: Result) -> list[tuple[object, ...]]:
-    return [(row["old_offset"], row["new_offset"]) for row in rows(done)]
+    return cells(rows(done), "old_offset", "new_offset")
 
 
 def test_a_dry_reset_tells_what_is_skipped_and_what_comes_first(at: Run, topic: str) -> None:
     at("offset", "reset", "DryG", topic, "--to", "1", "-y")
 
-    ahead = rows(at("offset", "reset", "DryG", topic, "--to", "latest", "--dry-run", "-ojson"))
-    back = rows(at("offset", "reset", "DryG", topic, "--to", "0", "--dry-run", "-ojson"))
+    ahead = at.rows("offset", "reset", "DryG", topic, "--to", "latest", "--dry-run")
+    back = at.rows("offset", "reset", "DryG", topic, "--to", "0", "--dry-run")
 
-    assert [(row["skipped"], row["replayed"], row["first_msg_id"]) for row in ahead] == [
-        (2, 0, None)
-    ] * 2
-    assert [(row["skipped"], row["replayed"], row["first_keys"]) for row in back] == [
-        (0, 1, ["k0"]),
-        (0, 1, ["k1"]),
-    ]
+    assert cells(ahead, "skipped", "replayed", "first_msg_id") == [(2, 0, None)] * 2
+    assert cells(back, "skipped", "replayed", "first_keys") == [(0, 1, ["k0"]), (0, 1, ["k1"])]
     assert moved(at("offset", "reset", "DryG", topic, "--to", "1", "-y", "-ojson")) == [(1, 1)] * 2
 
 
@@ -78,14 +73,12 @@ def test_a_skip_that_would_move_nothing_is_refused(at: Run, topic: str) -> None:
 def test_without_force_a_group_is_only_moved_back(at: Run, topic: str) -> None:
     at("offset", "reset", "BackG", topic, "--to", "1", "-y")
 
-    kept = rows(at("offset", "reset", "BackG", topic, "--to", "2", "--only-back", "-y", "-ojson"))
+    kept = at.rows("offset", "reset", "BackG", topic, "--to", "2", "--only-back", "-y")
     java = ("resetOffsetByTime", "-g", "BackG", "-t", topic, "-f", "false", "-y")
     late = at(*java, "-s", "now", "--compat").out.splitlines()
     back = at(*java, "-s", "0", "--output", "json")
 
-    assert [(row["new_offset"], row["asked_offset"], row["how"]) for row in kept] == [
-        (1, 2, "unchanged")
-    ] * 2
+    assert cells(kept, "new_offset", "asked_offset", "how") == [(1, 2, "unchanged")] * 2
     assert "force[false]" in late[0]
     # Where the broker is, the group was, the time is, and the group went.
     assert [line.split()[2:] for line in late[2:]] == [["3", "1", "3", "1"]] * 2
@@ -95,9 +88,9 @@ def test_without_force_a_group_is_only_moved_back(at: Run, topic: str) -> None:
 def test_without_force_a_group_without_offsets_is_left_alone(at: Run, topic: str) -> None:
     words = ("offset", "reset", "NoOffsetG", topic, "--to", "latest", "--only-back", "-y")
 
-    done = rows(at(*words, "-ojson"))
+    done = at.rows(*words)
 
-    assert [(row["changed"], row["how"]) for row in done] == [(False, "unchanged")] * 2
+    assert cells(done, "changed", "how") == [(False, "unchanged")] * 2
     assert at("offset", "show", "NoOffsetG", topic).exit_code == 3
 
 
@@ -107,10 +100,10 @@ def test_one_broker_or_one_queue_of_it_is_moved(
     java = ("resetOffsetByTime", "-g", "OneG", "-t", topic, "-s", "0", "-b", "broker-a", "-y")
 
     both = at("offset", "reset", "OneG", topic, "--to", "2", "--broker", servers.broker, "-y")
-    one = rows(at(*java, "-q", "1", "-o", "json"))
+    one = at.rows(*java, "-q", "1")
 
     assert both.exit_code == 0, both.err
-    assert [(row["queue_id"], row["old_offset"], row["new_offset"]) for row in one] == [(1, 2, 0)]
+    assert cells(one, "queue_id", "old_offset", "new_offset") == [(1, 2, 0)]
     missing = at("offset", "reset", "OneG", topic, "--to", "0", "--broker", "elsewhere", "-y")
     assert missing.exit_code == 3
     assert "has no queue on broker elsewhere" in missing.err
@@ -123,21 +116,19 @@ def test_what_was_overwritten_can_be_put_back(at: Run, topic: str) -> None:
     at("undo", "-y")
 
     assert "undo" in told.err
-    shown = rows(at("offset", "show", "UndoG", topic, "-ojson"))
+    shown = at.rows("offset", "show", "UndoG", topic)
     assert [row["consumer_offset"] for row in shown] == [1, 1]
 
 
 def test_a_group_gets_the_offsets_of_another(at: Run, topic: str) -> None:
     at("offset", "reset", "FromG", topic, "--to", "2", "-y")
 
-    planned = rows(at("offset", "clone", "FromG", "ToG", "--dry-run", "-ojson"))
-    done = rows(at("offset", "clone", "FromG", "ToG", "-y", "-ojson"))
+    planned = at.rows("offset", "clone", "FromG", "ToG", "--dry-run")
+    done = at.rows("offset", "clone", "FromG", "ToG", "-y")
     java = ("cloneGroupOffset", "-s", "FromG", "-d", "ToG", "-t", topic, "-o", "true", "-y")
 
     assert {row["how"] for row in planned} == {"would change"}
-    assert [(row["group"], row["new_offset"], row["how"]) for row in done] == [
-        ("ToG", 2, "stored")
-    ] * 2
+    assert cells(done, "group", "new_offset", "how") == [("ToG", 2, "stored")] * 2
     assert moved(at(*java, "--output", "json")) == [(2, 2)] * 2
     assert at("offset", "clone", "NoSuchG", "ToG", "-y").exit_code == 3
     assert at("offset", "clone", "FromG", "FromG", "-y").exit_code == 2
@@ -148,17 +139,17 @@ def test_offsets_go_into_a_file_and_out_of_it(at: Run, topic: str, tmp_path: Pat
     at("offset", "reset", "FileG", topic, "--to", "2", "-y")
     file = tmp_path / "offsets.jsonl"
 
-    written = rows(at("offset", "export", "FileG", "--to", str(file), "-ojson"))[0]
+    written = at.row("offset", "export", "FileG", "--to", str(file))
     at("offset", "reset", "FileG", topic, "--to", "0", "-y")
-    planned = rows(at("offset", "import", str(file), "--dry-run", "-ojson"))
+    planned = at.rows("offset", "import", str(file), "--dry-run")
     shown = at("offset", "show", "FileG", "-ojsonl").out
-    kept = rows(at("offset", "import", "-", "--dry-run", "-ojson", stdin=shown))
-    done = rows(at("offset", "import", str(file), "-y", "-ojson"))
+    kept = at.rows("offset", "import", "-", "--dry-run", stdin=shown)
+    done = at.rows("offset", "import", str(file), "-y")
 
-    assert [(row["old_offset"], row["how"]) for row in kept] == [(0, "unchanged")] * 2
+    assert cells(kept, "old_offset", "how") == [(0, "unchanged")] * 2
     assert (written["groups"], written["rows"]) == (1, 2)
     assert {row["how"] for row in planned} == {"would change"}
-    assert [(row["old_offset"], row["new_offset"]) for row in done] == [(0, 2)] * 2
+    assert cells(done, "old_offset", "new_offset") == [(0, 2)] * 2
     assert at("offset", "export", "FileG", "--to", str(file)).exit_code == 2
     assert at("offset", "export", "NoSuchG", "--to", str(tmp_path / "x")).exit_code == 3
     assert at("offset", "import", str(tmp_path / "none"), "-y").exit_code == 3
@@ -193,6 +184,6 @@ def test_a_group_with_offsets_and_no_settings_has_a_lag(at: Run) -> None:
     at("topic", "create", "lag-of-all", "-q", "1")
     at("offset", "reset", "OffsetsAlone", "lag-of-all", "--to", "earliest", "-y")
 
-    listed = at("group", "lag", "-ojson").rows
+    listed = at.rows("group", "lag")
 
     assert "OffsetsAlone" in {row["group"] for row in listed}

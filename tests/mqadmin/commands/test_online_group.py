@@ -4,6 +4,7 @@ The member is a client of our own that answers what a broker asks a consumer.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,23 +14,18 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from remoting.bodies import (
     CMResult,
-    ConsumeFromWhere,
     ConsumeMessageDirectlyResult,
-    ConsumerData,
     ConsumerRunningInfo,
-    ConsumeType,
-    HeartbeatData,
-    MessageModel,
     MessageQueue,
     ProcessQueueInfo,
     ResetOffsetBody,
     ResetOffsetBodyForC,
-    SubscriptionData,
 )
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import UnregisterClient
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Run, cells, rows
+from tests.server.broker.desk import heartbeat
 from tests.waiting import wait
 
 GROUP, TOPIC, MEMBER = "ONLINE", "ONLINE_TOPIC", "10.0.0.1@member"
@@ -62,16 +58,8 @@ class Member:
     async def join(self, namesrv: str, broker: str) -> MQClient:
         """Say hello to the broker and lock both queues."""
         client = MQClient(namesrv, on_request=self.answer, timeout_s=60)
-        subscription = SubscriptionData(topic=TOPIC, sub_string="*", sub_version=1)
-        data = ConsumerData(
-            group_name=GROUP,
-            consume_type=ConsumeType.CONSUME_PASSIVELY,
-            message_model=MessageModel.CLUSTERING,
-            consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
-            subscription_data_set=[subscription],
-        )
-        beat = HeartbeatData(client_id=MEMBER, consumer_data_set=[data])
-        await client.call(broker, RequestCode.HEART_BEAT, what="heartbeat", body=beat.encode())
+        beat = heartbeat(MEMBER, (TOPIC,), group=GROUP)
+        await client.call(broker, RequestCode.HEART_BEAT, what="heartbeat", body=beat)
         assert await Admin(client).lock_batch(broker, GROUP, MEMBER, QUEUES) == QUEUES
         return client
 
@@ -88,6 +76,15 @@ class Member:
         return found[0]
 
 
+@contextmanager
+def online(member: Member, servers: ServerAddresses) -> Iterator[Member]:
+    link = ServerLink()
+    client = link.run(lambda: member.join(servers.namesrv, servers.broker))
+    yield member
+    link.run(lambda: member.leave(client, servers.broker))
+    link.close()
+
+
 @pytest.fixture
 def member(at: Run, servers: ServerAddresses) -> Iterator[Member]:
     """Return a member that is online while the test runs."""
@@ -95,63 +92,57 @@ def member(at: Run, servers: ServerAddresses) -> Iterator[Member]:
     for number in range(4):
         at("message", "send", TOPIC, f"m{number}", "--queue", str(number % 2))
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
-    link = ServerLink()
-    made = Member()
-    client = link.run(lambda: made.join(servers.namesrv, servers.broker))
-    yield made
-    link.run(lambda: made.leave(client, servers.broker))
-    link.close()
+    with online(Member(), servers) as made:
+        yield made
 
 
 def test_locks_show_who_holds_which_queue_and_until_when(at: Run, member: Member) -> None:
-    made = rows(at("lock", "list", "--group", GROUP, "-ojson"))
+    made = at.rows("lock", "list", "--group", GROUP)
 
-    assert [(row["queue_id"], row["client_id"]) for row in made] == [(0, MEMBER), (1, MEMBER)]
-    assert all(int(str(r["expires_ms"])) - int(str(r["locked_ms"])) == 60_000 for r in made)
-    assert rows(at("lock", "list", "--topic", "OTHER", "-ojson")) == []
+    assert cells(made, "queue_id", "client_id") == [(0, MEMBER), (1, MEMBER)]
+    assert all(r["expires_ms"] - r["locked_ms"] == 60_000 for r in made)
+    assert at.rows("lock", "list", "--topic", "OTHER") == []
 
 
 def test_members_say_what_they_read_and_by_which_strategy(at: Run, member: Member) -> None:
-    shown = rows(at("rebalance", "show", GROUP, TOPIC, "-ojson"))
-    planned = rows(at("rebalance", "plan", GROUP, TOPIC, "--add", "z", "-ojson"))
+    shown = at.rows("rebalance", "show", GROUP, TOPIC)
+    planned = at.rows("rebalance", "plan", GROUP, TOPIC, "--add", "z")
 
-    assert [(row["client_id"], row["strategy"]) for row in shown] == [
+    assert cells(shown, "client_id", "strategy") == [
         (MEMBER, "AVG_BY_CIRCLE"),
         (None, "AVG_BY_CIRCLE"),
     ]
-    assert [(row["client_id"], row["was"]) for row in planned] == [(MEMBER, MEMBER), ("z", None)]
-    lag = rows(at("group", "lag", GROUP, TOPIC, "-ojson"))
+    assert cells(planned, "client_id", "was") == [(MEMBER, MEMBER), ("z", None)]
+    lag = at.rows("group", "lag", GROUP, TOPIC)
     assert [row["client_id"] for row in lag] == [MEMBER, None]
 
 
 def test_a_member_tells_its_inside(at: Run, member: Member) -> None:
-    listed = rows(at("group", "running", GROUP, "-ojson"))
-    alone = rows(at("consumerStatus", "-g", GROUP, "-i", MEMBER, "-s", "--output", "json"))
+    listed = at.rows("group", "running", GROUP)
+    alone = at.rows("consumerStatus", "-g", GROUP, "-i", MEMBER, "-s")
 
-    assert [(row["client_id"], row["queue_count"], row["locked_count"]) for row in listed] == [
-        (MEMBER, 1, 1)
-    ]
+    assert cells(listed, "client_id", "queue_count", "locked_count") == [(MEMBER, 1, 1)]
     assert alone[0]["queues"][0]["locked"] is True
     assert alone[0]["properties"] == {"allocateMessageQueueStrategy": CIRCLE}
     assert at("group", "running", GROUP, "--client", "another").exit_code == 3
 
 
 def test_a_group_is_shown_with_members_and_subscriptions(at: Run, member: Member) -> None:
-    made = rows(at("consumerConnection", "-g", GROUP, "--output", "json"))[0]
+    made = at.row("consumerConnection", "-g", GROUP)
 
     assert (made["online"], made["message_model"]) == (True, "CLUSTERING")
     assert made["consume_from_where"] == "CONSUME_FROM_FIRST_OFFSET"
     assert made["connections"][0]["client_id"] == MEMBER
     subscription = {"topic": TOPIC, "expression": "*", "expression_type": "TAG"}
     assert subscription in made["subscriptions"]
-    listed = rows(at("group", "list", "-ojson"))
+    listed = at.rows("group", "list")
     assert [row["members"] for row in listed if row["group"] == GROUP] == [1]
 
 
 def test_a_reset_online_tells_the_member(at: Run, member: Member) -> None:
     done = at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "-ojson")
 
-    assert [(row["new_offset"], row["how"]) for row in rows(done)] == [(0, "told"), (0, "told")]
+    assert cells(rows(done), "new_offset", "how") == [(0, "told"), (0, "told")]
     assert "members are online" in done.err
     pushed = member.reset_told()
     assert ResetOffsetBody.decode(pushed.body).offset_table == dict.fromkeys(QUEUES, 0)
@@ -161,10 +152,10 @@ def test_a_reset_online_without_force_moves_nobody_forward(at: Run, member: Memb
     at("message", "send", TOPIC, "unread")
     words = ("resetOffsetByTime", "-g", GROUP, "-t", TOPIC, "-s", "now", "-f", "false", "-y")
 
-    done = rows(at(*words, "--output", "json"))
+    done = at.rows(*words)
 
     assert [row["new_offset"] for row in done] == [row["old_offset"] for row in done]
-    assert any(int(str(row["asked_offset"])) > int(str(row["old_offset"])) for row in done)
+    assert any(row["asked_offset"] > row["old_offset"] for row in done)
     told = ResetOffsetBody.decode(member.reset_told().body).offset_table
     assert told == {queue: row["old_offset"] for queue, row in zip(QUEUES, done, strict=True)}
 
@@ -181,7 +172,7 @@ def test_members_in_another_language_are_told_in_their_own_form(at: Run, member:
 
 @pytest.mark.parametrize("name", ["queryMsgById", "queryMsgByUniqueKey"])
 def test_a_member_is_handed_a_message(at: Run, member: Member, name: str) -> None:
-    (sent,) = rows(at("message", "send", TOPIC, "direct", "-ojson"))
+    sent = at.row("message", "send", TOPIC, "direct")
     of_topic = ("-t", TOPIC) if "Unique" in name else ()
     which = str(sent["unique_key" if of_topic else "msg_id"])
     words = (name, "-i", which, *of_topic, "-g", GROUP, "-d", MEMBER, "--output", "json")
@@ -191,17 +182,16 @@ def test_a_member_is_handed_a_message(at: Run, member: Member, name: str) -> Non
     member.listener_says = CMResult.CR_LATER
     later = at(*words, "-y")
 
-    assert [(row["result"], row["client_id"]) for row in done] == [("CR_SUCCESS", MEMBER)]
+    assert cells(done, "result", "client_id") == [("CR_SUCCESS", MEMBER)]
     assert later.exit_code == 1
     assert later.rows[0]["result"] == "CR_LATER"
 
 
 def test_a_dry_run_online_tells_nobody(at: Run, member: Member) -> None:
-    done = at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "--dry-run", "-ojson")
+    made = at.rows("offset", "reset", GROUP, TOPIC, "--to", "earliest", "--dry-run")
 
-    made = rows(done)
     assert [row["new_offset"] for row in made] == [0, 0]
-    assert all(int(str(row["old_offset"])) > 0 for row in made)
+    assert all(row["old_offset"] > 0 for row in made)
     assert all(c.code != RESET for c in member.told)
 
 

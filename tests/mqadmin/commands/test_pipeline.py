@@ -3,14 +3,13 @@
 import csv
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.golden import Golden
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.programs import python
 
 
@@ -89,7 +88,7 @@ def test_no_store_is_not_found(tmp_path: Path) -> None:
 
 
 def test_a_job_without_pyarrow_says_what_to_install(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("mqadmin.store.spark_job.find_spec", lambda name: None)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.output.topic_kinds import kind_of
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Run, cells, rows
 from tests.waiting import wait
 
 
@@ -42,9 +42,7 @@ def test_a_body_comes_from_standard_input_as_a_file(at: Run) -> None:
 
     assert at("message", "send", "FROM_STDIN", "--file", "-", stdin="piped").exit_code == 0
 
-    assert rows(at("message", "query", "offset", "FROM_STDIN", "0", "0", "-ojson"))[0]["body"] == (
-        "piped"
-    )
+    assert at.row("message", "query", "offset", "FROM_STDIN", "0", "0")["body"] == "piped"
 
 
 def test_a_binary_body_is_told_by_its_size(at: Run, tmp_path: Path) -> None:
@@ -54,7 +52,7 @@ def test_a_binary_body_is_told_by_its_size(at: Run, tmp_path: Path) -> None:
     at("message", "send", "BINARY", "--file", str(body), "--key", "k")
 
     table = at("message", "query", "key", "BINARY", "k").out
-    (as_json,) = rows(at("message", "query", "key", "BINARY", "k", "-ojson"))
+    as_json = at.row("message", "query", "key", "BINARY", "k")
 
     assert table.splitlines()[1].endswith("<300 bytes>")
     assert "body" not in as_json
@@ -118,10 +116,7 @@ def test_offsets_are_exported_to_standard_output(at: Run) -> None:
 
     assert done.exit_code == 0
     lines = [json.loads(line) for line in done.out.splitlines()]
-    assert [(line["topic"], line["queue_id"]) for line in lines] == [
-        ("ToStdout", 0),
-        ("ToStdout", 1),
-    ]
+    assert cells(lines, "topic", "queue_id") == [("ToStdout", 0), ("ToStdout", 1)]
     assert at("offset", "import", "-", "-y", stdin=done.out).exit_code == 0
 
 
@@ -134,11 +129,8 @@ def test_a_group_alone_lists_the_queues_of_all_its_topics(at: Run) -> None:
 
     assert [row["topic"] for row in rows(shown)] == ["FIRST_READ", "SECOND_READ"]
     assert "no member online" in shown.err
-    planned = rows(at("rebalance", "plan", "two-topics", "--add", "a", "-ojson"))
-    assert [(row["topic"], row["client_id"]) for row in planned] == [
-        ("FIRST_READ", "a"),
-        ("SECOND_READ", "a"),
-    ]
+    planned = at.rows("rebalance", "plan", "two-topics", "--add", "a")
+    assert cells(planned, "topic", "client_id") == [("FIRST_READ", "a"), ("SECOND_READ", "a")]
     drawn = at("rebalance", "plan", "two-topics", "--add", "a").out
     assert drawn.index("topic FIRST_READ\nthen (") < drawn.index("topic SECOND_READ\nthen (")
     for verb in ("show", "plan", "watch"):

@@ -3,18 +3,16 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import EmbeddedServer
 from tests.mqadmin.commands.test_exporter import exporting, health
-from tests.mqadmin.conftest import Result, run_words
+from tests.mqadmin.conftest import Result, Run, run_words
 from tests.ports import free_ports
 from tests.waiting import wait
-
-Ask = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +23,7 @@ def namesrv() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Return a function that runs one line at two brokers, of which broker-b hangs."""
     home = tmp_path_factory.mktemp("broker-b")
     port = free_ports(4)
@@ -55,7 +53,7 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]
             assert run("message", "send", *words).exit_code == 0
         run("offset", "reset", "readers", "HALF", "--to", "earliest", "-y")
         broker.send_signal(signal.SIGSTOP)
-        yield run
+        yield Run(run)
     finally:
         broker.send_signal(signal.SIGCONT)
         broker.kill()
@@ -80,7 +78,7 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]
     ],
     ids=" ".join,
 )
-def test_the_others_are_shown_and_the_silent_one_is_named(ask: Ask, words: tuple[str, ...]) -> None:
+def test_the_others_are_shown_and_the_silent_one_is_named(ask: Run, words: tuple[str, ...]) -> None:
     done = ask(*words, "-ojson")
 
     assert done.exit_code == 5, done
@@ -92,7 +90,7 @@ def test_the_others_are_shown_and_the_silent_one_is_named(ask: Ask, words: tuple
     assert "it may have been done" not in done.err
 
 
-def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Ask) -> None:
+def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Run) -> None:
     group = ask("group", "show", "readers", "-ojson")
     nobody = ask("offset", "show", "nobody")
     message = ask("message", "query", "unique-key", "HALF", "AC1100020B6B18B4AAC2064ED6A30000")
@@ -101,7 +99,7 @@ def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Ask) -> None:
     assert (group.exit_code, nobody.exit_code, message.exit_code) == (5, 5, 5)
 
 
-def test_doctor_tells_everything_else(ask: Ask) -> None:
+def test_doctor_tells_everything_else(ask: Run) -> None:
     done = ask("doctor", "-ojson")
 
     assert done.exit_code == 1
@@ -110,7 +108,7 @@ def test_doctor_tells_everything_else(ask: Ask) -> None:
     assert "it may have been done" not in done.err + done.out
 
 
-def test_health_names_it_and_is_503(ask: Ask, namesrv: str) -> None:
+def test_health_names_it_and_is_503(ask: Run, namesrv: str) -> None:
     with exporting(namesrv, "--timeout", "3") as (_, address):
         status, told = health(address)
 
@@ -119,7 +117,7 @@ def test_health_names_it_and_is_503(ask: Ask, namesrv: str) -> None:
     assert [found["subject"].split()[0] for found in errors] == ["broker-b"]
 
 
-def test_who_only_asked_the_silent_one_is_told_no_lie(ask: Ask) -> None:
+def test_who_only_asked_the_silent_one_is_told_no_lie(ask: Run) -> None:
     done = ask("broker", "config", "get", "--broker", "broker-b")
 
     assert done.exit_code == 4
@@ -127,7 +125,7 @@ def test_who_only_asked_the_silent_one_is_told_no_lie(ask: Ask) -> None:
     assert "--timeout" in done.err
 
 
-def test_what_may_have_been_written_is_still_said(ask: Ask) -> None:
+def test_what_may_have_been_written_is_still_said(ask: Run) -> None:
     done = ask("message", "send", "HALF", "a body", "--broker", "broker-b")
 
     assert done.exit_code == 4

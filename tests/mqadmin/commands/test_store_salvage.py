@@ -11,6 +11,7 @@ import pytest
 
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
+from tests.mqadmin.conftest import cells
 from tests.programs import ran
 from tests.storefmt.offline.stores import state_of
 
@@ -42,7 +43,7 @@ def test_repair_says_what_is_lost(golden: Golden, tmp_path: Path) -> None:
 
     assert ran.exit_code == 0
     lost = [row for row in ran.rows if row["action"] == "lost"]
-    assert [(r["topic"], r["queue_id"], r["queue_offset"], r["reason"]) for r in lost] == [
+    assert cells(lost, "topic", "queue_id", "queue_offset", "reason") == [
         ("ord-events", 2, 64, "bad_crc")
     ]
     assert "1 messages lost, 361 bytes of the log replaced or cut" in ran.err
@@ -121,7 +122,7 @@ def test_sealed_stores_are_verified_bit_by_bit(ipv6: Path, tmp_path: Path) -> No
         ran = run("store", "verify", ipv6, *options)
         assert ran.exit_code == 6
         found = [f for f in ran.rows[0]["findings"] if f["kind"] == "flipped_bit"]
-        assert [(f["offset"], f["field"]) for f in found] == [(47, "born_ms")]
+        assert cells(found, "offset", "field") == [(47, "born_ms")]
         shutil.rmtree(ipv6 / "checksums", ignore_errors=True)
     assert run("store", "seal", ipv6, "--to", tmp_path / "sums").exit_code == 6
     assert run("store", "verify", ipv6, "--checksums", tmp_path / "nothing").exit_code == 3

@@ -10,7 +10,7 @@ from server.pytest_plugin import RocketMQ
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
 from tests.mqadmin.commands.test_store_log import FIELDS
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Result, cells
 from tests.storefmt.offline.stores import state_of
 
 
@@ -53,7 +53,7 @@ def test_tail_filters_and_counts(basic: Path) -> None:
 
     rows = run("store", "tail", basic, *words).rows
 
-    assert [(row["topic"], row["tags"]) for row in rows] == [("tiny", "odd")] * 3
+    assert cells(rows, "topic", "tags") == [("tiny", "odd")] * 3
 
 
 def test_tail_takes_the_conditions_of_message_tail(basic: Path) -> None:
@@ -99,17 +99,12 @@ def test_tail_follows_a_running_broker(rocketmq: RocketMQ) -> None:
     found: list[Result] = []
     words = ("--topic", "store-tail-live", "--from", "earliest", "--count", "5")
     thread = threading.Thread(
-        target=lambda: found.append(
-            run("store", "tail", rocketmq.store, *words, output="jsonl")
-        )
-    )  # fmt: skip
+        target=lambda: found.append(run("store", "tail", rocketmq.store, *words, output="jsonl"))
+    )
     thread.start()
     for number in range(5):
-        sent = run(
-            "message", "send", "-n", rocketmq.namesrv, "store-tail-live", f"body {number}",
-            "--key", f"k{number}",
-        )  # fmt: skip
-        assert sent.exit_code == 0
+        message = ("store-tail-live", f"body {number}", "--key", f"k{number}")
+        assert run("message", "send", "-n", rocketmq.namesrv, *message).exit_code == 0
     thread.join(60)
 
     assert not thread.is_alive()
@@ -125,7 +120,7 @@ def test_a_store_that_runs_can_be_traced(rocketmq: RocketMQ) -> None:
     assert [row["step"] for row in rows] == ["store"]
 
 
-def test_names_from_a_store_cannot_steer_the_terminal(tmp_path: Path, ipv6: Path) -> None:
+def test_names_from_a_store_cannot_steer_the_terminal(ipv6: Path) -> None:
     log = next((ipv6 / "commitlog").iterdir())
     data = log.read_bytes()
     log.write_bytes(data.replace(b"KEYS\x01", b"K\x1b[2\x01"))

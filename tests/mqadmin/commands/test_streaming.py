@@ -4,9 +4,7 @@ The servers are made up and answer from this process; what is measured is the co
 memory, in the loop and in the printer.
 """
 
-import asyncio
 import io
-import threading
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,13 +13,14 @@ import pytest
 
 from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
-from mqadmin.session.console import Console
+from mqadmin.session.link import ServerLink
 from remoting.bodies import BrokerData, ClusterInfo, MessageQueue, TopicList
 from remoting.bodies.stats import ConsumeStats, OffsetWrapper
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.config import fastjson
 from storefmt.config.tables import SubscriptionGroup
+from tests.mqadmin.conftest import console_on
 from tests.mqclient.fake import FakeServer
 
 TOPIC_COUNT, GROUP_COUNT = 50_000, 1_000
@@ -54,8 +53,7 @@ class Measured:
 def listing(fake: FakeServer, *words: str) -> Measured:
     """Run a command against the servers and return how much memory it took at most."""
     out, err = CountedText(), io.StringIO()
-    console = Console(io.StringIO(), out, err, out_is_tty=False, can_ask=False, env={})
-    workplace = Workplace()
+    console, workplace = console_on(err, out=out), Workplace()
     # The first run pays for imports and connections.
     run_line([*words, "-n", fake.address], console, workplace)
     out.line_count = 0
@@ -74,11 +72,8 @@ def listing(fake: FakeServer, *words: str) -> Measured:
 @pytest.fixture
 def large() -> Iterator[FakeServer]:
     """Return a made-up cluster with many topics and groups, in a loop of its own."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    fake = FakeServer()
-    asyncio.run_coroutine_threadsafe(fake.__aenter__(), loop).result(10)
+    fake, link = FakeServer(), ServerLink()
+    link.run(fake.__aenter__)
     broker = BrokerData(cluster="C", broker_name="b", broker_addrs={0: fake.address})
     info = ClusterInfo(broker_addr_table={"b": broker}, cluster_addr_table={"C": ["b"]})
     fake.say(RequestCode.GET_BROKER_CLUSTER_INFO, body=info.encode())
@@ -87,10 +82,8 @@ def large() -> Iterator[FakeServer]:
         RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
         body=TopicList(topic_list=names).encode(),
     )
-    groups = {
-        f"group-{number:04}": SubscriptionGroup(group_name="") for number in range(GROUP_COUNT)
-    }
-    table = {name: {**one.to_json(), "groupName": name} for name, one in groups.items()}
+    groups = [f"group-{number:04}" for number in range(GROUP_COUNT)]
+    table = {name: SubscriptionGroup(group_name=name).to_json() for name in groups}
     fake.say(
         RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
         body=fastjson.dumps({"subscriptionGroupTable": table}).encode(),
@@ -102,10 +95,8 @@ def large() -> Iterator[FakeServer]:
     )
     fake.do(RequestCode.GET_CONSUME_STATS, lambda request: progress(fake, request))
     yield fake
-    asyncio.run_coroutine_threadsafe(fake.__aexit__(None, None, None), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(60)
-    loop.close()
+    link.run(lambda: fake.__aexit__(None, None, None))
+    link.close()
 
 
 def progress(fake: FakeServer, request: Command) -> Command:

@@ -16,10 +16,9 @@ def test_once_gives_rows(at: Run) -> None:
     at("group", "create", "TOPPERS")
     at("offset", "reset", "TOPPERS", "TOPPED", "--to", "0", "-y")
 
-    done = at("top", "--once", "--interval", "0.05", "-ojson")
+    found = at.rows("top", "--once", "--interval", "0.05")
 
-    assert done.exit_code == 0, done.err
-    rows = {(row["kind"], row["name"]): row for row in done.rows}
+    rows = {(row["kind"], row["name"]): row for row in found}
     assert rows["broker", "broker-a"]["disk_ratio"] > 0
     assert rows["topic", "TOPPED"]["in_tps"] == 0
     assert rows["group", "TOPPERS"]["lag"] == 1

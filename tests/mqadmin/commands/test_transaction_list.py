@@ -1,11 +1,9 @@
 """``transaction list`` against a running broker."""
 
 import asyncio
-from collections.abc import Callable
 from typing import cast
 
 from mqadmin.commands.transaction import undecided_at_most
-from mqadmin.session.link import ServerLink
 from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
@@ -13,7 +11,7 @@ from mqclient.errors import BrokerRefused
 from remoting.bodies import MessageQueue, TopicOffset
 from remoting.codes import RequestCode, ResponseCode
 from storefmt.names import HALF_TOPIC
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.server.broker.desk import send
 
 TOPIC = "OPEN_TOPIC"
@@ -28,19 +26,16 @@ async def prepare(servers: ServerAddresses) -> None:
         )
 
 
-def test_open_transactions_are_listed(at: Callable[..., Result], servers: ServerAddresses) -> None:
+def test_open_transactions_are_listed(at: Run, servers: ServerAddresses) -> None:
     at("topic", "create", TOPIC)
-    link = ServerLink()
-    link.run(lambda: prepare(servers))
-    link.close()
+    asyncio.run(prepare(servers))
 
-    shown = at("transaction", "list", "--topic", TOPIC, "-ojson")
-    other = at("transaction", "list", "--topic", "OTHER", "-ojson")
+    row = at.row("transaction", "list", "--topic", TOPIC)
+    other = at.rows("transaction", "list", "--topic", "OTHER")
 
-    (row,) = shown.rows
     assert (row["topic"], row["queue_id"], row["check_times"]) == (TOPIC, 0, 0)
     assert (row["producer_group"], row["unique_key"]) == ("PG", "K1")
-    assert other.rows == []
+    assert other == []
 
 
 class Java:

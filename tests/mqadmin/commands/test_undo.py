@@ -13,7 +13,7 @@ from mqadmin.session.journal import Journal
 from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from storefmt.config.tables import TopicConfig
-from tests.mqadmin.conftest import Run, rows
+from tests.mqadmin.conftest import Run, cells, rows
 
 
 def test_a_changed_topic_comes_back(at: Run) -> None:
@@ -21,19 +21,19 @@ def test_a_changed_topic_comes_back(at: Run) -> None:
     done = at("topic", "update", "undo-update", "--perm", "R", "-q", "5")
     assert "undo 1" in done.err
 
-    planned = rows(at("undo", "--dry-run", "-ojson"))[0]
+    planned = at.row("undo", "--dry-run")
     assert (planned["result"], planned["kind"]) == ("would change", "topic")
     assert at("undo", "1").exit_code == 2
-    put_back = rows(at("undo", "1", "-y", "-ojson"))[0]
+    put_back = at.row("undo", "1", "-y")
 
     assert (put_back["result"], put_back["name"]) == ("changed", "undo-update")
-    route = rows(at("topic", "route", "undo-update", "-ojson"))[0]
+    route = at.row("topic", "route", "undo-update")
     assert (route["perm"], route["read_queues"]) == ("RW-", 3)
-    listed = rows(at("undo", "--list", "-ojson"))
-    assert [(row["id"], row["result"]) for row in listed] == [(1, "undone"), (2, "an undo")]
+    listed = at.rows("undo", "--list")
+    assert cells(listed, "id", "result") == [(1, "undone"), (2, "an undo")]
     assert at("undo", "-y").exit_code == 3
-    assert rows(at("undo", "2", "-y", "-ojson"))[0]["result"] == "changed"
-    assert rows(at("topic", "route", "undo-update", "-ojson"))[0]["perm"] == "R--"
+    assert at.row("undo", "2", "-y")["result"] == "changed"
+    assert at.row("topic", "route", "undo-update")["perm"] == "R--"
 
 
 def test_a_topic_of_two_brokers_is_named_once() -> None:
@@ -58,12 +58,12 @@ def test_a_deleted_topic_comes_back_without_its_messages(at: Run) -> None:
     assert "the messages are gone" in deleted.err
     assert "the messages of undo-delete do not come back" in undone.err
 
-    queues = rows(at("topic", "show", "undo-delete", "-ojson"))
+    queues = at.rows("topic", "show", "undo-delete")
     assert [row["message_count"] for row in queues] == [0, 0, 0]
 
 
 def test_nothing_is_changed_where_the_old_state_cannot_be_kept(
-    at: Run, env: dict[str, str], tmp_path: object
+    at: Run, env: dict[str, str]
 ) -> None:
     at("topic", "create", "undo-full", "-q", "3")
     env["XDG_STATE_HOME"] = "/dev/null"
@@ -72,7 +72,7 @@ def test_nothing_is_changed_where_the_old_state_cannot_be_kept(
 
     assert done.exit_code == 1
     assert "cannot keep the old state" in done.err
-    assert rows(at("topic", "route", "undo-full", "-ojson"))[0]["read_queues"] == 3
+    assert at.row("topic", "route", "undo-full")["read_queues"] == 3
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_the_newest_comes_back_without_a_name_server_on_the_line(at: Run, run: R
     at("topic", "create", "undo-bare", "-q", "3")
     at("topic", "update", "undo-bare", "-q", "5")
 
-    assert rows(run("undo", "-y", "-ojson"))[0]["result"] == "changed"
+    assert run.row("undo", "-y")["result"] == "changed"

@@ -1,17 +1,15 @@
 """Dead letters and delayed messages against running servers."""
 
-import json
-from functools import partial
+import asyncio
 
 import pytest
 
-from mqadmin.session.link import ServerLink
 from mqadmin.shell.server import ServerAddresses
 from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
 from tests.mqadmin.commands.test_messages import fill
-from tests.mqadmin.conftest import Result, Run, rows
+from tests.mqadmin.conftest import Result, Run, cells, rows
 from tests.waiting import wait
 
 TOPIC, GROUP = "dead-letter-verbs", "DeadG"
@@ -49,12 +47,10 @@ def dead(at: Run, servers: ServerAddresses, given_up: list[object]) -> list[obje
     # A group that a broker has settings of may send messages back.
     at("offset", "reset", GROUP, TOPIC, "--to", "0", "-y")
     sent = fill(at, TOPIC, 3)
-    link = ServerLink()
     for row in sent:
-        shown = rows(at("message", "query", "id", str(row["msg_id"]), "-ojson"))[0]
-        offset = int(str(shown["log_offset"]))
-        link.run(partial(give_up, servers, offset, str(row["unique_key"])))
-    link.close()
+        shown = at.row("message", "query", "id", row["msg_id"])
+        offset = shown["log_offset"]
+        asyncio.run(give_up(servers, offset, row["unique_key"]))
     # The broker registers the topic that it has made a moment after its answer.
     wait(lambda: DLQ in at("topic", "list", "-oname").out)
     given_up += [f"k{i}" for i in range(3)]
@@ -62,14 +58,14 @@ def dead(at: Run, servers: ServerAddresses, given_up: list[object]) -> list[obje
 
 
 def keys(done: Result) -> list[object]:
-    return [row["keys"][0] for row in rows(done)]  # type: ignore[index]
+    return [row["keys"][0] for row in rows(done)]
 
 
 def test_groups_with_dead_letters_are_listed(at: Run, dead: list[object]) -> None:
-    (row,) = rows(at("dead-letter", "list", GROUP, "-ojson"))
+    row = at.row("dead-letter", "list", GROUP)
 
     assert (row["group"], row["message_count"], row["topic"]) == (GROUP, len(dead), DLQ)
-    assert rows(at("dead-letter", "list", "Nobody", "-ojson")) == []
+    assert at.rows("dead-letter", "list", "Nobody") == []
 
 
 def test_a_group_without_dead_letters_is_told_so(at: Run) -> None:
@@ -80,34 +76,34 @@ def test_a_group_without_dead_letters_is_told_so(at: Run) -> None:
 
 
 def test_dead_letters_are_shown_by_what_is_asked_for(at: Run, dead: list[object]) -> None:
-    every = rows(at("dead-letter", "show", GROUP, "-ojson"))
+    every = at.rows("dead-letter", "show", GROUP)
 
     assert [row["keys"] for row in every] == [[key] for key in dead]
     assert {row["origin_topic"] for row in every} == {TOPIC}
     assert keys(at("dead-letter", "show", GROUP, "--key", "k1", "-ojson")) == ["k1"]
     assert keys(at("dead-letter", "show", GROUP, "--tag", "A", "-ojson")) == ["k0", "k2"]
     assert keys(at("dead-letter", "show", GROUP, "-c", "1", "-ojson")) == ["k0"]
-    by_id = at("dead-letter", "show", GROUP, "--id", str(every[2]["msg_id"]), "-ojson")
+    by_id = at("dead-letter", "show", GROUP, "--id", every[2]["msg_id"], "-ojson")
     assert keys(by_id) == ["k2"]
-    assert rows(at("dead-letter", "show", GROUP, "--topic", "other", "-ojson")) == []
-    assert rows(at("dead-letter", "show", GROUP, "--to", "-1h", "-ojson")) == []
+    assert at.rows("dead-letter", "show", GROUP, "--topic", "other") == []
+    assert at.rows("dead-letter", "show", GROUP, "--to", "-1h") == []
     assert at("dead-letter", "show", "NeverDead").exit_code == 3
 
 
 def test_dead_letters_go_back_to_the_group_alone(at: Run, dead: list[object]) -> None:
-    planned = rows(at("dead-letter", "resend", GROUP, "--dry-run", "-ojson"))
-    done = rows(at("dead-letter", "resend", GROUP, "--key", "k1", "--rate", "100", "-y", "-ojson"))
+    planned = at.rows("dead-letter", "resend", GROUP, "--dry-run")
+    done = at.rows("dead-letter", "resend", GROUP, "--key", "k1", "--rate", "100", "-y")
 
     assert {row["status"] for row in planned} == {"would change"}
-    assert [(row["status"], row["to"]) for row in done] == [("SEND_OK", "%RETRY%" + GROUP)]
-    shown = rows(at("message", "query", "id", str(done[0]["new_msg_id"]), "-ojson"))[0]
+    assert cells(done, "status", "to") == [("SEND_OK", "%RETRY%" + GROUP)]
+    shown = at.row("message", "query", "id", done[0]["new_msg_id"])
     assert (shown["body"], shown["keys"]) == ("m1", ["k1"])
-    assert shown["properties"]["RETRY_TOPIC"] == TOPIC  # type: ignore[index]
+    assert shown["properties"]["RETRY_TOPIC"] == TOPIC
 
 
 def test_dead_letters_go_to_a_topic(at: Run, dead: list[object]) -> None:
-    back = rows(at("dead-letter", "resend", GROUP, "--into", "origin", "-c", "1", "-y", "-ojson"))
-    other = rows(at("dead-letter", "resend", GROUP, "--into", "elsewhere", "-y", "-ojson"))
+    back = at.rows("dead-letter", "resend", GROUP, "--into", "origin", "-c", "1", "-y")
+    other = at.rows("dead-letter", "resend", GROUP, "--into", "elsewhere", "-y")
 
     assert [row["to"] for row in back] == [TOPIC]
     assert [row["to"] for row in other] == ["elsewhere"] * 3
@@ -132,9 +128,9 @@ def test_a_resend_that_cannot_be_says_why(
 def test_the_trace_of_a_message_knows_that_it_was_given_up(at: Run, dead: list[object]) -> None:
     at("offset", "reset", GROUP, TOPIC, "--to", "latest", "-y")
 
-    steps = rows(at("message", "trace", "k2", "--topic", TOPIC, "-ojson"))
+    steps = at.rows("message", "trace", "k2", "--topic", TOPIC)
 
-    told = [(row["step"], row["group"]) for row in steps]
+    told = cells(steps, "step", "group")
     assert told[0] == ("store", None)
     assert ("dead_letter", GROUP) in told
     assert told[-1] == ("group", GROUP)
@@ -145,12 +141,12 @@ def test_delayed_messages_are_counted_by_level(at: Run) -> None:
     for _ in range(2):
         at("message", "send", "delayed", "later", "--delay-level", "18")
 
-    levels = rows(at("delay", "list", "-ojson"))
-    waiting = rows(at("delay", "list", "--waiting", "-ojson"))
+    levels = at.rows("delay", "list")
+    waiting = at.rows("delay", "list", "--waiting")
 
     assert len(levels) == 18
     last = levels[-1]
     assert (last["level"], last["delay_ms"], last["pending"], last["due"]) == (18, 7_200_000, 2, 0)
-    assert str(last["next_due_time"]).endswith("Z")
-    assert last in json.loads(json.dumps(waiting))
+    assert last["next_due_time"].endswith("Z")
+    assert last in waiting
     assert at("delay", "list", "--broker", "nobody").exit_code == 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.programs import ran
 
 COMPLETIONS = Path(__file__).resolve().parents[3] / "completions"
@@ -90,7 +90,7 @@ def test_options_and_their_values_are_offered(offer: Offer) -> None:
     assert offer("topic", "list", "-o", "jsonl") == {"jsonl"}
 
 
-def test_live_names_are_offered_where_one_is_due(offer: Offer, at: Callable[..., Result]) -> None:
+def test_live_names_are_offered_where_one_is_due(offer: Offer, at: Run) -> None:
     at("topic", "create", "SHELL_ONE", "-q", "1")
     at("completion", "names", "topic", "--refresh")
 

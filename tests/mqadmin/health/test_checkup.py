@@ -36,12 +36,23 @@ def broker(
     return BrokerFacts(place, {} if error else said, NOW_MS, NOW_MS + 20, error)
 
 
+def elsewhere(**runtime: str) -> BrokerFacts:
+    """Return another broker of the same name and number."""
+    place = ServerNode("c", "broker-a", 0, "10.0.0.9:10911")
+    return replace(broker(**runtime), place=place)
+
+
 def brief(found: Iterable[CheckupFinding]) -> list[tuple[str, str]]:
     return [(one.severity.value, one.check.value) for one in found]
 
 
+def checked(*brokers: BrokerFacts) -> list[tuple[str, str]]:
+    """Return severity and check of what is found of these brokers."""
+    return brief(broker_findings(brokers, LIMITS))
+
+
 def test_a_healthy_broker_has_no_finding() -> None:
-    assert list(broker_findings([broker(commitLogDiskRatio="0.42")], LIMITS)) == []
+    assert checked(broker(commitLogDiskRatio="0.42")) == []
 
 
 @pytest.mark.parametrize(
@@ -55,7 +66,7 @@ def test_a_healthy_broker_has_no_finding() -> None:
     ],
 )
 def test_disks(ratio: str, found: list[tuple[str, str]]) -> None:
-    assert brief(broker_findings([broker(commitLogDiskRatio=ratio)], LIMITS)) == found
+    assert checked(broker(commitLogDiskRatio=ratio)) == found
 
 
 @pytest.mark.parametrize(
@@ -65,8 +76,7 @@ def test_clocks(ahead_ms: int, skew_ms: int) -> None:
     one = broker(boot_ms=NOW_MS - 100_000 + ahead_ms)
 
     assert skew_of(one) == skew_ms
-    found = brief(broker_findings([one], LIMITS))
-    assert found == ([("warning", "clock")] if abs(skew_ms) > 5000 else [])
+    assert checked(one) == ([("warning", "clock")] if abs(skew_ms) > 5000 else [])
 
 
 def test_a_clock_that_nobody_tells_is_no_finding() -> None:
@@ -79,11 +89,11 @@ def test_slaves_and_masters() -> None:
 
     assert slave_lag(master, near) == 100
     assert slave_lag(master, broker(broker_id=1)) is None
-    assert list(broker_findings([master, near], LIMITS)) == []
-    assert brief(broker_findings([master, far], LIMITS)) == [("warning", "slave")]
-    assert brief(broker_findings([near], LIMITS)) == [("error", "master")]
+    assert checked(master, near) == []
+    assert checked(master, far) == [("warning", "slave")]
+    assert checked(near) == [("error", "master")]
     other = broker(broker_id=1, commitLogMaxOffset="1000", haState="DIVERGED")
-    assert brief(broker_findings([master, other], LIMITS)) == [("error", "slave")]
+    assert checked(master, other) == [("error", "slave")]
 
 
 def test_an_address_that_does_not_answer() -> None:
@@ -148,10 +158,7 @@ def test_messages_that_wait() -> None:
 
 
 def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
-    old = replace(
-        broker(haFence="this broker is no longer the master of broker-a"),
-        place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"),
-    )
+    old = elsewhere(haFence="this broker is no longer the master of broker-a")
 
     for order in ([broker(), old], [old, broker()]):
         (found,) = broker_findings(order, LIMITS)
@@ -162,7 +169,7 @@ def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
 
 
 def test_second_master_that_takes_messages_is_named() -> None:
-    second = replace(broker(), place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"))
+    second = elsewhere()
 
     (found,) = broker_findings([broker(), second], LIMITS)
 
@@ -172,13 +179,11 @@ def test_second_master_that_takes_messages_is_named() -> None:
 
 
 def test_slave_is_held_against_the_master_that_leads() -> None:
-    old = replace(broker(haFence="replaced", commitLogMaxOffset="900"),
-                  place=ServerNode("c", "broker-a", 0, "10.0.0.9:10911"))  # fmt: skip
+    old = elsewhere(haFence="replaced", commitLogMaxOffset="900")
+    leads = broker(commitLogMaxOffset="500")
     slave = broker(broker_id=1, commitLogMaxOffset="490")
 
-    found = list(broker_findings([old, broker(commitLogMaxOffset="500"), slave], LIMITS))
-
-    assert brief(found) == [("error", "master")]
+    assert checked(old, leads, slave) == [("error", "master")]
 
 
 A, B = (ServerNode("c", f"broker-{name}", 0, f"10.0.0.{name}:10911") for name in "ab")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.scrape import Scrape
 from mqadmin.shell.server import ServerAddresses
 from mqclient import BlockingClient, ConsumeConcurrentlyStatus, Message, MessageExt
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.waiting import wait
 
 DASHBOARD: Final = json.loads(
@@ -27,7 +26,7 @@ LEGEND: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
 @pytest.fixture
-def labels(at: Callable[..., Result], servers: ServerAddresses) -> dict[str, set[str]]:
+def labels(at: Run, servers: ServerAddresses) -> dict[str, set[str]]:
     """Return the labels of each metric of a broker that has a bit of everything, and a slave."""
     dead, read = "%DLQ%GRAPHED", "GRAPHED"
     for topic in (dead, read):
@@ -46,7 +45,7 @@ def labels(at: Callable[..., Result], servers: ServerAddresses) -> dict[str, set
         wait(lambda: seen)
 
         def scraped() -> dict[str, set[str]]:
-            rows = json.loads(at("exporter", "--once", "-ojson").out)
+            rows = at.rows("exporter", "--once")
             return {row["metric"]: set(row["labels"]) for row in rows}
 
         # The broker tells a statistic when it has counted one, and how far a group is behind in

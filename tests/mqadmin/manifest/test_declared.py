@@ -34,10 +34,7 @@ def test_every_is_spelled_out_and_a_named_broker_goes_first() -> None:
     one = topics(T={EVERY: {"order": True, "read_queues": 4}, "b": {"order": False}})
 
     assert expand(one, ["a", "b"]) == topics(
-        T={
-            "a": {"order": True, "read_queues": 4},
-            "b": {"order": False, "read_queues": 4},
-        }
+        T={"a": {"order": True, "read_queues": 4}, "b": {"order": False, "read_queues": 4}}
     )
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from mqadmin.output.rows import EpochMs, Row
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import ServerAddresses
 from tests.golden import Golden
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Run, console_of
 from tests.mqadmin.output.printing import printed
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -158,11 +157,7 @@ ABOUT_MESSAGES = (
 
 @pytest.mark.parametrize(("words", "mark"), ABOUT_MESSAGES)
 def test_bodies_of_a_broker_do_not_steer_the_terminal(
-    words: tuple[str, ...],
-    mark: str,
-    at: Callable[..., Result],
-    env: dict[str, str],
-    servers: ServerAddresses,
+    words: tuple[str, ...], mark: str, at: Run, env: dict[str, str], servers: ServerAddresses
 ) -> None:
     at("topic", "create", "HOSTILE", "-q", "1")
     for text in HOSTILE[:10]:

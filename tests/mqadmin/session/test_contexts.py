@@ -112,7 +112,7 @@ def test_a_command_without_a_secret_is_named(line: str, why: str) -> None:
 def test_a_secret_is_shown_only_on_demand(run: Run) -> None:
     run("context", "add", "a", "h:1", "--access-key", "me", "--secret-key", "hidden")
 
-    assert json.loads(run("context", "show", "-o", "json").out)["secret_key"] == "********"
+    assert run.row("context", "show")["secret_key"] == "********"
     assert "hidden" in run("context", "show", "--show-secrets", "-o", "json").out
 
 

@@ -1,12 +1,11 @@
 """Commands that need no loop run without one, and find the loop where there is one."""
 
 import threading
-from collections.abc import Callable
 
 from mqadmin.cli.parse import everything, load
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Result, run_words
+from tests.mqadmin.conftest import Run, run_words
 
 NAME = "mqadmin-loop"
 
@@ -44,7 +43,7 @@ def test_a_direct_command_uses_the_loop_that_runs(
     assert loop_threads() == before
 
 
-def test_explain_sees_the_requests_of_a_direct_command(at: Callable[..., Result]) -> None:
+def test_explain_sees_the_requests_of_a_direct_command(at: Run) -> None:
     done = at("topic", "list", "--explain")
 
     assert done.exit_code == 0

@@ -10,7 +10,7 @@ from mqadmin.session.settings import GlobalOptions
 from mqadmin.shell import names as shell_names
 from mqadmin.shell.names import LiveNames
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Run, console_of
 
 SILENT = "192.0.2.1:9876"
 """An address of the documentation network: nobody ever answers."""
@@ -29,7 +29,7 @@ def call_to(env: dict[str, str]) -> Iterator[Callable[[str], Call]]:
 
 
 def test_names_of_topics_groups_and_brokers_are_fetched(
-    at: Callable[..., Result], servers: ServerAddresses, call_to: Callable[[str], Call]
+    at: Run, servers: ServerAddresses, call_to: Callable[[str], Call]
 ) -> None:
     at("topic", "create", "AAA_NAMED", "-q", "1")
     at("offset", "reset", "NAMED_GROUP", "AAA_NAMED", "--to", "latest", "-y")
@@ -37,7 +37,6 @@ def test_names_of_topics_groups_and_brokers_are_fetched(
 
     task = names.refresh(call_to(servers.namesrv))
 
-    assert task is not None
     task.result(60)
     assert names.known.connected
     assert names.known.cluster == "DefaultCluster"
@@ -52,7 +51,6 @@ def test_a_server_that_does_not_answer_holds_up_nobody(call_to: Callable[[str], 
     first = names.refresh(call_to(SILENT))
 
     # Whoever waited for the answer would not be here before the question is given up.
-    assert first is not None
     assert not first.done()
     assert all(names.refresh(call_to(SILENT)) is first for _ in range(3))
     assert not names.known.connected
@@ -65,7 +63,6 @@ def test_fresh_names_are_not_asked_for_again(
     monkeypatch.setattr(shell_names, "FRESH_S", 3_600)
     names = LiveNames()
     first = names.refresh(call_to(servers.namesrv))
-    assert first is not None
     first.result(60)
 
     assert names.refresh(call_to(servers.namesrv)) is first

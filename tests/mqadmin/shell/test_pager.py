@@ -10,15 +10,15 @@ from mqadmin.shell.pager import PagedText, paged, pager_command
 from tests.mqadmin.conftest import console_of
 
 
-def program(file: Path) -> list[str]:
-    """Return a pager that copies what it is given into a file."""
-    source = f"import sys; open({str(file)!r}, 'w').write(sys.stdin.read())"
-    return [sys.executable, "-c", source]
+def text_of(tmp_path: Path, *, height: int) -> tuple[PagedText, io.StringIO]:
+    """Return a text whose pager writes it into the file ``paged``, and what is printed instead."""
+    source = f"import sys; open({str(tmp_path / 'paged')!r}, 'w').write(sys.stdin.read())"
+    out = io.StringIO()
+    return PagedText(out, [sys.executable, "-c", source], height=height), out
 
 
 def test_what_fits_is_printed_as_it_is(tmp_path: Path) -> None:
-    out = io.StringIO()
-    text = PagedText(out, program(tmp_path / "paged"), height=3)
+    text, out = text_of(tmp_path, height=3)
 
     text.write("a\nb\nc\n")
     text.finish()
@@ -28,8 +28,7 @@ def test_what_fits_is_printed_as_it_is(tmp_path: Path) -> None:
 
 
 def test_what_is_longer_goes_to_the_pager_whole(tmp_path: Path) -> None:
-    out = io.StringIO()
-    text = PagedText(out, program(tmp_path / "paged"), height=3)
+    text, out = text_of(tmp_path, height=3)
 
     for number in range(100):
         text.write(f"{number}\n")
@@ -40,8 +39,7 @@ def test_what_is_longer_goes_to_the_pager_whole(tmp_path: Path) -> None:
 
 
 def test_what_is_followed_is_never_paged(tmp_path: Path) -> None:
-    out = io.StringIO()
-    text = PagedText(out, program(tmp_path / "paged"), height=1)
+    text, out = text_of(tmp_path, height=1)
 
     text.write("first\n")
     text.flush()
@@ -52,9 +50,7 @@ def test_what_is_followed_is_never_paged(tmp_path: Path) -> None:
     assert out.getvalue().count("\n") == 11
 
 
-def test_leaving_the_pager_early_ends_the_command_quietly(
-    tmp_path: Path, env: dict[str, str]
-) -> None:
+def test_leaving_the_pager_early_ends_the_command_quietly(env: dict[str, str]) -> None:
     env["PAGER"] = "true"
     console = console_of(env)[0]._replace(out_is_tty=True)
 

@@ -20,13 +20,14 @@ from mqadmin.shell.server import ServerAddresses
 from tests.mqadmin.conftest import Run, console_of
 
 
-def pipe(out: io.StringIO, *filters: str) -> Pipe:
-    return Pipe([stage_of(words.split()) for words in filters], out)
+def pipe(*filters: str) -> tuple[Pipe, io.StringIO]:
+    """Return filters in a row, and what gets their lines."""
+    out = io.StringIO()
+    return Pipe([stage_of(words.split()) for words in filters], out), out
 
 
 def test_lines_come_out_as_they_come_in() -> None:
-    out = io.StringIO()
-    through = pipe(out, "grep a", "uniq")
+    through, out = pipe("grep a", "uniq")
 
     through.write("ab\nb\na")
     assert out.getvalue() == "ab\n"
@@ -39,8 +40,7 @@ def test_lines_come_out_as_they_come_in() -> None:
 
 
 def test_what_needs_the_end_comes_at_the_end() -> None:
-    out = io.StringIO()
-    through = pipe(out, "tail 2", "sort -r", "count")
+    through, out = pipe("tail 2", "sort -r", "count")
 
     through.write("a\nb\nc\n")
     assert out.getvalue() == ""
@@ -50,8 +50,7 @@ def test_what_needs_the_end_comes_at_the_end() -> None:
 
 
 def test_a_filter_that_has_enough_ends_the_command() -> None:
-    out = io.StringIO()
-    through = pipe(out, "head 2", "count")
+    through, out = pipe("head 2", "count")
 
     with pytest.raises(PipeClosed):
         through.write("a\nb\nc\n")
@@ -62,12 +61,11 @@ def test_a_filter_that_has_enough_ends_the_command() -> None:
 
 def test_a_filter_that_cannot_read_a_line_says_so_at_that_line() -> None:
     with pytest.raises(Usage, match="record: the rows before are no json"):
-        pipe(io.StringIO(), "record").write("TOPIC\n")
+        pipe("record")[0].write("TOPIC\n")
 
 
 def test_records_of_json_lines_are_numbered() -> None:
-    out = io.StringIO()
-    through = pipe(out, "record")
+    through, out = pipe("record")
 
     for row in ({"topic": "T"}, {"topic": "U"}):
         through.write(json.dumps(row) + "\n")
@@ -121,18 +119,17 @@ def test_watch_is_the_commands_own(env: dict[str, str], servers: ServerAddresses
 
 
 def test_another_word_is_a_program_that_gets_the_lines() -> None:
-    out = io.StringIO()
-    filtered = pipe(out, "tr a-z A-Z", "head 1")
+    through, out = pipe("tr a-z A-Z", "head 1")
 
-    filtered.write("one\ntwo\n")
-    filtered.finish()
+    through.write("one\ntwo\n")
+    through.finish()
 
     assert out.getvalue() == "ONE\n"
 
 
 def test_a_program_that_fails_or_is_not_there_is_told() -> None:
     with pytest.raises(CommandError, match="false ended with exit code 1"):
-        pipe(io.StringIO(), "false").finish()
+        pipe("false")[0].finish()
     with pytest.raises(Usage, match="no filter and no program `no-such-program`"):
         stage_of(["no-such-program"])
 
@@ -164,8 +161,7 @@ def test_a_last_program_shows_each_line_at_once(reading: tuple[TextIO, int]) -> 
 
 
 def test_a_program_that_has_ended_ends_the_command() -> None:
-    out = io.StringIO()
-    through = pipe(out, "sed 1q")
+    through, out = pipe("sed 1q")
 
     with pytest.raises(PipeClosed):
         through.write("a line\n" * 100_000)

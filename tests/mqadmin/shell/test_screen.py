@@ -9,7 +9,7 @@ import pyte
 import pytest
 
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.mqadmin.typed import WAIT_S, end_of, kill, spawn_shell
 from tests.ports import free_ports
 
@@ -25,6 +25,11 @@ class Screen:
         self.raw = b""
         self._answered_count = 0
         self.child = spawn_shell(env, *words, columns=columns, lines=lines)
+
+    def types(self, keys: str, *texts: str) -> list[str]:
+        """Press keys; return the lines of the screen once all of the texts are on it."""
+        self.child.send(keys)
+        return self.shows(*texts)
 
     def shows(self, *texts: str) -> list[str]:
         """Return the lines of the screen once all of the texts are on it."""
@@ -71,11 +76,7 @@ def start(env: dict[str, str], servers: ServerAddresses, tmp_path: Path) -> Iter
     started: list[Screen] = []
 
     def start_shell(
-        *,
-        columns: int = 100,
-        lines: int = 24,
-        plain: bool = False,
-        namesrv: str = servers.namesrv,
+        *, columns: int = 100, lines: int = 24, plain: bool = False, namesrv: str = servers.namesrv
     ) -> Screen:
         more = {"NO_COLOR": "1"} if plain else {}
         made = Screen({**env, **more}, columns=columns, lines=lines, words=["-n", namesrv])
@@ -92,12 +93,10 @@ def start(env: dict[str, str], servers: ServerAddresses, tmp_path: Path) -> Iter
 def test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax(start: Start) -> None:
     shell = start()
 
-    shell.child.send("topic s")
+    lines = shell.types("topic s", "status", "topic show · topic status")
 
-    lines = shell.shows("status", "topic show · topic status")
     assert any("topic s" in line for line in lines)
-    shell.child.send("how ")
-    shell.shows("topic show TOPIC")
+    shell.types("how ", "topic show TOPIC")
 
 
 def test_a_server_that_answers_again_is_seen_without_a_key(start: Start) -> None:
@@ -109,23 +108,19 @@ def test_a_server_that_answers_again_is_seen_without_a_key(start: Start) -> None
         shell.shows("DefaultCluster>")
 
 
-def test_an_unknown_topic_is_told_before_enter(at: Callable[..., Result], start: Start) -> None:
+def test_an_unknown_topic_is_told_before_enter(at: Run, start: Start) -> None:
     at("topic", "create", "orders_seen", "-q", "1")
     shell = start()
 
-    shell.child.send("topic show ordes_seen ")
-
-    shell.shows("no topic `ordes_seen`; did you mean orders_seen?")
+    shell.types("topic show ordes_seen ", "no topic `ordes_seen`; did you mean orders_seen?")
 
 
 def test_words_are_coloured_and_not_with_no_color(start: Start) -> None:
     coloured, plain = start(), start(plain=True)
 
     for shell in (coloured, plain):
-        shell.child.send("cluster list ")
-        shell.shows("cluster list")
-        shell.child.send("\r")
-        shell.shows("ADDRESS")
+        shell.types("cluster list ", "cluster list")
+        shell.types("\r", "ADDRESS")
 
     assert b"\x1b[0;32m" in coloured.raw
     for number in range(30, 38):
@@ -136,31 +131,28 @@ def test_a_narrow_terminal_cuts_the_table_and_follows_a_resize(
     start: Start, servers: ServerAddresses
 ) -> None:
     shell = start(columns=40)
+    keys = "\x0ccluster list --columns cluster,broker,version,address\r"
 
-    shell.child.send("\x0ccluster list --columns cluster,broker,version,address\r")
-    narrow = shell.shows("broker-a")
+    narrow = shell.types(keys, "broker-a")
     shell.resize(columns=120, lines=30)
-    shell.child.send("\x0ccluster list --columns cluster,broker,version,address\r")
-    wide = shell.shows(f"DefaultCluster  broker-a  V4_9_7   {servers.broker}")
+    wide = shell.types(keys, f"DefaultCluster  broker-a  V4_9_7   {servers.broker}")
 
     assert all(len(line) <= 40 for line in narrow)
     assert any(len(line) > 40 for line in wide)
 
 
-def test_wide_characters_stay_in_their_columns(at: Callable[..., Result], start: Start) -> None:
+def test_wide_characters_stay_in_their_columns(at: Run, start: Start) -> None:
     at("topic", "create", "WIDE", "-q", "1")
     at("message", "send", "WIDE", "日本語", "--tag", "x", "--key", "k1")
     at("message", "send", "WIDE", "plain", "--tag", "y", "--key", "k1")
     shell = start(columns=80)
 
-    shell.child.send("\x0cmessage query key WIDE k1 --columns body,tags\r")
+    shell.types("\x0cmessage query key WIDE k1 --columns body,tags\r", "BODY", "plain")
 
-    shell.shows("BODY", "plain")
-    rows = [row for row in range(24) if shell.screen.display[row].strip()]
     found = {
-        "".join(shell.screen.buffer[row][column].data for column in range(8, 9))
-        for row in rows
-        if any(text in shell.screen.display[row] for text in ("日", "plain  "))
+        shell.screen.buffer[row][8].data
+        for row, line in enumerate(shell.screen.display)
+        if any(text in line for text in ("日", "plain  "))
     }
     assert found == {"x", "y"}
 
@@ -168,12 +160,10 @@ def test_wide_characters_stay_in_their_columns(at: Callable[..., Result], start:
 def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(start: Start) -> None:
     shell = start()
 
-    shell.child.send("half a li")
-    shell.shows("half a li")
-    shell.child.send("\x03")
-    shell.child.send("exit-code-of-nothing\r")
-    shell.shows("[2]>")
-    shell.child.send("\x04")
+    shell.types("half a li", "half a li")
+    shell.types("\x03")
+    shell.types("exit-code-of-nothing\r", "[2]>")
+    shell.types("\x04")
 
     assert end_of(shell.child) == 0
 
@@ -184,7 +174,6 @@ def test_a_long_result_is_paged_and_the_prompt_comes_back(
     env["PAGER"] = "head -n 3"
     shell = start(lines=12)
 
-    shell.child.send("help\r")
+    lines = shell.types("help\r", "mqadmin: look at", "DefaultCluster>")
 
-    lines = shell.shows("mqadmin: look at", "DefaultCluster>")
     assert not any("Global options" in line for line in lines)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqadmin.shell.server import ServerAddresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.mqadmin.typed import end_of, kill, spawn_shell
 
 TAB, UP, CTRL_C, CTRL_D, CTRL_R = "\t", "\x1b[A", "\x03", "\x04", "\x12"
@@ -28,9 +28,10 @@ class Terminal:
         """Press keys."""
         self.child.send(keys)
 
-    def line(self, text: str) -> None:
-        """Type a line and Enter."""
+    def line(self, text: str, *patterns: str) -> str:
+        """Type a line and Enter; return what came up to the last of the patterns."""
         self.child.send(text + "\r")
+        return "".join(self.until(pattern) for pattern in patterns)
 
     def until(self, pattern: str) -> str:
         """Return what came up to the pattern, without escapes."""
@@ -65,9 +66,7 @@ def terminal(
         kill(made.child)
 
 
-def test_tab_completes_commands_and_live_topics(
-    at: Callable[..., Result], terminal: Callable[..., Terminal]
-) -> None:
+def test_tab_completes_commands_and_live_topics(at: Run, terminal: Callable[..., Terminal]) -> None:
     at("topic", "create", "COMPLETED_BY_TAB", "-q", "1")
     shell = terminal()
 
@@ -75,15 +74,13 @@ def test_tab_completes_commands_and_live_topics(
     shell.until("show")
     shell.type(TAB + " COMPLETED")
     shell.until("COMPLETED_BY_TAB")
-    shell.type(TAB + "\r")
 
-    shown = shell.until("RW-")
-    assert "broker-a" in shown
+    assert "broker-a" in shell.line(TAB, "RW-")
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.02, 0.06])
 def test_a_tab_that_is_typed_fast_is_not_lost(
-    at: Callable[..., Result], terminal: Callable[..., Terminal], pause_s: float
+    at: Run, terminal: Callable[..., Terminal], pause_s: float
 ) -> None:
     at("topic", "create", "TYPED_FAST", "-q", "1")
     shell = terminal()
@@ -100,13 +97,9 @@ def test_a_failing_line_shows_its_error_and_exit_code_in_the_prompt(
 ) -> None:
     shell = terminal()
 
-    shell.line("topic show no-such-topic")
-    shown = shell.until(r"DefaultCluster \[3\]>")
-    shell.line("topic lst")
-    wrong = shell.until(r"DefaultCluster \[2\]>")
-    shell.line("broker list")
-    shell.until("master")
-    shell.until("DefaultCluster>")
+    shown = shell.line("topic show no-such-topic", r"DefaultCluster \[3\]>")
+    wrong = shell.line("topic lst", r"DefaultCluster \[2\]>")
+    shell.line("broker list", "master", "DefaultCluster>")
 
     assert "error: topic no-such-topic" in shown
     assert "did you mean `topic list`?" in wrong
@@ -121,22 +114,19 @@ def test_an_unknown_command_is_told_while_it_is_typed(terminal: Callable[..., Te
 
 
 def test_ctrl_c_ends_the_command_and_ctrl_d_the_shell(
-    at: Callable[..., Result], terminal: Callable[..., Terminal]
+    at: Run, terminal: Callable[..., Terminal]
 ) -> None:
     at("topic", "create", "FOLLOWED", "-q", "1")
     at("message", "send", "FOLLOWED", "first-body")
     shell = terminal()
 
-    shell.line("message tail FOLLOWED --from earliest --columns body")
-    shell.until("first-body")
+    shell.line("message tail FOLLOWED --from earliest --columns body", "first-body")
     at("message", "send", "FOLLOWED", "second-body")
     shell.until("second-body")
     shell.type(CTRL_C)
     shell.until(r"DefaultCluster \[130\]>")
     shell.type("half a line" + CTRL_C)
-    shell.line("context list")
-    shell.until("context list found nothing")
-    shell.until(PROMPT)
+    shell.line("context list", "context list found nothing", PROMPT)
     shell.type(CTRL_D)
 
     assert shell.end() == 0
@@ -154,12 +144,8 @@ def test_history_lasts_is_private_and_keeps_no_secret(
     terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     first = terminal()
-    first.line("broker list --columns role")
-    first.until("master")
-    first.until(PROMPT)
-    first.line("context add x h:1 --secret-key hidden")
-    first.until("changed")
-    first.until(PROMPT)
+    first.line("broker list --columns role", "master", PROMPT)
+    first.line("context add x h:1 --secret-key hidden", "changed", PROMPT)
     first.type(CTRL_D)
     first.end()
 
@@ -175,21 +161,14 @@ def test_history_lasts_is_private_and_keeps_no_secret(
     assert "hidden" not in file.read_text()
 
 
-def test_a_destructive_command_asks(
-    at: Callable[..., Result], terminal: Callable[..., Terminal]
-) -> None:
+def test_a_destructive_command_asks(at: Run, terminal: Callable[..., Terminal]) -> None:
     at("topic", "create", "ASKED_FOR", "-q", "1")
     shell = terminal()
 
-    shell.line("topic delete ASKED_FOR")
-    shell.until(r"delete topic ASKED_FOR .*\[y/N\] ")
-    shell.line("n")
-    shell.until("not confirmed")
-    shell.until(r"\[1\]>")
-    shell.line("topic delete ASKED_FOR")
-    shell.until(r"\[y/N\] ")
-    shell.line("y")
-    shell.until("changed")
+    shell.line("topic delete ASKED_FOR", r"delete topic ASKED_FOR .*\[y/N\] ")
+    shell.line("n", "not confirmed", r"\[1\]>")
+    shell.line("topic delete ASKED_FOR", r"\[y/N\] ")
+    shell.line("y", "changed")
 
     assert at("topic", "show", "ASKED_FOR").exit_code == 3
 
@@ -201,17 +180,14 @@ def test_without_a_server_it_starts_says_so_and_connect_mends_it(
     shell.until("no server yet")
     shell.until("no server>")
 
-    shell.line("topic list")
-    shell.until("no name server given")
+    shell.line("topic list", "no name server given")
     shell.line(f"connect {servers.namesrv}")
-    shell.line("broker list")
-    shell.until("master")
+    shell.line("broker list", "master")
 
 
 def test_an_open_quote_goes_on_in_the_next_line(terminal: Callable[..., Terminal]) -> None:
     shell = terminal()
 
     shell.line("context show 'a")
-    shell.line("b'")
 
-    shell.until(r"no context 'a\\nb'")
+    shell.line("b'", r"no context 'a\\nb'")

@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -15,7 +15,7 @@ from mqadmin.output.formats import printer_for
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.output.times import age_text, epoch_ms_of, iso_utc
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.mqadmin.output.printing import printed
 from tests.programs import python
 
@@ -290,11 +290,10 @@ def test_what_is_written_as_a_time_is_read_back() -> None:
     assert epoch_ms_of("never") is None
 
 
-def test_an_empty_table_says_so_on_standard_error(at: Callable[..., Result]) -> None:
-    table = at("message", "query", "time", "SELF_TEST_TOPIC", "--from", "-1s", "--to", "now")
-    as_json = at(
-        *("message", "query", "time", "SELF_TEST_TOPIC", "--from", "-1s", "--to", "now"), "-ojson"
-    )
+def test_an_empty_table_says_so_on_standard_error(at: Run) -> None:
+    words = ("message", "query", "time", "SELF_TEST_TOPIC", "--from", "-1s", "--to", "now")
+
+    table, as_json = at(*words), at(*words, "-ojson")
 
     assert "message query time found nothing" in table.err
     assert json.loads(as_json.out) == []
