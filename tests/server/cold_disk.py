@@ -33,3 +33,9 @@ def hold_cold_reads(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     monkeypatch.setattr(ColdRead, "warm", late)
     return may_read
+
+
+def skip_unless_cold(count: int) -> None:
+    """Skip a test in which no read was cold: the system has to tell what it has in memory."""
+    if not count:
+        pytest.skip("this file system does not tell what it has in memory")

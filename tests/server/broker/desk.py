@@ -23,7 +23,14 @@ from remoting.bodies import (
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.header import Header
-from remoting.headers import CreateTopic, PullMessage, SendMessageV2, UpdateConsumerOffset
+from remoting.headers import (
+    CreateTopic,
+    EndTransaction,
+    PullMessage,
+    SendMessage,
+    SendMessageV2,
+    UpdateConsumerOffset,
+)
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
 from server.broker.serving.cold_reads import ColdReads
@@ -116,6 +123,10 @@ class Desk:
             changes["queue_offset"] = int(answer.ext["nextBeginOffset"])
         return found
 
+    async def bodies(self, **changes: object) -> list[bytes]:
+        """Return the bodies of what ``messages`` returns."""
+        return [record.body for record in await self.messages(**changes)]
+
     async def commit(
         self, queue_offset: int, *, group: str = GROUP, topic: str = TOPIC, queue_id: int = 0
     ) -> Command:
@@ -160,6 +171,33 @@ def send(**changes: object) -> SendMessageV2:
         **changes,
     }
     return SendMessageV2(**fields)  # type: ignore[arg-type]
+
+
+def send_with_long_names(**changes: object) -> SendMessage:
+    """Return the same header with the field names of code 10."""
+    header = send(**changes)
+    return SendMessage(**{name: getattr(header, name) for name in SendMessage.__slots__})
+
+
+def end_transaction(
+    log_offset: int, queue_offset: int, *, commit_or_rollback: int = 8, **changes: object
+) -> EndTransaction:
+    """Return the decision on the half message at a place: 8 commits it, and 12 rolls it back."""
+    fields: dict[str, object] = {
+        "producer_group": "PG",
+        "tran_state_table_offset": queue_offset,
+        "commit_log_offset": log_offset,
+        "commit_or_rollback": commit_or_rollback,
+        "msg_id": "K1",
+        **changes,
+    }
+    return EndTransaction(**fields)  # type: ignore[arg-type]
+
+
+def place_of(answer: Command) -> tuple[int, int]:
+    """Return the log offset and the queue offset of a message that was stored."""
+    assert answer.code == 0, answer
+    return int(answer.ext["msgId"][16:], 16), int(answer.ext["queueOffset"])
 
 
 def pull(**changes: object) -> PullMessage:
@@ -243,6 +281,20 @@ async def running(
     finally:
         await client.close()
         await app.stop()
+
+
+@asynccontextmanager
+async def with_topic(root: Path, **settings: object) -> AsyncIterator[Desk]:
+    """Run a broker on ``root`` that has the topic, with one queue."""
+    async with running(root, **settings) as desk:  # type: ignore[arg-type]
+        await desk.create_topic()
+        yield desk
+
+
+async def bodies_in(root: Path, **settings: object) -> list[bytes]:
+    """Return the bodies that a broker finds which starts on a store."""
+    async with running(root, **settings) as desk:  # type: ignore[arg-type]
+        return await desk.bodies()
 
 
 class HeldBack:

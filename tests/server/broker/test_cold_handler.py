@@ -3,12 +3,12 @@
 import asyncio
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
 from remoting.headers import (
     GetConsumeStats,
     GetConsumeStatsInBroker,
@@ -24,30 +24,24 @@ from server.store.disk import nowait
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import fill
-from tests.server.cold_disk import forget, hold_cold_reads
+from tests.server.cold_disk import forget, hold_cold_reads, skip_unless_cold
 from tests.waiting import until
 
 
-async def search(desk: Desk) -> Command:
-    store = desk.app.broker.store
-    time_ms = store.reader.store_time("T", 0, 20)
-    forget(Path(desk.app.broker.config.store.store_path_root_dir))
-    header = SearchOffset(topic="T", queue_id=0, timestamp=time_ms)
-    return await desk.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
-
-
-async def test_search_by_time_in_cold_data_goes_by_way_of_threads(desk: Desk) -> None:
+async def test_search_by_time_in_cold_data_goes_by_way_of_threads(
+    desk: Desk, tmp_path: Path
+) -> None:
     await fill(desk)
-    store = desk.app.broker.store
-    expected = store.reader.offset_by_time("T", 0, store.reader.store_time("T", 0, 20))
-    answer = await search(desk)
-    assert answer.code == ResponseCode.SUCCESS
-    found = answer.header(SearchOffsetResponse).offset
-    count = desk.app.broker.cold.count
+    reader = desk.app.broker.store.reader
+    time_ms = reader.store_time("T", 0, 20)
+    expected = reader.offset_by_time("T", 0, time_ms)
+    forget(tmp_path)
+    header = SearchOffset(topic="T", queue_id=0, timestamp=time_ms)
+    answer = await desk.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
 
-    assert found == expected
-    if not count:
-        pytest.skip("this file system does not tell what it has in memory")
+    assert answer.code == ResponseCode.SUCCESS
+    assert answer.header(SearchOffsetResponse).offset == expected
+    skip_unless_cold(desk.app.broker.cold.count)
 
 
 async def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(
@@ -85,8 +79,7 @@ async def test_request_that_waits_for_a_thread_counts_as_in_flight_until_it_is_a
         await waiting
         left_size = conn.held_size
 
-    if not is_cold:
-        pytest.skip("this file system does not tell what it has in memory")
+    skip_unless_cold(is_cold)
     assert held_size >= len(tags)
     assert left_size == kept_size
 
@@ -127,17 +120,21 @@ async def test_progress_and_resets_in_cold_data_go_by_way_of_threads(
     warm = await ask_everything(desk)
     assert desk.app.broker.cold.count == 0
     forget(tmp_path)
-    cold = await ask_everything(desk)
-    count = desk.app.broker.cold.count
 
-    assert cold == warm
-    if not count:
-        pytest.skip("this file system does not tell what it has in memory")
+    assert await ask_everything(desk) == warm
+    skip_unless_cold(desk.app.broker.cold.count)
 
 
-async def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: Path) -> None:
+@pytest.fixture
+def fd(tmp_path: Path) -> Iterator[int]:
+    """Open a file of one byte."""
     (tmp_path / "file").write_bytes(b"x")
-    fd = os.open(tmp_path / "file", os.O_RDONLY)
+    descriptor = os.open(tmp_path / "file", os.O_RDONLY)
+    yield descriptor
+    os.close(descriptor)
+
+
+async def test_reads_that_do_not_need_each_other_are_warmed_together(desk: Desk, fd: int) -> None:
     is_cold = True
 
     def read() -> int:
@@ -145,21 +142,18 @@ async def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: P
             raise nowait.ColdRead(fd, 1, 0)
         return 2
 
-    async with running(tmp_path / "store") as desk:
-        steps = read_each(desk.app.broker, [lambda: 1, read, read, read])
-        wait = next(steps)
-        assert isinstance(wait, Wait)
-        warmed: list[int] = []
-        wait.begin(warmed.append)
-        await until(lambda: len(warmed) == 1)
-        assert desk.app.broker.cold.count == 1
-        is_cold = False
-        with pytest.raises(StopIteration) as ended:
-            next(steps)
-        found: list[int] = ended.value.value
+    steps = read_each(desk.app.broker, [lambda: 1, read, read, read])
+    wait = next(steps)
+    assert isinstance(wait, Wait)
+    warmed: list[int] = []
+    wait.begin(warmed.append)
+    await until(lambda: len(warmed) == 1)
+    assert desk.app.broker.cold.count == 1
+    is_cold = False
+    with pytest.raises(StopIteration) as ended:
+        next(steps)
 
-    assert found == [1, 2, 2, 2]
-    os.close(fd)
+    assert ended.value.value == [1, 2, 2, 2]
 
 
 async def test_many_reads_let_others_go_first(desk: Desk) -> None:
@@ -167,9 +161,7 @@ async def test_many_reads_let_others_go_first(desk: Desk) -> None:
     assert list(read_each(desk.app.broker, reads)) == [None, None]
 
 
-def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"x")
-    fd = os.open(tmp_path / "file", os.O_RDONLY)
+def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(fd: int) -> None:
     before = descriptor_count()
 
     def cold() -> None:
@@ -182,4 +174,3 @@ def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path
         read_all([cold, cold, broken])
 
     assert descriptor_count() == before
-    os.close(fd)

@@ -25,12 +25,11 @@ def refused(**settings: str) -> str:
 def test_defaults_are_those_of_a_stock_broker() -> None:
     stock = config()
 
-    assert stock.listen_port == 10911
+    assert (stock.bind_address, stock.listen_port) == ("0.0.0.0", 10911)
     assert stock.broker_cluster_name == "DefaultCluster"
     assert stock.broker_role is BrokerRole.ASYNC_MASTER
     assert stock.store.store_path_root_dir == Path.home() / "store"
     assert stock.store.mapped_file_size_commit_log == 1 << 30
-    assert stock.bind_address == "0.0.0.0"
 
 
 def test_one_flat_key_space_feeds_broker_and_store() -> None:

@@ -1,6 +1,5 @@
 """A running broker whose disk breaks: what it says, what it still does, what is left."""
 
-import asyncio
 import errno
 import logging
 import subprocess
@@ -11,10 +10,9 @@ import pytest
 
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
 from server.store.commitlog.flush import FlushJob
 from tests.programs import ran
-from tests.server.broker.desk import Desk, running
+from tests.server.broker.desk import Desk, running, with_topic
 
 
 class BreakingDisk:
@@ -39,30 +37,22 @@ async def state_of(desk: Desk) -> str | None:
     return KVTable.decode(answer.body).table.get("storeFailure")
 
 
-def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
+async def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk = BreakingDisk(monkeypatch)
 
-    async def scene(desk: Desk) -> tuple[list[Command], list[bytes], list[str | None]]:
-        await desk.create_topic()
-        states = [await state_of(desk)]
-        sent = [await desk.send(b"good")]
-        disk.is_broken = True
-        sent += [await desk.send(b"doubtful"), await desk.send(b"refused")]
-        disk.is_broken = False
-        sent.append(await desk.send(b"still refused"))
-        states.append(await state_of(desk))
-        return sent, [record.body for record in await desk.messages()], states
-
-    async def run() -> tuple[list[Command], list[bytes], list[str | None]]:
-        async with running(tmp_path, sync=True) as desk:
-            found = await scene(desk)
-            assert desk.app.broker.store.is_read_only
-            return found
-
     with caplog.at_level(logging.ERROR):
-        sent, readable, states = asyncio.run(run())
+        async with with_topic(tmp_path, sync=True) as desk:
+            states = [await state_of(desk)]
+            sent = [await desk.send(b"good")]
+            disk.is_broken = True
+            sent += [await desk.send(b"doubtful"), await desk.send(b"refused")]
+            disk.is_broken = False
+            sent.append(await desk.send(b"still refused"))
+            states.append(await state_of(desk))
+            assert await desk.bodies() == [b"good"]
+            assert desk.app.broker.store.is_read_only
 
     ok, doubt, no = (
         ResponseCode.SUCCESS,
@@ -71,17 +61,12 @@ def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
     )
     assert [answer.code for answer in sent] == [ok, doubt, no, no]
     assert "input/output error: disk sync; look at the disk, then restart" in (sent[3].remark or "")
-    assert readable == [b"good"]
     assert states[0] is None
     assert "input/output error" in (states[1] or "")
     assert "not known to be on disk" in caplog.text
-
-    async def restart() -> list[bytes]:
-        async with running(tmp_path, sync=True) as desk:
-            assert (await desk.send(b"after")).code == ok
-            return [record.body for record in await desk.messages()]
-
-    assert asyncio.run(restart()) == [b"good", b"doubtful", b"after"]
+    async with running(tmp_path, sync=True) as desk:
+        assert (await desk.send(b"after")).code == ok
+        assert await desk.bodies() == [b"good", b"doubtful", b"after"]
 
 
 async def test_failed_sync_with_async_flush_refuses_from_then_on(
@@ -95,9 +80,9 @@ async def test_failed_sync_with_async_flush_refuses_from_then_on(
     await desk.app._flush(desk.app.broker.clock.now_ms())
     codes.append((await desk.send(b"after")).code)
     disk.is_broken = False
-    found = codes, [record.body for record in await desk.messages()]
 
-    assert found == ([0, ResponseCode.SERVICE_NOT_AVAILABLE], [b"before"])
+    assert codes == [0, ResponseCode.SERVICE_NOT_AVAILABLE]
+    assert await desk.bodies() == [b"before"]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +101,8 @@ async def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
     config.flush_commit_log_least_pages = pages
     before = store.flushed_offset
     await app._flush(now_ms + elapsed_ms)
-    found = store.flushed_offset > before
 
-    assert found is is_flushed
+    assert (store.flushed_offset > before) is is_flushed
 
 
 @pytest.fixture
@@ -145,14 +129,10 @@ def ext4(tmp_path: Path) -> Iterator[Path]:
 async def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_go_on(
     ext4: Path, *, sync: bool
 ) -> None:
-    found: list[bytes] = []
-
     async def run() -> None:
-        async with running(ext4 / "store", sync=sync) as desk:
-            await desk.create_topic()
+        async with with_topic(ext4 / "store", sync=sync) as desk:
             sent = [b"%d" % number for number in range(20)]
-            codes = {(await desk.send(body)).code for body in sent}
-            assert codes == {0}
+            assert {(await desk.send(body)).code for body in sent} == {0}
             # What the kernel does after an error of the disk, with errors=remount-ro.
             subprocess.run(["mount", "-o", "remount,abort", str(ext4)], check=True)
 
@@ -165,10 +145,8 @@ async def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_g
             assert words in (answers[-1].remark or "")
             assert words in (await state_of(desk) or "")
             await desk.heartbeat()
-            found.extend(record.body for record in await desk.messages())
+            assert await desk.bodies() == sent
 
     # The state files of a stop cannot be written, either; nobody is told that they are.
     with pytest.raises(OSError, match="Read-only file system"):
         await run()
-
-    assert found == [b"%d" % number for number in range(20)]

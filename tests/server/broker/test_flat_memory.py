@@ -14,7 +14,7 @@ import pytest
 
 from server.broker.config import BrokerConfig
 from tests import soak
-from tests.server.broker.desk import Desk, broker_settings, running
+from tests.server.broker.desk import Desk, broker_settings, with_topic
 
 BODY = b"x" * 1_000
 GROWTH_SIZE_MAX = 32 << 20
@@ -48,13 +48,11 @@ async def load(desk: Desk, count: int) -> None:
 
 def resident_size() -> int:
     """Return the bytes of memory that this process has."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 async def test_memory_does_not_grow_with_the_number_of_messages(tmp_path: Path) -> None:
-    async with running(tmp_path, config=large_files(tmp_path)) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, config=large_files(tmp_path)) as desk:
         await load(desk, 2_000)
         sizes = []
         tracemalloc.start()
@@ -75,8 +73,7 @@ async def test_memory_does_not_grow_with_the_number_of_messages(tmp_path: Path) 
 async def test_resident_memory_is_flat_over_a_long_load(tmp_path: Path) -> None:
     samples: list[int] = []
 
-    async with running(tmp_path, config=large_files(tmp_path)) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, config=large_files(tmp_path)) as desk:
         end_s = time.monotonic() + soak.seconds(5)
         while time.monotonic() < end_s:
             await load(desk, 5_000)

@@ -1,7 +1,6 @@
 """A running broker on a small disk that becomes full, and then has space again."""
 
 import asyncio
-import contextlib
 import errno
 import os
 import subprocess
@@ -15,7 +14,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from server.broker.config import BrokerRole
 from tests.programs import ran
-from tests.server.broker.desk import Desk, broker_settings, running
+from tests.server.broker.desk import Desk, bodies_in, broker_settings, with_topic
 from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of
 from tests.waiting import TIMEOUT_S, until
 
@@ -77,10 +76,6 @@ async def failure(desk: Desk) -> str:
     return KVTable.decode(answer.body).table.get("storeFailure", "")
 
 
-async def bodies(desk: Desk) -> list[bytes]:
-    return [record.body for record in await desk.messages()]
-
-
 @pytest.mark.parametrize("sync", [False, True])
 @pytest.mark.parametrize(
     ("ratio", "words"),
@@ -95,35 +90,28 @@ async def test_full_disk_refuses_sends_until_there_is_space(
     filler = small_disk / "filler"
     sent: list[bytes] = []
 
-    async with running(small_disk / "store", config=config) as desk:
-        await desk.create_topic()
+    async with with_topic(small_disk / "store", config=config) as desk:
         await send_until(desk, ResponseCode.SUCCESS, sent)
         fill(filler, 2 << 20)
         if ratio < 100:
             # Which looks at the disk from time to time.
             await until(lambda: desk.app.broker.store._policy.disk_full)
-        remark = await send_until(desk, ResponseCode.SERVICE_NOT_AVAILABLE, sent)
-        assert words in remark
+        assert words in (await send_until(desk, ResponseCode.SERVICE_NOT_AVAILABLE, sent))
         # Reads and everything else go on, and the state is shown.
-        assert await bodies(desk) == sent
+        assert await desk.bodies() == sent
         await desk.heartbeat()
         assert words in await failure(desk)
         # State files, queues and index have no space for a while, either.
         await asyncio.sleep(1.5)
-        assert await bodies(desk) == sent
+        assert await desk.bodies() == sent
 
         filler.unlink()
         await send_until(desk, ResponseCode.SUCCESS, sent)
-        assert await bodies(desk) == sent
+        assert await desk.bodies() == sent
     assert len(sent) >= 2
 
-    async def restart() -> list[bytes]:
-        with contextlib.suppress(FileNotFoundError):
-            (small_disk / "store" / "dispatch.json").unlink()
-        async with running(small_disk / "store") as desk:
-            return await bodies(desk)
-
-    assert (await restart()) == sent
+    (small_disk / "store" / "dispatch.json").unlink(missing_ok=True)
+    assert await bodies_in(small_disk / "store") == sent
 
 
 async def test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_with_space(
@@ -149,13 +137,12 @@ async def test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_wit
         }
         store, ha = slave.app.broker.store, slave.app.broker.ha
         await until(lambda: "space" in ha.numbers()["haProblem"], what="it says why")
-        kept = store.flushed_offset
-        assert kept < master.app.broker.store.written_offset
-        assert len(await bodies(slave)) >= len(sent)
+        assert store.flushed_offset < master.app.broker.store.written_offset
+        assert len(await slave.bodies()) >= len(sent)
 
         filler.unlink()
         await equal_ends(master, slave)
         assert ha.numbers()["haProblem"] == ""
         await send_until(master, ResponseCode.SUCCESS, sent)
         await equal_ends(master, slave)
-        assert await bodies(slave) == await bodies(master)
+        assert await slave.bodies() == await master.bodies()

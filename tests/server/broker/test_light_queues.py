@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
 from remoting.headers import QueryConsumerOffset
-from server.broker.app import BrokerApp
 from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig, broker_config
-from server.runtime.clock import SystemClock, Times, read_together
+from server.runtime.clock import Times, read_together
 from server.runtime.settings import Value
 from storefmt.config.tables import ConsumerOffsets
-from tests.server.broker.desk import TOPIC, Desk, broker_settings, running, send
+from tests.server.broker.desk import TOPIC, Desk, broker_settings, running
+from tests.waiting import until
 
 LIGHT, GROUP = "%LMQ%phone", "%LMQ%phone-1"
 
@@ -40,7 +39,6 @@ async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(desk
     answer = await desk.send(b"x", queue_id=1, properties=copied(f"{LIGHT},%LMQ%pad"))
     light = await desk.messages(topic=LIGHT)
     own = await desk.messages(queue_id=1)
-    topics = desk.app.broker.topics.names()
 
     assert (answer.code, answer.ext["queueId"], answer.ext["queueOffset"]) == (0, "1", "0")
     assert [record.body for record in light] == [b"x"]
@@ -48,31 +46,25 @@ async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(desk
     assert light[0].topic == TOPIC
     assert light[0].properties["INNER_MULTI_QUEUE_OFFSET"] == "0,0"
     assert "WAIT" not in light[0].properties
-    assert not any(name.startswith("%LMQ%") for name in topics)
+    assert not any(name.startswith("%LMQ%") for name in desk.app.broker.topics.names())
 
 
 async def test_held_pull_of_a_light_queue_is_woken_by_a_copy(desk: Desk) -> None:
     held = asyncio.ensure_future(desk.pull(topic=LIGHT, sys_flag=6, suspend_timeout_millis=20_000))
-    while not len(desk.app.broker.hold):
-        await asyncio.sleep(0)
+    await until(lambda: len(desk.app.broker.hold))
     await desk.send(b"x", properties=copied(LIGHT))
-    answer = await held
 
-    assert isinstance(answer, Command)
-    assert answer.code == ResponseCode.SUCCESS
+    assert (await held).code == ResponseCode.SUCCESS
 
 
 async def test_delayed_message_comes_to_its_light_queue_when_it_is_due(desk: Desk) -> None:
     await desk.send(b"later", properties=copied(LIGHT, extra="\2DELAY\0011"))
-    store = desk.app.broker.store
-    early = store.max_offset(LIGHT, 0)
+    assert desk.app.broker.store.max_offset(LIGHT, 0) == 0
     now_ms, steady_ms = read_together(desk.app.broker.clock)
     desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
     desk.app.broker.turn.commit()
-    found = await desk.messages(topic=LIGHT)
 
-    assert early == 0
-    assert [record.body for record in found] == [b"later"]
+    assert await desk.bodies(topic=LIGHT) == [b"later"]
 
 
 async def test_message_sent_to_a_light_topic_itself_has_one_queue(desk: Desk) -> None:
@@ -112,22 +104,18 @@ async def test_offsets_of_light_groups_are_kept_in_a_file_of_their_own(tmp_path:
             assert answer.ext["offset"] == at
 
 
-def test_offsets_are_found_again_when_light_queues_are_switched_on_or_off(tmp_path: Path) -> None:
+async def test_offsets_are_found_again_when_light_queues_are_switched_on_or_off(
+    tmp_path: Path,
+) -> None:
     config = tmp_path / "config"
     config.mkdir()
     (config / "consumerOffset.json").write_text('{"offsetTable":{"T@G":{0:3}}}')
 
-    async def offset(settings: BrokerConfig) -> int:
-        app = BrokerApp(settings, SystemClock())
-        await app.start()
-        try:
-            return app.broker.offsets.get("G", "T", queue_id=0)
-        finally:
-            await app.stop()
-
-    assert asyncio.run(offset(with_light(tmp_path))) == 3
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
+        assert desk.app.broker.offsets.get("G", "T", queue_id=0) == 3
     (config / "consumerOffset.json").unlink()
-    assert asyncio.run(offset(broker_settings(tmp_path))) == 3
+    async with running(tmp_path) as desk:
+        assert desk.app.broker.offsets.get("G", "T", queue_id=0) == 3
 
 
 def test_a_light_group_with_more_queues_than_one_keeps_all_of_them() -> None:
@@ -151,6 +139,5 @@ def test_settings_of_light_queues_are_served(key: str) -> None:
 
 async def test_light_topics_cannot_be_made(desk: Desk) -> None:
     await desk.create_topic(LIGHT, queues=8)
-    answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, send(topic=LIGHT, queue_id=7))
 
-    assert answer.code == 1
+    assert (await desk.send(topic=LIGHT, queue_id=7)).code == 1

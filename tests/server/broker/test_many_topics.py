@@ -81,7 +81,6 @@ async def test_the_text_of_a_topic_is_made_once_however_often_the_file_is_writte
 ) -> None:
     await desk.create_topic("first")
     files = desk.app._topic_files
-    assert files is not None
     before = files.texts.made_count
     for number in range(50):
         await desk.create_topic(f"topic-{number}")

@@ -11,7 +11,6 @@ from remoting.bodies import ClusterInfo, RegisterBrokerBody, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo, PutKVConfig, UnRegisterBroker
-from server.broker.registration import Registration
 from tests.server.broker.desk import Desk, name_server, running
 from tests.waiting import until
 
@@ -37,36 +36,28 @@ async def registered(root: Path, **settings: object) -> AsyncIterator[tuple[str,
         yield namesrv, desk
 
 
-def registration_of(desk: Desk) -> Registration:
-    found = desk.app._registration
-    assert found is not None
-    return found
+@asynccontextmanager
+async def registered_twice(root: Path, **settings: object) -> AsyncIterator[tuple[str, str, Desk]]:
+    """Run two name servers, and a broker that is registered at both."""
+    for name in ("a", "b"):
+        (root / name).mkdir()
+    async with (
+        name_server(root / "a") as first,
+        name_server(root / "b") as second,
+        running(root / "store", namesrv_addr=f"{first};{second}", **settings) as desk,
+    ):
+        yield first, second, desk
 
 
 @pytest.mark.parametrize("compressed", [False, True])
 async def test_started_broker_is_known_to_every_name_server(
     tmp_path: Path, compressed: bool
 ) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-
-    async with (
-        name_server(tmp_path / "a") as first,
-        name_server(tmp_path / "b") as second,
-        running(
-            tmp_path / "store",
-            namesrv_addr=f"{first};{second}",
-            compressed_register=compressed,
-        ) as desk,
-    ):
-        found = []
-        for namesrv in (first, second):
-            answer = await route(desk, namesrv, "TBW102")
-            data = TopicRouteData.decode(answer.body)
+    async with registered_twice(tmp_path, compressed_register=compressed) as (*namesrvs, desk):
+        for namesrv in namesrvs:
+            data = TopicRouteData.decode((await route(desk, namesrv, "TBW102")).body)
             assert data.broker_datas[0].broker_addrs == {0: desk.address}
-            found.append((data.broker_datas[0].cluster, data.queue_datas[0].perm))
-
-    assert found == [("TestCluster", 7)] * 2
+            assert (data.broker_datas[0].cluster, data.queue_datas[0].perm) == ("TestCluster", 7)
 
 
 async def test_auto_created_topic_is_told_without_waiting_for_the_next_round(
@@ -108,7 +99,7 @@ async def test_creation_registers_the_new_topic_alone_and_once(
         broker.delete_topic("First", now_ms=0, done=lambda why: None)
         broker.topics.touch(0)
         await until(lambda: len(told) == 3)
-        await registration_of(desk).round(0)
+        await desk.app._registration.round(0)
 
     assert told[:3] == [(namesrv, {"First"}), (namesrv, {"Second"}), (namesrv, set())]
     assert {"Second", "TBW102"} <= told[3][1]
@@ -119,13 +110,7 @@ async def test_name_server_that_forgot_the_broker_is_told_all_topics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the real broker tells would be taken for everything until the next change."""
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    async with (
-        name_server(tmp_path / "a") as first,
-        name_server(tmp_path / "b") as second,
-        running(tmp_path / "store", namesrv_addr=f"{first};{second}") as desk,
-    ):
+    async with registered_twice(tmp_path) as (first, second, desk):
         told = registrations(desk, monkeypatch)
         config = desk.app._config
         forget = UnRegisterBroker(
@@ -172,16 +157,14 @@ async def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None
         await desk.create_topic("Orders")
         put = PutKVConfig(namespace="ORDER_TOPIC_CONFIG", key="Orders", value="broker-a:1")
         await desk.client.invoke(namesrv, Command.request(RequestCode.PUT_KV_CONFIG, put))
-        await registration_of(desk).round(0)
-        topic = desk.app.broker.topics.get("Orders")
-        found = topic is not None and topic.order
+        await desk.app._registration.round(0)
 
-    assert found
+        assert desk.app.broker.topics.get("Orders").order
 
 
 async def test_round_without_force_tells_only_what_changed(tmp_path: Path) -> None:
     async with registered(tmp_path, force_register=False) as (_, desk):
-        registration = registration_of(desk)
+        registration = desk.app._registration
         unchanged = await registration._is_needed()
         desk.app.broker.topics._on_change = lambda: None
         desk.app.broker.topics.touch(5)

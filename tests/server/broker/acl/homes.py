@@ -5,10 +5,12 @@ from pathlib import Path
 import yaml
 
 from remoting.acl import sign
+from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles
+from tests.server.broker.desk import Desk, create
 
 USER, OTHER, ADMIN = "userKey1", "otherKey", "adminKey"
 SECRETS = {USER: "userSecret", OTHER: "otherSecret", ADMIN: "adminSecret"}
@@ -43,6 +45,20 @@ def write_home(root: Path, **changes: object) -> Path:
 def control(root: Path, *, strict: bool = True, topic: str | None = "T") -> AccessControl:
     """Return the access control of a home; every message is in ``topic``."""
     return AccessControl(AclFiles(root), strict=strict, topic_at=lambda log_offset: topic)
+
+
+async def ask_as(desk: Desk, by: str | None, command: Command) -> Command:
+    """Send a request signed by that account; None leaves it unsigned."""
+    if by is not None:
+        sign(command, by, SECRETS[by])
+    return await desk.client.invoke(desk.address, command, timeout_s=60)
+
+
+async def make_topics(desk: Desk, *topics: str) -> None:
+    """Let the administrator create topics."""
+    for topic in topics:
+        made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic))
+        assert (await ask_as(desk, ADMIN, made)).code == 0
 
 
 def signed(

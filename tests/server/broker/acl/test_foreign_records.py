@@ -20,42 +20,36 @@ from storefmt.formats.javahash import index_key_hash, string_hash
 from storefmt.formats.message import decode_record
 from tests.records import record_bytes
 from tests.server.broker.acl.homes import (
-    ADMIN,
     ELSEWHERE,
     OTHER,
     SECRETS,
     USER,
+    ask_as,
     control,
+    make_topics,
     signed,
     write_home,
 )
-from tests.server.broker.desk import Desk, create, running, send
+from tests.server.broker.desk import Desk, running, send, with_topic
 from tests.waiting import until
 
 DENIED = "org.apache.rocketmq.acl.common.AclException: "
 
 
-async def ask(desk: Desk, command: Command, by: str) -> Command:
-    sign(command, by, SECRETS[by])
-    return await desk.client.invoke(desk.address, command, timeout_s=60)
-
-
 async def put(desk: Desk, topic: str, body: bytes, properties: str, by: str) -> int:
     """Send a message and return its log offset."""
     header = send(topic=topic, properties=properties)
-    answer = await ask(desk, Command.request(RequestCode.SEND_MESSAGE_V2, header, body=body), by)
+    answer = await ask_as(desk, by, Command.request(RequestCode.SEND_MESSAGE_V2, header, body=body))
     assert answer.code == 0, answer
     return int(answer.ext["msgId"][16:], 16)
 
 
 @asynccontextmanager
-async def accounts(root: Path) -> AsyncIterator[Desk]:
+async def accounts(root: Path, **settings: object) -> AsyncIterator[Desk]:
     """Run a broker where USER has topic T and OTHER has T2."""
     home = write_home(root / "home")
-    async with running(root / "store", acl_enable=True, rocketmq_home=home) as desk:
-        for topic in ("T", "T2"):
-            made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic))
-            assert (await ask(desk, made, ADMIN)).code == 0
+    async with running(root / "store", acl_enable=True, rocketmq_home=home, **settings) as desk:
+        await make_topics(desk, "T", "T2")
         yield desk
 
 
@@ -81,10 +75,10 @@ async def test_key_with_the_hash_of_another_topics_key_finds_nothing(tmp_path: P
     async with accounts(tmp_path) as desk:
         await put(desk, "T2", b"secret", "KEYS\1order-1 more\2UNIQ_KEY\1U1", OTHER)
         *crafted, first, second, unique, whole = [
-            await ask(desk, by_key("T", key_with_hash_of("T", "T2#order-1")), USER),
-            await ask(desk, by_key("T", key_with_hash_of("T", "T2#U1")), USER),
-            *[await ask(desk, by_key("T2", key), OTHER) for key in ("order-1", "more", "U1")],
-            await ask(desk, by_key("T2", "order-1 more"), OTHER),
+            await ask_as(desk, USER, by_key("T", key_with_hash_of("T", "T2#order-1"))),
+            await ask_as(desk, USER, by_key("T", key_with_hash_of("T", "T2#U1"))),
+            *[await ask_as(desk, OTHER, by_key("T2", key)) for key in ("order-1", "more", "U1")],
+            await ask_as(desk, OTHER, by_key("T2", "order-1 more")),
         ]
 
     for answer in crafted:
@@ -121,8 +115,7 @@ async def false_record(desk: Desk) -> int:
     assert desk.app.broker.store.reader.read_record(hidden) is not None
     await put(desk, "T2", b"secret", "", OTHER)
     # The end of the false record: topic and properties, where its sizes say.
-    end = desk.app.broker.store.written_offset
-    gap = log_offset + 88 + reach - end - 88
+    gap = log_offset + 88 + reach - desk.app.broker.store.written_offset - 88
     await put(desk, "T", b"y" * gap + tail, "", USER)
     assert b"secret" in (desk.app.broker.store.reader.read_record(log_offset) or b"")
     return log_offset
@@ -137,7 +130,7 @@ async def test_bytes_of_a_body_that_look_like_a_record_are_no_message(
         view = Command.request(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=log_offset))
         back = ConsumerSendMsgBack(offset=log_offset, group="G", delay_level=-1)
         given = Command.request(RequestCode.CONSUMER_SEND_MSG_BACK, back)
-        (answer,) = [await ask(desk, view if way == "view" else given, USER)]
+        (answer,) = [await ask_as(desk, USER, view if way == "view" else given)]
 
     assert (answer.code, answer.body) == (1, b"")
     assert (answer.remark or "").startswith(f"{DENIED}No entry of a queue points to log offset")
@@ -224,29 +217,21 @@ def test_the_filter_of_a_group_is_told_to_who_has_a_right_to_the_group(tmp_path:
 
 
 def as_producer(client_id: str, group: str) -> Command:
-    body = HeartbeatData(
-        client_id=client_id, producer_data_set=[ProducerData(group_name=group)]
-    ).encode()
-    return Command.request(RequestCode.HEART_BEAT, body=body)
+    body = HeartbeatData(client_id=client_id, producer_data_set=[ProducerData(group_name=group)])
+    return Command.request(RequestCode.HEART_BEAT, body=body.encode())
 
 
 async def test_a_half_message_is_shown_only_to_producers_that_may_send_to_its_topic(
     tmp_path: Path,
 ) -> None:
-    home = write_home(tmp_path / "home")
-    seen: dict[str, asyncio.Event] = {}
+    seen = {name: asyncio.Event() for name in ("stranger", "owner")}
     bodies: list[bytes] = []
-
-    for name in ("stranger", "owner"):
-        seen[name] = asyncio.Event()
     settings = {
         "transaction_time_out_ms": 0,
         "transaction_check_interval_ms": 20,
         "transaction_check_max": 1_000_000,
     }
-    async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home, **settings) as desk:
-        made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
-        assert (await ask(desk, made, ADMIN)).code == 0
+    async with accounts(tmp_path, **settings) as desk:
 
         def told(name: str) -> Callable[[str, Command], None]:
             def on_request(address: str, command: Command) -> None:
@@ -265,7 +250,7 @@ async def test_a_half_message_is_shown_only_to_producers_that_may_send_to_its_to
         named = "TRAN_MSG\1true\2PGROUP\1PG"
         half = send(properties=named, sys_flag=4, born_timestamp=born_ms)
         sent = Command.request(RequestCode.SEND_MESSAGE_V2, half, body=b"secret")
-        assert (await ask(desk, sent, USER)).code == 0
+        assert (await ask_as(desk, USER, sent)).code == 0
         joined = as_producer("o", "PG")
         sign(joined, USER, SECRETS[USER])
         assert (await owner.invoke(desk.address, joined)).code == 0
@@ -275,22 +260,16 @@ async def test_a_half_message_is_shown_only_to_producers_that_may_send_to_its_to
             seen["owner"].clear()
         await stranger.close()
         await owner.close()
-        is_told = seen["stranger"].is_set()
-        is_asked = b"secret" in bodies[0]
 
-    assert (is_told, is_asked) == (False, True)
+    assert not seen["stranger"].is_set()
+    assert b"secret" in bodies[0]
 
 
 async def test_a_half_message_that_was_given_up_counts_for_its_real_topic(tmp_path: Path) -> None:
     given_up = "TRANS_CHECK_MAX_TIME_TOPIC"
 
-    async with running(
-        tmp_path,
-        transaction_time_out_ms=0,
-        transaction_check_max=0,
-        transaction_check_interval_ms=20,
-    ) as desk:
-        await desk.create_topic()
+    settings = {"transaction_time_out_ms": 0, "transaction_check_interval_ms": 20}
+    async with with_topic(tmp_path, transaction_check_max=0, **settings) as desk:
         await desk.send(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4)
         store = desk.app.broker.store
         await until(lambda: store.max_offset(given_up, 0) == 1, what="a message given up")
@@ -298,15 +277,16 @@ async def test_a_half_message_that_was_given_up_counts_for_its_real_topic(tmp_pa
         assert topic_at(store, log_offset) == "T"
 
 
-async def test_who_leaves_a_producer_group_is_in_it_or_has_its_right(tmp_path: Path) -> None:
-    def leave(group: str) -> Command:
-        header = UnregisterClient(client_id="c", producer_group=group)
-        return Command.request(RequestCode.UNREGISTER_CLIENT, header)
+def leave(group: str) -> Command:
+    header = UnregisterClient(client_id="c", producer_group=group)
+    return Command.request(RequestCode.UNREGISTER_CLIENT, header)
 
+
+async def test_who_leaves_a_producer_group_is_in_it_or_has_its_right(tmp_path: Path) -> None:
     async with accounts(tmp_path) as desk:
-        assert (await ask(desk, as_producer("c", "PG"), USER)).code == 0
+        assert (await ask_as(desk, USER, as_producer("c", "PG"))).code == 0
         mine, with_right, left_already, others = [
-            await ask(desk, leave(group), USER) for group in ("PG", "G", "PG", "G2")
+            await ask_as(desk, USER, leave(group)) for group in ("PG", "G", "PG", "G2")
         ]
 
     assert (mine.code, with_right.code) == (0, 0)
@@ -317,11 +297,5 @@ async def test_who_leaves_a_producer_group_is_in_it_or_has_its_right(tmp_path: P
 
 
 async def test_by_the_rules_of_java_anybody_leaves_any_producer_group(tmp_path: Path) -> None:
-    home = write_home(tmp_path / "home")
-
-    async with running(
-        tmp_path / "store", acl_enable=True, acl_strict=False, rocketmq_home=home
-    ) as desk:
-        header = UnregisterClient(client_id="c", producer_group="G2")
-        command = Command.request(RequestCode.UNREGISTER_CLIENT, header)
-        assert (await ask(desk, command, USER)).code == 0
+    async with accounts(tmp_path, acl_strict=False) as desk:
+        assert (await ask_as(desk, USER, leave("G2"))).code == 0

@@ -1,5 +1,7 @@
 """Requests of the broker to its clients, with a clock moved by hand."""
 
+from functools import partial
+
 from remoting.command import Command
 from server.broker.clients.client_requests import ClientCalls
 from tests.server.doubles import FakeConn
@@ -9,12 +11,8 @@ def test_answer_reaches_who_asked_by_connection_and_opaque() -> None:
     calls, first, second = ClientCalls(), FakeConn(1), FakeConn(2)
     told: list[tuple[str, Command | None]] = []
     for name, conn in (("first", first), ("second", second)):
-        calls.call(
-            conn,  # type: ignore[arg-type]
-            Command.request(307),
-            deadline_ms=100,
-            answered=lambda answer, name=name: told.append((name, answer)),  # type: ignore[misc]
-        )
+        tell = partial(lambda name, answer: told.append((name, answer)), name)
+        calls.call(conn, Command.request(307), deadline_ms=100, answered=tell)
 
     answer = second.sent[0].response(remark="mine")
     calls.on_response(second, answer)  # type: ignore[arg-type]
@@ -29,12 +27,8 @@ def test_call_ends_at_its_deadline_or_with_its_connection() -> None:
     gone.close()
     told: list[str] = []
     for name, conn in (("late", first), ("lost", second), ("gone", gone)):
-        calls.call(
-            conn,  # type: ignore[arg-type]
-            Command.request(307),
-            deadline_ms=100,
-            answered=lambda answer, name=name: told.append(f"{name} {answer}"),  # type: ignore[misc]
-        )
+        tell = partial(lambda name, answer: told.append(f"{name} {answer}"), name)
+        calls.call(conn, Command.request(307), deadline_ms=100, answered=tell)
 
     calls.expire(99)
     calls.drop(second)  # type: ignore[arg-type]

@@ -14,11 +14,8 @@ def test_lock_lives_sixty_seconds_after_its_last_renewal() -> None:
     locks.lock("G", "c1", queues=[A], now_ms=0)
     locks.lock("G", "c1", queues=[A], now_ms=30_000)
 
-    at_limit = locks.lock("G", "c2", queues=[A], now_ms=30_000 + LOCK_LIFE_MS)
-    after = locks.lock("G", "c2", queues=[A, B], now_ms=30_001 + LOCK_LIFE_MS)
-
-    assert at_limit == []
-    assert after == [A, B]
+    assert locks.lock("G", "c2", queues=[A], now_ms=30_000 + LOCK_LIFE_MS) == []
+    assert locks.lock("G", "c2", queues=[A, B], now_ms=30_001 + LOCK_LIFE_MS) == [A, B]
     assert locks.lock("G", "c1", queues=[A], now_ms=30_002 + LOCK_LIFE_MS) == []
 
 
@@ -29,10 +26,8 @@ def test_a_queue_that_is_named_twice_is_listed_once() -> None:
 def test_groups_do_not_share_locks() -> None:
     locks = LockTable()
 
-    first = locks.lock("G", "c1", queues=[A], now_ms=0)
-    second = locks.lock("H", "c2", queues=[A], now_ms=0)
-
-    assert first == second == [A]
+    assert locks.lock("G", "c1", queues=[A], now_ms=0) == [A]
+    assert locks.lock("H", "c2", queues=[A], now_ms=0) == [A]
 
 
 def test_only_the_holder_unlocks() -> None:

@@ -9,8 +9,9 @@ from remoting.bodies import LockBatchRequestBody, MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from server.broker.clients.queue_locks import LOCK_LIFE_MS
 from server.runtime.clock import read_together
-from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, running, with_topic
 from tests.server.doubles import FakeClock
+from tests.waiting import until
 
 QUEUE = MessageQueue(TOPIC, "broker-a", 0)
 START_MS = 1_700_000_000_000
@@ -67,13 +68,11 @@ async def test_client_that_beats_is_not_taken_for_silent_and_a_silent_one_is(
 async def test_long_pull_waits_as_long_as_before(tmp_path: Path, jump_ms: int) -> None:
     clock = FakeClock(START_MS)
 
-    async with running(tmp_path, clock=clock) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, clock=clock) as desk:
         await desk.heartbeat()
         broker = desk.app.broker
         held = asyncio.ensure_future(desk.pull(sys_flag=6, suspend_timeout_millis=WAIT_MS))
-        while not len(broker.hold):
-            await asyncio.sleep(0)
+        await until(lambda: len(broker.hold))
         jump(desk, clock, jump_ms)
         clock.ms += WAIT_MS - 1
         broker.puller.answer_expired(clock.now_ms())

@@ -6,7 +6,6 @@ power cut also what was not synced. In every other life somebody sets the wall c
 and back while the broker runs; early and late are told by the true time.
 """
 
-import asyncio
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +25,7 @@ from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import NO_THREADS, TOPIC, Desk
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
+from tests.waiting import until
 
 LEVELS = DelayLevels([1_000, 3_000])
 STEP_MS, FLUSH_MS, SAVE_MS = 50, 500, 200
@@ -67,14 +67,19 @@ class Machine:
         self.ahead_ms = 0
         self.store = MessageStore.open(self.config, now_ms=self.now_ms, disk=self.disk)
         self.unsafe: list[Callable[[ResponseCode], None]] = []
-        self.service = DelayService(
-            self.store, LEVELS, times=self.times, stored=self.saved, put=self._put,
-            when_safe=self.unsafe.append, cold=NO_THREADS,
-        )  # fmt: skip
+        self.service = self.service_of(LEVELS, self.saved, self.times)
         self.store.dispatched.add(self._dispatched)
         # A running broker makes the file when there is none, and saves it in its first round.
         self.saved = self.saved or self.service.durable_offsets()
         self.change_count = -1
+
+    def service_of(
+        self, levels: DelayLevels, stored: DelayOffsets | None, times: Times
+    ) -> DelayService:
+        return DelayService(
+            self.store, levels, times=times, stored=stored, put=self._put,
+            when_safe=self.unsafe.append, cold=NO_THREADS,
+        )  # fmt: skip
 
     def _put(self, one: PutMessage, now_ms: int) -> PutResult:
         result = self.store.put(one, now_ms)
@@ -168,17 +173,11 @@ def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_ar
     machine.send(0)
     machine.step()
 
-    fewer = DelayService(
-        machine.store, DelayLevels([1_000]), times=machine.times, stored=None, put=machine._put,
-        when_safe=machine.unsafe.append, cold=NO_THREADS,
-    )  # fmt: skip
+    fewer = machine.service_of(DelayLevels([1_000]), None, machine.times)
     machine.true_ms = START_MS + 60_000
     fewer.deliver(machine.times)
     again = [one.body for one in machine.delivered]
-    more = DelayService(
-        machine.store, LEVELS, times=Times(machine.now_ms, 60_000), stored=DelayOffsets({1: 1}),
-        put=machine._put, when_safe=machine.unsafe.append, cold=NO_THREADS,
-    )  # fmt: skip
+    more = machine.service_of(LEVELS, DelayOffsets({1: 1}), Times(machine.now_ms, 60_000))
     more.deliver(Times(machine.now_ms, 60_000))
 
     assert fewer.stranded() == {2: 1}
@@ -205,11 +204,7 @@ async def test_backlog_is_delivered_at_once_and_clients_are_answered_meanwhile(
     broker.turn.commit()
     desk.app._deliver_delayed(broker.clock.now_ms())
     await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-    meanwhile = broker.store.max_offset(TOPIC, 0)
-    async with asyncio.timeout(60):
-        while broker.store.max_offset(TOPIC, 0) < count:
-            await asyncio.sleep(0)
-    delivered = len(await desk.messages())
 
-    assert 0 < meanwhile < count
-    assert delivered == count
+    assert 0 < broker.store.max_offset(TOPIC, 0) < count
+    await until(lambda: broker.store.max_offset(TOPIC, 0) == count)
+    assert len(await desk.messages()) == count

@@ -3,12 +3,12 @@
 import pytest
 
 from storefmt.config.tables import DelayOffsets
-from tests.server.broker.delay.test_schedule import SECOND, Desk, Store, waiting
+from tests.server.broker.delay.test_schedule import SECOND, Desk, waiting, waiting_store
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_progress_past_the_end_goes_back_to_it_and_skips_nothing_that_comes(count: int) -> None:
-    store = Store(*[waiting(b"old", store_ms=0, queue_offset=at) for at in range(count)])
+    store = waiting_store(count)
     desk = Desk(store, DelayOffsets({1: 100, 2: 7}))
     desk.deliver(0)
 
@@ -22,7 +22,7 @@ def test_progress_past_the_end_goes_back_to_it_and_skips_nothing_that_comes(coun
 
 
 def test_progress_that_went_back_is_saved_so_that_the_next_start_skips_nothing() -> None:
-    store = Store(waiting(b"old", store_ms=0, queue_offset=0))
+    store = waiting_store(1)
     desk = Desk(store, DelayOffsets({1: 100}))
     before = desk.service.change_count
     desk.deliver(0)

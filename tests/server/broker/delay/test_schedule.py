@@ -75,6 +75,11 @@ class Store:
         return GetResult(status, found, len(found), end, self.first, end)
 
 
+def waiting_store(count: int, *, store_ms: int = 0) -> Store:
+    """Return a queue of messages ``b"0"``, ``b"1"``, … that were stored at one time."""
+    return Store(*(waiting(b"%d" % at, store_ms=store_ms, queue_offset=at) for at in range(count)))
+
+
 class Desk:
     """A delay service, what it puts, and what waits to be safe."""
 
@@ -123,31 +128,25 @@ def test_messages_are_put_again_in_order_when_they_are_due() -> None:
     )
     desk = Desk(store, start_ms=500)
 
-    counts = [desk.deliver(at_ms) for at_ms in (999, 1_000, 1_499, 1_500)]
-
-    assert counts == [0, 1, 0, 1]
+    assert [desk.deliver(at_ms) for at_ms in (999, 1_000, 1_499, 1_500)] == [0, 1, 0, 1]
     assert desk.bodies() == [b"a", b"b"]
     message = desk.put[0]
     assert (message.topic, message.queue_id, message.reconsume_times) == ("T", 3, 2)
 
 
 def test_service_says_when_to_look_next() -> None:
-    store = Store(waiting(b"a", store_ms=0, queue_offset=0))
-    desk = Desk(store)
+    desk = Desk(waiting_store(1))
 
     desk.deliver(10)
-    first = desk.service.next_look_ms()
+    assert desk.service.next_look_ms() == 1_000
     desk.deliver(1_000)
-    idle = desk.service.next_look_ms()
+    assert desk.service.next_look_ms() == 2_000
     desk.service.arrived(0, 1, store_ms=1_200, times=desk.times(1_200))
-
-    assert first == 1_000
-    assert idle == 2_000
     assert desk.service.next_look_ms() == 2_000
 
 
 def test_progress_moves_only_when_the_message_is_safe() -> None:
-    desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
+    desk = Desk(waiting_store(1))
     desk.deliver(SECOND)
 
     before = desk.service.offsets()
@@ -158,7 +157,7 @@ def test_progress_moves_only_when_the_message_is_safe() -> None:
 
 
 def test_progress_is_saved_only_when_the_disk_has_what_was_delivered() -> None:
-    store = Store(waiting(b"a", store_ms=0, queue_offset=0))
+    store = waiting_store(1)
     desk = Desk(store)
     desk.deliver(SECOND)
     store.written_offset = 100
@@ -195,8 +194,7 @@ def test_one_look_after_the_last_flush_counts_everything_that_was_delivered() ->
 
 
 def test_message_that_was_not_stored_is_put_again() -> None:
-    records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(2)]
-    desk = Desk(Store(*records))
+    desk = Desk(waiting_store(2))
     desk.deliver(SECOND)
 
     desk.settle(ResponseCode.SERVICE_NOT_AVAILABLE)
@@ -208,21 +206,17 @@ def test_message_that_was_not_stored_is_put_again() -> None:
 
 
 def test_refused_put_waits_and_tries_again() -> None:
-    desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
+    desk = Desk(waiting_store(1))
     desk.refusal = RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
     desk.deliver(SECOND)
     desk.refusal = None
 
-    early = desk.deliver(SECOND + RETRY_MS - 1)
-    later = desk.deliver(SECOND + RETRY_MS)
-
-    assert (early, later) == (0, 1)
+    assert desk.deliver(SECOND + RETRY_MS - 1) == 0
+    assert desk.deliver(SECOND + RETRY_MS) == 1
 
 
 def test_stored_progress_is_where_it_goes_on() -> None:
-    records = [waiting(b"%d" % at, store_ms=0, queue_offset=at) for at in range(3)]
-
-    desk = Desk(Store(*records), DelayOffsets({1: 2}))
+    desk = Desk(waiting_store(3), DelayOffsets({1: 2}))
     desk.deliver(SECOND)
 
     assert desk.bodies() == [b"2"]
@@ -238,12 +232,9 @@ def test_progress_before_the_first_kept_message_moves_to_it() -> None:
 
 
 def test_messages_of_the_future_are_due_one_delay_after_the_start_all_of_them() -> None:
-    records = [waiting(b"%d" % at, store_ms=10_000_000, queue_offset=at) for at in range(3)]
-    desk = Desk(Store(*records), start_ms=5_000)
+    desk = Desk(waiting_store(3, store_ms=10_000_000), start_ms=5_000)
 
-    counts = [desk.deliver(at_ms) for at_ms in (5_000, 5_999, 6_000)]
-
-    assert counts == [0, 0, 3]
+    assert [desk.deliver(at_ms) for at_ms in (5_000, 5_999, 6_000)] == [0, 0, 3]
 
 
 @pytest.mark.parametrize(
@@ -293,14 +284,8 @@ def test_redirected_message_and_back() -> None:
     data = waiting(b"x", store_ms=0, queue_offset=0, properties=message.properties)
     record: Record = decode_record(data)
     back = restore_message(record)
-    assert back is not None
     assert (back.topic, back.queue_id, back.properties) == ("T", 3, message.properties)
-    assert record.properties == {
-        "REAL_TOPIC": "T",
-        "DELAY": "2",
-        "TAGS": "A",
-        "REAL_QID": "3",
-    }
+    assert record.properties == {"REAL_TOPIC": "T", "DELAY": "2", "TAGS": "A", "REAL_QID": "3"}
 
 
 @pytest.mark.parametrize(("text", "level"), [("0", 0), ("-3", 0), ("1", 1), ("2", 2), ("+99", 2)])

@@ -1,6 +1,7 @@
 """State files written by a thread, with a disk that refuses."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,17 @@ class Disk:
         self.written.append((path.name, text))
 
 
+def files_on(write: Callable[[Path, str], None], *names: str) -> StateFiles:
+    """Return files that have their names as content, in capitals."""
+    files = StateFiles(write=write)
+    for name in names:
+        files.add(Path(f"{name}.json"), lambda name=name: name.upper)
+    return files
+
+
 async def test_marks_of_one_turn_share_a_write_and_each_is_told() -> None:
     disk, told = Disk(), []
-    files = StateFiles(write=disk.write)
-    files.add(Path("topics.json"), lambda: lambda: "content")
+    files = files_on(disk.write, "topics")
     files.open()
     both = asyncio.Event()
 
@@ -36,18 +44,15 @@ async def test_marks_of_one_turn_share_a_write_and_each_is_told() -> None:
     files.mark("topics", saved)
     files.mark("topics", saved)
     await both.wait()
-    written = list(disk.written)
-    await files.close()
 
-    assert written == [("topics.json", "content")]
+    assert disk.written == [("topics.json", "TOPICS")]
     assert told == [None, None]
+    await files.close()
 
 
 async def test_nothing_is_written_before_open_and_all_of_it_at_the_end() -> None:
     disk = Disk()
-    files = StateFiles(write=disk.write)
-    files.add(Path("a.json"), lambda: lambda: "A")
-    files.add(Path("b.json"), lambda: lambda: "B")
+    files = files_on(disk.write, "a", "b")
     files.mark("a")
     await asyncio.sleep(0)
     before = len(disk.written)
@@ -57,8 +62,7 @@ async def test_nothing_is_written_before_open_and_all_of_it_at_the_end() -> None
 
 async def test_refusing_disk_is_told_and_the_next_mark_tries_again() -> None:
     disk, told = Disk(), []
-    files = StateFiles(write=disk.write)
-    files.add(Path("a.json"), lambda: lambda: "A")
+    files = files_on(disk.write, "a")
     files.open()
     for disk.broken in (True, False):
         done = asyncio.Event()
@@ -70,10 +74,8 @@ async def test_refusing_disk_is_told_and_the_next_mark_tries_again() -> None:
         files.mark("a", saved)
         await done.wait()
     await files.close()
-    (failed, worked) = told
 
-    assert isinstance(failed, OSError)
-    assert worked is None
+    assert [type(error) for error in told] == [OSError, type(None)]
 
 
 async def test_close_writes_the_others_and_raises_when_one_fails() -> None:
@@ -83,9 +85,7 @@ async def test_close_writes_the_others_and_raises_when_one_fails() -> None:
         disk.broken = path.name == "a.json"
         disk.write(path, text)
 
-    files = StateFiles(write=write)
-    files.add(Path("a.json"), lambda: lambda: "A")
-    files.add(Path("b.json"), lambda: lambda: "B")
+    files = files_on(write, "a", "b")
     files.open()
     with pytest.raises(OSError, match="no space"):
         await files.close()
@@ -94,8 +94,7 @@ async def test_close_writes_the_others_and_raises_when_one_fails() -> None:
 
 async def test_a_file_is_written_at_the_first_look_and_then_only_after_a_change() -> None:
     disk = Disk()
-    files = StateFiles(write=disk.write)
-    files.add(Path("a.json"), lambda: lambda: "A")
+    files = files_on(disk.write, "a")
     files.add(Path("b.json"), lambda: lambda: "B", is_needed=False)
     files.open()
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
-from server.runtime.clock import SystemClock
 from server.runtime.jsonfile import write_atomic
 from storefmt.config.tables import ConfigDamaged, ConsumerOffsets, load_config
-from tests.server.broker.desk import GROUP, TOPIC, broker_settings, running
+from tests.server.broker.desk import GROUP, TOPIC, running, with_topic
+from tests.server.broker.test_lost_topics import lose_topics
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.waiting import until
 
 FILES = ["topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"]
 CONFIG = Path("/config")
+FILE = CONFIG / "consumerOffset.json"
 
 
 class SimulatedFiles:
@@ -52,9 +52,7 @@ def written_twice() -> SimDisk:
     disk = SimDisk()
     disk.mkdir(CONFIG)
     for queue_offset in (1, 2):
-        write_atomic(
-            CONFIG / "consumerOffset.json", offsets_text(queue_offset), files=SimulatedFiles(disk)
-        )
+        write_atomic(FILE, offsets_text(queue_offset), files=SimulatedFiles(disk))
     return disk
 
 
@@ -71,7 +69,7 @@ def cuts_in_a_write(before: SimDisk, queue_offset: int) -> Iterator[SimDisk]:
 
         disk.on_call = cut
         with contextlib.suppress(PowerCut):
-            write_atomic(CONFIG / "consumerOffset.json", text, files=SimulatedFiles(disk))
+            write_atomic(FILE, text, files=SimulatedFiles(disk))
         for choice in itertools.product(*(range(count) for count in disk.doubts())):
             yield disk.crash_as(choice)
         if next(left) >= 0:
@@ -85,7 +83,6 @@ def offset_read(disk: SimDisk, directory: Path) -> int:
     for name, data in disk.files().items():
         (directory / Path(name).name).write_bytes(data)
     offsets = load_config(directory / "consumerOffset.json", ConsumerOffsets.decode)
-    assert offsets is not None
     return offsets.offsets["T", "G"][0]
 
 
@@ -112,10 +109,12 @@ def test_power_cut_at_any_step_of_a_save_leaves_the_old_or_the_new_content(tmp_p
     assert states >= 500
 
 
-async def started(config: BrokerConfig) -> None:
-    app = BrokerApp(config, SystemClock())
-    await app.start()
-    await app.stop()
+def start_and_stop(root: Path) -> None:
+    async def run() -> None:
+        async with running(root):
+            pass
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -123,8 +122,7 @@ async def started(config: BrokerConfig) -> None:
 def test_file_that_is_empty_now_stops_the_start_and_nothing_is_written(
     tmp_path: Path, name: str, copy: bytes | None
 ) -> None:
-    config = broker_settings(tmp_path)
-    asyncio.run(started(config))
+    start_and_stop(tmp_path)
     directory = tmp_path / "config"
     (directory / name).write_bytes(b"")
     if copy is not None:
@@ -134,7 +132,7 @@ def test_file_that_is_empty_now_stops_the_start_and_nothing_is_written(
     before = {path.name: path.read_bytes() for path in directory.iterdir()}
 
     with pytest.raises(ConfigDamaged) as refused:
-        asyncio.run(started(broker_settings(tmp_path)))
+        start_and_stop(tmp_path)
 
     assert f"{directory / name}: the file is empty" in str(refused.value)
     assert f"{name}.bak" in str(refused.value)
@@ -144,12 +142,12 @@ def test_file_that_is_empty_now_stops_the_start_and_nothing_is_written(
 @pytest.mark.parametrize("name", FILES)
 def test_good_copy_of_an_empty_file_is_taken(tmp_path: Path, name: str) -> None:
     for _ in range(2):
-        asyncio.run(started(broker_settings(tmp_path)))
+        start_and_stop(tmp_path)
     path = tmp_path / "config" / name
     copy = path.with_name(f"{name}.bak").read_bytes()
     path.write_bytes(b"")
 
-    asyncio.run(started(broker_settings(tmp_path)))
+    start_and_stop(tmp_path)
 
     assert path.read_bytes() != b""
     assert copy != b""
@@ -166,9 +164,7 @@ async def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stop
 
     async with running(tmp_path, flush_consumer_offset_interval_ms=1) as desk:
         await desk.commit(5)
-        async with asyncio.timeout(60):
-            while saved() != 5:
-                await asyncio.sleep(0)
+        await until(lambda: saved() == 5)
         await desk.commit(6)
 
     assert saved() == 6
@@ -179,12 +175,10 @@ async def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stop
 async def test_topics_that_have_messages_and_are_in_no_file_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, *, gone: bool
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path) as desk:
         await desk.send(b"x")
     if gone:
-        for name in ("topics.json", "topics.json.bak"):
-            (tmp_path / "config" / name).unlink(missing_ok=True)
+        lose_topics(tmp_path)
     async with running(tmp_path):
         pass
 
@@ -205,13 +199,13 @@ LOSSES = {
 def test_file_that_is_gone_with_its_copy_is_told_with_what_it_costs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    asyncio.run(started(broker_settings(tmp_path)))
+    start_and_stop(tmp_path)
     assert not [line for line in caplog.messages if "used before" in line]
     path = tmp_path / "config" / name
     path.unlink()
     path.with_name(f"{name}.bak").unlink(missing_ok=True)
 
-    asyncio.run(started(broker_settings(tmp_path)))
+    start_and_stop(tmp_path)
 
     (told,) = [line for line in caplog.messages if "used before" in line]
     assert told.startswith(f"{path} and {name}.bak are not there")
@@ -222,18 +216,17 @@ def test_file_that_is_gone_with_its_copy_is_told_with_what_it_costs(
 async def test_files_of_messages_of_another_broker_are_missed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path) as desk:
         await desk.send(b"x")
     (tmp_path / "dispatch.json").unlink()
     for path in (tmp_path / "config").iterdir():
         path.unlink()
     caplog.clear()
 
-    await started(broker_settings(tmp_path))
+    async with running(tmp_path):
+        pass
 
-    told = [line for line in caplog.messages if "used before" in line]
-    assert len(told) == len(FILES)
+    assert len([line for line in caplog.messages if "used before" in line]) == len(FILES)
 
 
 async def test_every_file_is_there_soon_after_the_first_start(tmp_path: Path) -> None:
@@ -246,12 +239,12 @@ async def test_every_file_is_there_soon_after_the_first_start(tmp_path: Path) ->
 def test_damaged_file_is_kept_aside_and_told_when_its_copy_is_taken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asyncio.run(started(broker_settings(tmp_path)))
+    start_and_stop(tmp_path)
     path = tmp_path / "config" / "topics.json"
     path.with_name("topics.json.bak").write_bytes(path.read_bytes())
     path.write_bytes(b'{"dataVersion":')
 
-    asyncio.run(started(broker_settings(tmp_path)))
+    start_and_stop(tmp_path)
 
     assert path.with_name("topics.json.damaged").read_bytes() == b'{"dataVersion":'
     (told,) = [line for line in caplog.messages if "topics.json.damaged" in line]

@@ -54,6 +54,13 @@ class Writer:
         write_atomic(path, text, files=SimulatedFiles(self.disk))
 
 
+def new_writer() -> Writer:
+    """Return a broker without topics and files."""
+    disk = SimDisk()
+    disk.mkdir(ROOT / "config")
+    return Writer(disk, TopicTable())
+
+
 def loaded(disk: SimDisk, directory: Path) -> TopicTable:
     """Return what a start reads from a disk."""
     config = directory / "config"
@@ -99,11 +106,7 @@ def after_a_cut(writer: Writer, step: int) -> Iterator[SimDisk]:
 def test_power_cut_in_any_save_leaves_the_topics_before_or_after_it(
     tmp_path: Path, number: int
 ) -> None:
-    seed = random.Random(number)
-    disk = SimDisk()
-    disk.mkdir(ROOT / "config")
-    writer = Writer(disk, TopicTable())
-    cuts = 0
+    seed, writer, cuts = random.Random(number), new_writer(), 0
     for turn in range(30):
         before = writer.snapshot()
         if turn % 7 == 6:
@@ -127,10 +130,8 @@ def test_power_cut_in_any_save_leaves_the_topics_before_or_after_it(
 
 @pytest.mark.parametrize("number", range(20))
 def test_what_a_save_reported_is_read_after_failures_of_others(tmp_path: Path, number: int) -> None:
-    seed = random.Random(number)
-    disk = SimDisk()
-    disk.mkdir(ROOT / "config")
-    writer = Writer(disk, TopicTable())
+    seed, writer = random.Random(number), new_writer()
+    disk = writer.disk
     possible = [writer.snapshot()]
     for turn in range(40):
         writer.change(seed)

@@ -87,30 +87,24 @@ MADE = {"back": RETRY, "dead back": DEAD, "given up": DEAD}
 @pytest.mark.parametrize(
     "kind", ["one", "delayed", "half", "batch", "back", "dead back", "given up"]
 )
-def test_answer_waits_for_the_topic_and_others_do_not(
+async def test_answer_waits_for_the_topic_and_others_do_not(
     tmp_path: Path, kind: str, *, sync: bool
 ) -> None:
-    topics = tmp_path / "config" / "topics.json"
     made = MADE.get(kind, "new")
 
-    async def run() -> tuple[bool, bool, Command, Command, set[str]]:
-        async with gated(tmp_path, sync=sync) as (desk, gate):
-            first = asyncio.create_task(ask(desk, kind))
-            await until(lambda: desk.app.broker.topics.get(made) is not None)
-            again = asyncio.create_task(ask(desk, kind))
-            # What comes later on the same connection is answered: nobody else waits.
-            for _ in range(3):
-                assert (await desk.send(topic="known")).code == 0
-            early = first.done(), again.done()
-            gate.open()
-            answers = await first, await again
-            return *early, *answers, set(TopicTable.decode(topics.read_bytes()).topics)
+    async with gated(tmp_path, sync=sync) as (desk, gate):
+        first = asyncio.create_task(ask(desk, kind))
+        await until(lambda: desk.app.broker.topics.get(made) is not None)
+        again = asyncio.create_task(ask(desk, kind))
+        # What comes later on the same connection is answered: nobody else waits.
+        for _ in range(3):
+            assert (await desk.send(topic="known")).code == 0
+        assert (first.done(), again.done()) == (False, False)
+        gate.open()
 
-    first_early, again_early, first, again, saved = asyncio.run(run())
-
-    assert (first_early, again_early) == (False, False)
-    assert (first.code, again.code) == (0, 0)
-    assert made in saved
+        assert ((await first).code, (await again).code) == (0, 0)
+        saved = (tmp_path / "config" / "topics.json").read_bytes()
+        assert made in TopicTable.decode(saved).topics
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
@@ -130,28 +124,24 @@ async def test_disk_that_takes_no_topics_is_told_until_it_does(
     assert len(records) == 3
 
 
-def test_stop_in_order_answers_what_waits_for_a_topic(tmp_path: Path) -> None:
-    async def run() -> Command:
-        app = BrokerApp(broker_settings(tmp_path), SystemClock())
-        client = RemotingClient()
-        desk = Desk(app, client, f"127.0.0.1:{await app.start()}")
-        await desk.create_topic("known")
-        await app._files.settle()
-        gate = Gate(desk)
-        waiting = asyncio.create_task(ask(desk, "delayed"))
-        await until(lambda: app.broker.store.max_offset(SCHEDULE_TOPIC, 0) == 1)
-        # As late as it can be: the broker has flushed its log and waits for its state files.
-        settle = app._files.settle
+async def test_stop_in_order_answers_what_waits_for_a_topic(tmp_path: Path) -> None:
+    app = BrokerApp(broker_settings(tmp_path), SystemClock())
+    client = RemotingClient()
+    desk = Desk(app, client, f"127.0.0.1:{await app.start()}")
+    await desk.create_topic("known")
+    await app._files.settle()
+    gate = Gate(desk)
+    waiting = asyncio.create_task(ask(desk, "delayed"))
+    await until(lambda: app.broker.store.max_offset(SCHEDULE_TOPIC, 0) == 1)
+    # As late as it can be: the broker has flushed its log and waits for its state files.
+    settle = app._files.settle
 
-        async def settle_late() -> None:
-            gate.open()
-            await settle()
+    async def settle_late() -> None:
+        gate.open()
+        await settle()
 
-        app._files.settle = settle_late  # type: ignore[method-assign]
-        await app.stop()
-        try:
-            return await waiting
-        finally:
-            await client.close()
+    app._files.settle = settle_late  # type: ignore[method-assign]
+    await app.stop()
 
-    assert asyncio.run(run()).code == 0
+    assert (await waiting).code == 0
+    await client.close()

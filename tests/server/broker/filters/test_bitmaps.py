@@ -21,12 +21,10 @@ async def test_messages_get_the_bits_of_the_filters_they_match(tmp_path: Path) -
     settings = {"enable_property_filter": True, "enable_calc_filter_bit_map": True}
     config = desk.broker_settings(tmp_path, **settings)
     config.store.enable_consume_queue_ext = True
-    async with desk.running(tmp_path, config=config) as one:
-        await one.create_topic()
+    async with desk.with_topic(tmp_path, config=config) as one:
         await said(one, "n = 1")
         for n in (1, 2):
-            answer = await one.send(properties=format_properties({"n": str(n)}))
-            assert answer.code == 0
+            assert (await one.send(properties=format_properties({"n": str(n)}))).code == 0
         assert await one.messages(sys_flag=0, sub_version=1) != []
         positions = one.app.broker.filters.bloom.positions(f"{GROUP}#{TOPIC}")
     (path,) = (tmp_path / "consumequeue_ext" / TOPIC / "0").iterdir()

@@ -26,6 +26,13 @@ def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
     )
 
 
+def registered() -> FilterTable:
+    """Return a table with one filter, ``a = 1``."""
+    filters = table()
+    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+    return filters
+
+
 def expression_of(filters: FilterTable, topic: str = "T") -> str | None:
     found = filters.get(topic, "G")
     return None if found is None else found.data.expression
@@ -40,7 +47,6 @@ def test_a_heartbeat_registers_and_a_newer_one_replaces() -> None:
     filters.register("G", [sql("T", "a = 2", 6)], now_ms=300)
 
     found = filters.get("T", "G")
-    assert found is not None
     assert (found.data.expression, found.data.born_time) == ("a = 2", 300)
     assert found.positions == filters.bloom.positions("G#T")
 
@@ -52,7 +58,6 @@ def test_the_same_expression_with_a_newer_version_stays_the_same_filter() -> Non
     filters.register("G", [sql("T", "a = 1", 9)], now_ms=200)
 
     found = filters.get("T", "G")
-    assert found is not None
     assert (found.data.born_time, found.data.client_version) == (100, 9)
 
 
@@ -90,8 +95,7 @@ def test_tags_and_blank_expressions_are_not_registered() -> None:
 
 
 def test_a_bad_expression_removes_what_was_there() -> None:
-    filters = table()
-    filters.register("G", [sql("T", "a = 1", 1)], now_ms=1)
+    filters = registered()
 
     filters.register("G", [sql("T", "a >", 2)], now_ms=2)
 
@@ -104,8 +108,6 @@ def test_filters_die_with_their_subscription_and_their_group_and_come_back() -> 
 
     filters.register("G", [sql("T", "a = 1")], now_ms=200)
     first, other = filters.get("T", "G"), filters.get("U", "G")
-    assert first is not None
-    assert other is not None
     assert (first.is_dead, other.is_dead, other.data.dead_time) == (False, True, 200)
     filters.unregister("G", now_ms=300)
     assert (first.is_dead, first.data.dead_time) == (True, 300)
@@ -114,8 +116,7 @@ def test_filters_die_with_their_subscription_and_their_group_and_come_back() -> 
 
 
 def test_the_dead_are_forgotten_after_a_day() -> None:
-    filters = table()
-    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+    filters = registered()
     filters.unregister("G", now_ms=100)
 
     filters.encode(99 + DAY_MS)
@@ -132,8 +133,6 @@ def test_the_file_of_a_real_broker_comes_back_byte_for_byte(shared: Path) -> Non
 
     assert filters.encode(1_795_235_300_000).encode() == text
     found = filters.get("HFCT_T1", "HFCT_GSQL")
-    assert found is not None
-    assert found.expression is not None
     assert found.expression.matches({"age": "22", "name": "x"})
 
 
@@ -147,15 +146,12 @@ def test_filters_are_dead_after_a_start() -> None:
     late.load(text, now_ms=200_000)
 
     early_found, late_found = again.get("T", "G"), late.get("T", "G")
-    assert early_found is not None
-    assert late_found is not None
     assert (early_found.is_dead, early_found.data.dead_time) == (True, 100_000)
     assert late_found.data.dead_time == 170_000
 
 
 def test_a_file_of_another_bloom_filter_is_not_read() -> None:
-    filters = table()
-    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+    filters = registered()
     other = table(groups=64)
 
     other.load(filters.encode(1).encode(), now_ms=1)
@@ -164,14 +160,11 @@ def test_a_file_of_another_bloom_filter_is_not_read() -> None:
 
 
 def test_a_stored_expression_that_is_none_filters_nothing() -> None:
-    filters = table()
-    filters.register("G", [sql("T", "a = 1")], now_ms=1)
+    filters = registered()
 
     filters.load(filters.encode(1).replace("a = 1", "a !").encode(), now_ms=1)
 
-    found = filters.get("T", "G")
-    assert found is not None
-    assert found.expression is None
+    assert filters.get("T", "G").expression is None
 
 
 def test_a_tail_is_dropped_or_refused() -> None:

@@ -50,6 +50,11 @@ class Pair:
         """Stop a broker in order."""
         await self.running.pop(name).app.stop()
 
+    async def restart(self, name: str, role: BrokerRole, **settings: object) -> Desk:
+        """Stop a broker in order, and start it again."""
+        await self.stop(name)
+        return await self.start(name, role, **settings)
+
     async def promote(self, name: str, *, force: bool = False) -> Command:
         """Order a broker to become the master."""
         return await self.running[name].ask(

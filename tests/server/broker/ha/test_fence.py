@@ -10,7 +10,7 @@ import pytest
 from remoting.bodies import ClusterInfo
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
-from remoting.headers import DemoteMaster, EndTransaction, PromoteSlave
+from remoting.headers import DemoteMaster, PromoteSlave
 from server.broker.config import BrokerRole
 from server.broker.ha.epoch import EpochFile, Standing
 from server.broker.ha.receiving import tell_epoch
@@ -18,7 +18,7 @@ from server.broker.ha.replication import Replication
 from server.namesrv.routes import RouteTable
 from storefmt.offline.views.storedir import StoreDir
 from tests.ports import free_ports
-from tests.server.broker.desk import Desk
+from tests.server.broker.desk import Desk, end_transaction
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
 from tests.waiting import eventually, until
 
@@ -28,14 +28,8 @@ FUTURE = 4_000_000_000_000
 """An epoch that no promotion of these tests reaches."""
 
 
-def replication_of(desk: Desk) -> Replication:
-    found = desk.app._replication
-    assert found is not None
-    return found
-
-
 def standing(desk: Desk) -> Standing:
-    return replication_of(desk).fence.standing
+    return desk.app._replication.fence.standing
 
 
 async def route(pair: Pair) -> dict[int, str]:
@@ -57,8 +51,10 @@ def deaf_to_epochs(patch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def replaced(root: Path, *, role: BrokerRole = ASYNC) -> AsyncIterator[tuple[Pair, int]]:
-    """Yield a pair whose master ``m`` is down and whose slave ``s`` was promoted, and m's port."""
+async def replaced(
+    root: Path, *, role: BrokerRole = ASYNC
+) -> AsyncIterator[tuple[Pair, Desk, int]]:
+    """Yield a pair whose master ``m`` is down, the promoted slave ``s``, and the port of ``m``."""
     port = free_ports(4) + 2
     async with pair_in(root) as pair:
         master = await pair.start("m", role, listen_port=port)
@@ -70,7 +66,7 @@ async def replaced(root: Path, *, role: BrokerRole = ASYNC) -> AsyncIterator[tup
         await until(lambda: state_of(slave) == "CONNECTING", what="the master is gone")
         answer = await pair.promote("s")
         assert answer.code == 0, answer.remark
-        yield pair, port
+        yield pair, slave, port
 
 
 async def until_route(pair: Pair, master: Desk) -> None:
@@ -83,20 +79,16 @@ async def assert_fenced(old: Desk) -> None:
     await until(lambda: standing(old) is Standing.FENCED, what="it hears of the promotion")
     for changes in ({}, {"properties": "DELAY\x011"}, {"properties": "TRAN_MSG\x01true"}):
         answer = await old.send(b"no", **changes)
-        assert (answer.code, "is no longer the master of broker-a" in (answer.remark or "")) == (
-            14,
-            True,
-        )
+        assert answer.code == 14
+        assert "is no longer the master of broker-a" in (answer.remark or "")
     assert "broker demote" in old.app.broker.ha.numbers()["haFence"]
-    assert replication_of(old)._server is None
+    assert old.app._replication._server is None
 
 
 async def test_old_master_learns_from_the_name_server_and_stays_out_of_the_route(
     tmp_path: Path,
 ) -> None:
-    async with replaced(tmp_path) as (pair, port):
-        new = pair.running["s"]
-
+    async with replaced(tmp_path) as (pair, new, port):
         old = await pair.start("m", ASYNC, listen_port=port)
 
         await assert_fenced(old)
@@ -105,9 +97,7 @@ async def test_old_master_learns_from_the_name_server_and_stays_out_of_the_route
 
 
 async def test_old_master_learns_from_the_brokers_that_its_settings_name(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, _):
-        new = pair.running["s"]
-
+    async with replaced(tmp_path) as (pair, new, _):
         old = await pair.start("m", ASYNC, namesrv_addr=None, broker_addresses=new.address)
 
         # Before it took the first message, not some time later.
@@ -119,9 +109,7 @@ async def test_old_master_learns_from_the_broker_that_a_java_name_server_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaf_to_epochs(monkeypatch)
-    async with replaced(tmp_path) as (pair, port):
-        new = pair.running["s"]
-
+    async with replaced(tmp_path) as (pair, new, port):
         old = await pair.start("m", ASYNC, listen_port=port)
 
         assert standing(old) is Standing.FENCED
@@ -130,7 +118,7 @@ async def test_old_master_learns_from_the_broker_that_a_java_name_server_names(
 
 
 async def test_old_master_is_fenced_at_once_while_the_new_one_is_away(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, port):
+    async with replaced(tmp_path) as (pair, _, port):
         await pair.stop("s")
 
         old = await pair.start("m", ASYNC, listen_port=port)
@@ -144,7 +132,7 @@ async def test_old_master_beside_a_java_name_server_leads_until_the_new_one_is_b
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaf_to_epochs(monkeypatch)
-    async with replaced(tmp_path) as (pair, port):
+    async with replaced(tmp_path) as (pair, _, port):
         await pair.stop("s")
         old = await pair.start("m", ASYNC, listen_port=port)
         assert (await old.send(b"of the old master alone")).code == 0
@@ -159,7 +147,7 @@ async def test_old_master_beside_a_java_name_server_leads_until_the_new_one_is_b
 async def test_old_master_learns_from_the_promoted_broker_which_remembers_it(
     tmp_path: Path,
 ) -> None:
-    async with replaced(tmp_path) as (pair, port):
+    async with replaced(tmp_path) as (pair, _, port):
         old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
 
         await assert_fenced(old)
@@ -175,13 +163,12 @@ async def test_old_master_learns_from_a_slave_that_connects(pair: Pair, tmp_path
     slave = await pair.start("t", SLAVE)
 
     await assert_fenced(old)
-    heard = old.app.broker.ha.numbers()["haEpochHeard"]
-    assert heard == str(FUTURE)
+    assert old.app.broker.ha.numbers()["haEpochHeard"] == str(FUTURE)
     assert slave.app.broker.store.written_offset == 0
 
 
 async def test_master_that_runs_is_fenced_when_its_network_is_back(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, port):
+    async with replaced(tmp_path) as (pair, _, port):
         # It is cut off from all, and takes what its clients on that side send.
         old = await pair.start("m", ASYNC, listen_port=port, register_name_server_period_ms=200,
                                namesrv_addr=None, slave_addresses="")  # fmt: skip
@@ -202,11 +189,9 @@ async def test_stranger_cannot_fence_a_master(pair: Pair, monkeypatch: pytest.Mo
 
 
 async def test_fenced_master_stays_so_over_a_restart_that_asks_nobody(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, port):
+    async with replaced(tmp_path) as (pair, _, port):
         await assert_fenced(await pair.start("m", ASYNC, listen_port=port))
-        await pair.stop("m")
-
-        old = await pair.start("m", ASYNC, namesrv_addr=None)
+        old = await pair.restart("m", ASYNC, namesrv_addr=None)
 
         await assert_fenced(old)
 
@@ -217,15 +202,9 @@ async def test_fenced_master_ends_no_transaction_and_delivers_nothing(pair: Pair
     half = await master.send(b"half", properties="TRAN_MSG\x01true\x02PGROUP\x01PG")
     await master.send(b"late", properties="DELAY\x011")
     end = master.app.broker.store.written_offset
-    replication_of(master).fence.hear(FUTURE, "a test")
-    header = EndTransaction(
-        producer_group="PG",
-        tran_state_table_offset=0,
-        commit_log_offset=0,
-        commit_or_rollback=8,
-        msg_id=half.ext["msgId"],
-    )
+    master.app._replication.fence.hear(FUTURE, "a test")
 
+    header = end_transaction(0, 0, msg_id=half.ext["msgId"])
     answer = await master.ask(RequestCode.END_TRANSACTION, header)
     master.app._deliver_delayed(FUTURE)
 
@@ -244,10 +223,8 @@ async def test_master_without_anybody_to_ask_leads(pair: Pair, tmp_path: Path) -
 
 
 async def test_broker_of_another_name_says_nothing_about_this_one(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, _):
-        new = pair.running["s"].address
-
-        other = await pair.start("o", ASYNC, broker_name="broker-b", broker_addresses=new)
+    async with replaced(tmp_path) as (pair, new, _):
+        other = await pair.start("o", ASYNC, broker_name="broker-b", broker_addresses=new.address)
 
         assert standing(other) is Standing.LEADS
 
@@ -256,9 +233,7 @@ async def test_broker_of_another_name_says_nothing_about_this_one(tmp_path: Path
 async def test_promotion_keeps_the_role_that_the_master_had(
     tmp_path: Path, role: BrokerRole
 ) -> None:
-    async with replaced(tmp_path, role=role) as (pair, _):
-        new = pair.running["s"]
-
+    async with replaced(tmp_path, role=role) as (_, new, _):
         assert new.app.broker.config.broker_role is role
         # Nobody follows it yet.
         assert (await new.send(b"5")).code == (11 if role is SYNC else 0)
@@ -276,8 +251,7 @@ async def test_role_that_nobody_told_has_to_be_said(pair: Pair) -> None:
 
 
 async def demote(desk: Desk, **options: bool) -> Command:
-    header = DemoteMaster(broker_id=1, **options)
-    return await desk.ask(ExtensionCode.DEMOTE_MASTER, header)
+    return await desk.ask(ExtensionCode.DEMOTE_MASTER, DemoteMaster(broker_id=1, **options))
 
 
 async def test_master_that_leads_is_demoted_by_force_only(pair: Pair) -> None:
@@ -293,8 +267,7 @@ async def test_master_that_leads_is_demoted_by_force_only(pair: Pair) -> None:
 async def test_demoted_master_follows_and_has_its_role_again_when_it_is_promoted(
     tmp_path: Path,
 ) -> None:
-    async with replaced(tmp_path, role=SYNC) as (pair, port):
-        new = pair.running["s"]
+    async with replaced(tmp_path, role=SYNC) as (pair, new, port):
         for number in range(3):
             await new.send(b"new %d" % number)
         old = await pair.start("m", SYNC, listen_port=port)
@@ -318,8 +291,7 @@ async def test_demoted_master_follows_and_has_its_role_again_when_it_is_promoted
 
 
 async def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, port):
-        new = pair.running["s"]
+    async with replaced(tmp_path) as (pair, new, port):
         end = new.app.broker.store.written_offset
         for number in range(3):
             await new.send(b"new %d" % number)
@@ -333,15 +305,13 @@ async def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_pat
         old = await pair.start("m", ASYNC, listen_port=port)
         await assert_fenced(old)
         await demote(old)
-        await pair.stop("m")
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.restart("m", ASYNC, listen_port=port)
         await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
         assert "demote --cut-tail" in old.app.broker.ha.numbers()["haDivergence"]
         assert (await demote(old)).code == 1
 
         assert (await demote(old, cut_tail=True)).code == 0
-        await pair.stop("m")
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.restart("m", ASYNC, listen_port=port)
 
         await equal_ends(new, old)
         (tail,) = (tmp_path / "m" / "tails").iterdir()
@@ -351,24 +321,19 @@ async def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_pat
 
 
 async def test_order_to_cut_waits_until_it_is_known_where(tmp_path: Path) -> None:
-    async with replaced(tmp_path) as (pair, port):
-        new = pair.running["s"]
+    async with replaced(tmp_path) as (pair, new, port):
         await new.send(b"new")
         old = await pair.start("m", ASYNC, namesrv_addr=None, listen_port=0)
         await old.send(b"only here")
-        await pair.stop("m")
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.restart("m", ASYNC, listen_port=port)
         await assert_fenced(old)
         assert (await demote(old, cut_tail=True)).code == 0
-        await pair.stop("m")
-
-        old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
+        old = await pair.restart("m", ASYNC, listen_port=port, namesrv_addr=None)
         restarts: list[bool] = []
-        replication_of(old)._restart = lambda: restarts.append(True)
+        old.app._replication._restart = lambda: restarts.append(True)
         old.app.broker.config.namesrv_addr = pair.namesrv
         await until(lambda: restarts, what="it wants to start anew")
-        await pair.stop("m")
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.restart("m", ASYNC, listen_port=port)
 
         await equal_ends(new, old)
         (tail,) = (tmp_path / "m" / "tails").iterdir()
@@ -384,8 +349,8 @@ def bodies_of(directory: Path) -> list[bytes]:
 async def test_fenced_master_leads_again_when_a_person_insists_and_fences_the_other(
     tmp_path: Path,
 ) -> None:
-    async with replaced(tmp_path) as (pair, port):
-        new, old = pair.running["s"], await pair.start("m", ASYNC, listen_port=port)
+    async with replaced(tmp_path) as (pair, new, port):
+        old = await pair.start("m", ASYNC, listen_port=port)
         await assert_fenced(old)
 
         refused, done = await pair.promote("m"), await pair.promote("m", force=True)
@@ -400,18 +365,14 @@ async def test_fenced_master_leads_again_when_a_person_insists_and_fences_the_ot
 async def test_tables_of_the_new_master_win_over_later_changes_of_the_old_one(
     tmp_path: Path,
 ) -> None:
-    async with replaced(tmp_path) as (pair, port):
-        new = pair.running["s"]
+    async with replaced(tmp_path) as (pair, new, port):
         await new.create_topic("of-the-new")
         old = await pair.start("m", ASYNC, namesrv_addr=None)
         await old.create_topic("of-the-old")
-        await pair.stop("m")
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.restart("m", ASYNC, listen_port=port)
         await assert_fenced(old)
         await demote(old)
-        await pair.stop("m")
-
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.restart("m", ASYNC, listen_port=port)
 
         await equal_ends(new, old)
         has: Callable[[str], object] = old.app.broker.topics.get

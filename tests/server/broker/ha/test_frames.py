@@ -22,17 +22,17 @@ def bytes_of(frames: list[Transfer]) -> bytes:
     return b"".join(HEADER.pack(start, len(data)) + data for start, data in frames)
 
 
+def fed(reader: Transfers | Reports, stream: bytes, size: int) -> list[object]:
+    """Return what comes out of a stream that arrives in parts of that size."""
+    parts = [stream[start : start + size] for start in range(0, len(stream), size)]
+    return [one for part in parts for one in reader.feed(part)]
+
+
 @pytest.mark.parametrize("size", [1, 5, 12, 13, 4096, 1 << 20])
 def test_transfers_cut_anywhere_come_out_whole(size: int) -> None:
     stream, transfers = bytes_of(SENT), Transfers()
 
-    found = [
-        frame
-        for start in range(0, len(stream), size)
-        for frame in transfers.feed(stream[start : start + size])
-    ]
-
-    assert found == SENT
+    assert fed(transfers, stream, size) == SENT
 
 
 @pytest.mark.parametrize("head", [HEADER.pack(-1, 0), HEADER.pack(0, -1), HEADER.pack(5, 1 << 30)])
@@ -50,13 +50,7 @@ def test_reports_cut_anywhere_come_out_whole(size: int) -> None:
     wanted = [0, 1, 1 << 40, 7]
     stream, reports = b"".join(REPORT.pack(one) for one in wanted), Reports()
 
-    found = [
-        offset
-        for start in range(0, len(stream), size)
-        for offset in reports.feed(stream[start : start + size])
-    ]
-
-    assert found == wanted
+    assert fed(reports, stream, size) == wanted
 
 
 def test_bytes_are_sent_in_frames_of_the_batch_size() -> None:

@@ -73,16 +73,22 @@ def test_demotion_is_forgotten_once_the_configuration_says_it(tmp_path: Path) ->
     assert not (tmp_path / FILE_NAME).exists()
 
 
-def test_tail_is_cut_by_an_order_and_the_demotion_holds(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
-    places = put_all(store, range(10))
+def filled(root: Path, count: int) -> list[int]:
+    """Make a store with messages; return their log offsets."""
+    store = open_store(small_config(root))
+    places = [place.log_offset for place in put_all(store, range(count))]
     store.close(START_MS)
-    HaFile.read(tmp_path).replace(parts_at=places[4].log_offset, demoted=1, cut_tail=True)
+    return places
+
+
+def test_tail_is_cut_by_an_order_and_the_demotion_holds(tmp_path: Path) -> None:
+    places = filled(tmp_path, 10)
+    HaFile.read(tmp_path).replace(parts_at=places[4], demoted=1, cut_tail=True)
 
     file = before_start(broker_settings(tmp_path))
 
     assert (file.parts_at, file.demoted, file.cut_tail) == (None, 1, False)
-    assert len(messages_in(tmp_path / "tails" / f"{places[4].log_offset:020d}")) == 6
+    assert len(messages_in(tmp_path / "tails" / f"{places[4]:020d}")) == 6
     assert len(messages_in(tmp_path)) == 4
 
 
@@ -94,9 +100,7 @@ def messages_in(directory: Path) -> list[int]:
 
 @pytest.mark.parametrize("number", [0, 1, 40, 99])
 def test_copy_of_a_tail_has_its_messages_at_their_places(tmp_path: Path, number: int) -> None:
-    store = open_store(small_config(tmp_path))
-    places = [place.log_offset for place in put_all(store, range(100))]
-    store.close(START_MS)
+    places = filled(tmp_path, 100)
     assert len(list((tmp_path / "commitlog").iterdir())) > 2
 
     first = copy_tail(StorePaths(tmp_path), places[number])
@@ -115,9 +119,7 @@ def test_nothing_is_cut_where_the_copy_cannot_be_made(
     def fail(*words: object) -> None:
         raise OSError(28, "told to fail")
 
-    store = open_store(small_config(tmp_path))
-    places = [place.log_offset for place in put_all(store, range(10))]
-    store.close(START_MS)
+    places = filled(tmp_path, 10)
     HaFile.read(tmp_path).replace(parts_at=places[4], cut_tail=True)
     slave = broker_settings(tmp_path, broker_role=BrokerRole.SLAVE, broker_id=1)
 
@@ -134,16 +136,13 @@ def test_nothing_is_cut_where_the_copy_cannot_be_made(
 
 @pytest.mark.parametrize("number", [0, 1, 40, 99])
 def test_cut_log_ends_there_and_goes_on(tmp_path: Path, number: int) -> None:
-    store = open_store(small_config(tmp_path))
-    places = put_all(store, range(100))
-    store.close(START_MS)
+    places = filled(tmp_path, 100)
 
-    assert cut_log(StorePaths(tmp_path), places[number].log_offset) > 0
+    assert cut_log(StorePaths(tmp_path), places[number]) > 0
 
     store = open_store(small_config(tmp_path))
-    assert store.written_offset <= places[number].log_offset
-    found = len(bodies(store, "topic-a", 0)) + len(bodies(store, "topic-a", 1))
-    assert found == number
+    assert store.written_offset <= places[number]
+    assert len(bodies(store, "topic-a", 0)) + len(bodies(store, "topic-a", 1)) == number
     put_all(store, range(number, 100))
     assert store.max_offset("topic-a", 0) == 50
     store.close(START_MS)

@@ -1,6 +1,7 @@
 """What counts as an acknowledgement of a slave, and when the waiting messages are answered."""
 
 import random
+from functools import partial
 
 import pytest
 
@@ -71,12 +72,8 @@ def test_who_waits_is_released_in_order_by_the_best_slave() -> None:
     links, link = connected(at=9_000)
     told: list[tuple[int, ResponseCode]] = []
     for offset in (9_100, 9_200, 9_300):
-        links.wait(
-            offset,
-            lambda how, offset=offset: told.append((offset, how)),
-            begin=offset - 100,
-            now_ms=0,
-        )
+        tell = partial(lambda offset, how: told.append((offset, how)), offset)
+        links.wait(offset, tell, begin=offset - 100, now_ms=0)
     link.sent_offset = 9_250
 
     report(link, 9_250)

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -52,6 +53,29 @@ def port_of(
     )
 
 
+class Port(NamedTuple):
+    """A master's port for slaves that is open."""
+
+    store: MessageStore
+    links: Links
+    address: tuple[str, int]
+
+
+@asynccontextmanager
+async def opened(root: Path, *, count: int = 0, **options: Any) -> AsyncIterator[Port]:
+    """Open the port of a master that has some messages."""
+    store = open_store(small_config(root))
+    put_all(store, range(count))
+    links = Links(BrokerConfig())
+    server = port_of(store, links, **options)
+    port = await server.start("127.0.0.1", 0)
+    try:
+        yield Port(store, links, ("127.0.0.1", port))
+    finally:
+        await server.stop()
+        store.close(START_MS)
+
+
 @asynccontextmanager
 async def following(
     root: Path, *, count: int = 5
@@ -86,101 +110,69 @@ async def log_bytes(reader: asyncio.StreamReader, size: int) -> bytes:
     return data
 
 
-async def asked(store: MessageStore, links: Links, *reports: int, allowed: bool = True) -> bytes:
+async def asked(port: Port, *reports: int) -> bytes:
     """Connect, report, and return what came until the connection was closed."""
-    server = port_of(store, links, allowed=allowed)
-    port = await server.start("127.0.0.1", 0)
     came = b""
-    try:
+    reader, writer = await asyncio.open_connection(*port.address)
+    with contextlib.closing(writer), contextlib.suppress(ConnectionError):
         async with asyncio.timeout(60):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            try:
-                for number, report in enumerate(reports):
-                    if number:
-                        # What it is sent comes after the first report was taken.
-                        came += await reader.read(4096)
-                    writer.write(REPORT.pack(report))
-                while data := await reader.read(4096):
-                    came += data
-            except ConnectionError:
-                return came
-            finally:
-                writer.close()
-    finally:
-        await server.stop()
+            for number, report in enumerate(reports):
+                if number:
+                    # What it is sent comes after the first report was taken.
+                    came += await reader.read(4096)
+                writer.write(REPORT.pack(report))
+            while data := await reader.read(4096):
+                came += data
     return came
 
 
 async def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = open_store(small_config(tmp_path))
-    put_all(store, range(5))
-    links = Links(BrokerConfig())
+    async with opened(tmp_path, count=5, allowed=False) as port:
+        assert await asked(port, 0) == b""
 
-    with caplog.at_level(logging.WARNING):
-        came = await asked(store, links, 0, allowed=False)
-    store.close(START_MS)
-
-    assert came == b""
-    assert links.links == []
+    assert port.links.links == []
     assert "127.0.0.1 is not let in as a slave; allow it with slaveAddresses" in caplog.text
 
 
 async def test_slaves_take_the_descriptors_that_other_connections_leave(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = open_store(small_config(tmp_path))
-    links, places = Links(BrokerConfig()), Places(1)
+    places = Places(1)
+    async with opened(tmp_path, places=places) as port:
+        _, first = await asyncio.open_connection(*port.address)
+        await until(lambda: port.links.links)
+        reader, second = await asyncio.open_connection(*port.address)
+        assert (places.count, await reader.read()) == (1, b"")
+        first.close()
+        await until(lambda: not port.links.links)
+        second.close()
 
-    server = port_of(store, links, places=places)
-    port = await server.start("127.0.0.1", 0)
-    _, first = await asyncio.open_connection("127.0.0.1", port)
-    await until(lambda: links.links)
-    reader, second = await asyncio.open_connection("127.0.0.1", port)
-    taken = [places.count, len(await reader.read())]
-    first.close()
-    await until(lambda: not links.links)
-    second.close()
-    await server.stop()
-    found = [*taken, places.count]
-    store.close(START_MS)
-
-    assert found == [1, 0, 0]
+    assert places.count == 0
     assert "127.0.0.1 is not let in as a slave: no descriptor is left for it" in caplog.text
 
 
 async def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = open_store(small_config(tmp_path))
-    put_all(store, range(5))
-    store.write(START_MS)
-    links = Links(BrokerConfig())
-
-    with caplog.at_level(logging.WARNING):
-        came = await asked(store, links, 0, store.written_offset + 1)
-    end = store.written_offset
-    store.close(START_MS)
+    async with opened(tmp_path, count=5) as port:
+        port.store.write(START_MS)
+        end = port.store.written_offset
+        came = await asked(port, 0, end + 1)
 
     assert HEADER.unpack_from(came)[0] == 0
-    assert links.links == []
+    assert port.links.links == []
     assert f"it acknowledges {end + 1} after 0, and {end} was sent" in caplog.text
 
 
 async def test_slave_of_a_newer_promotion_tells_its_epoch_and_is_let_go(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
-    links = Links(BrokerConfig())
+    heard: list[tuple[int, str]] = []
+    async with opened(tmp_path, heard_epoch=lambda *told: heard.append(told)) as port:
+        await tell_epoch("{}:{}".format(*port.address), 1_795_000_000_000)
 
-    heard: list[int] = []
-    server = port_of(store, links, heard_epoch=lambda epoch, address: heard.append(epoch))
-    port = await server.start("127.0.0.1", 0)
-    await tell_epoch(f"127.0.0.1:{port}", 1_795_000_000_000)
-    await server.stop()
-    store.close(START_MS)
-
-    assert heard == [1_795_000_000_000]
-    assert links.links == []
+    assert [epoch for epoch, _ in heard] == [1_795_000_000_000]
+    assert port.links.links == []
 
 
 async def test_new_bytes_leave_in_the_turn_that_wrote_them(tmp_path: Path) -> None:
@@ -275,19 +267,8 @@ async def test_slave_that_does_not_read_is_sent_no_more_until_it_does(
 async def test_slave_that_is_silent_is_disconnected(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = open_store(small_config(tmp_path))
-    links = Links(BrokerConfig())
-    server = port_of(store, links, housekeeping_ms=20)
-    port = await server.start("127.0.0.1", 0)
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-
-    with caplog.at_level(logging.WARNING):
-        async with asyncio.timeout(TIMEOUT_S):
-            with contextlib.suppress(ConnectionError):
-                assert await reader.read() == b""
-        await until(lambda: not links.links, what="it is gone")
-    writer.close()
-    await server.stop()
-    store.close(START_MS)
+    async with opened(tmp_path, housekeeping_ms=20) as port:
+        assert await asked(port) == b""
+        await until(lambda: not port.links.links, what="it is gone")
 
     assert "it said nothing for 0.02 s" in caplog.text

@@ -27,31 +27,21 @@ from storefmt.config.tables import (
 from tests.server.broker.desk import Desk
 from tests.waiting import until
 
+POSITIONS = {
+    "nothing is known here": (NO_OFFSET, 5, None, 5),
+    "the master went on": (5, 9, 5, 9),
+    "the slave has newer ones of its own": (9, 5, None, 9),
+    "the master stands still": (9, 5, 5, 9),
+    "the master goes on behind the slave": (9, 6, 5, 9),
+    "the master was reset": (9, 4, 8, 4),
+    "the master was reset to the beginning": (9, 0, 9, 0),
+    "no position": (9, -1, 9, 9),
+    "no position of nobody": (NO_OFFSET, -1, None, NO_OFFSET),
+}
+
 
 @pytest.mark.parametrize(
-    ("known", "told", "seen", "wanted"),
-    [
-        (NO_OFFSET, 5, None, 5),
-        (5, 9, 5, 9),
-        (9, 5, None, 9),
-        (9, 5, 5, 9),
-        (9, 6, 5, 9),
-        (9, 4, 8, 4),
-        (9, 0, 9, 0),
-        (9, -1, 9, 9),
-        (NO_OFFSET, -1, None, NO_OFFSET),
-    ],
-    ids=[
-        "nothing is known here",
-        "the master went on",
-        "the slave has newer ones of its own",
-        "the master stands still",
-        "the master goes on behind the slave",
-        "the master was reset",
-        "the master was reset to the beginning",
-        "no position",
-        "no position of nobody",
-    ],
+    ("known", "told", "seen", "wanted"), POSITIONS.values(), ids=POSITIONS.keys()
 )
 def test_older_position_never_replaces_a_newer_one_but_a_reset_does(
     known: int, told: int, seen: int | None, wanted: int
@@ -100,8 +90,7 @@ async def test_older_tables_are_not_taken_and_newer_ones_are(desk: Desk) -> None
     assert (broker.topics.get("T"), broker.groups.get("G")) == (None, None)
 
     newer = DataVersion(timestamp_ms=own.timestamp_ms + 60_000, counter=1)
-    gone = await sync.round(Master(version=newer))
-    assert "own" in gone
+    assert "own" in (await sync.round(Master(version=newer)))
     assert broker.topics.table().topics == {"T": TopicConfig("T", 3, 3)}
     assert broker.topics.version == broker.groups.version == newer
 
@@ -114,20 +103,20 @@ async def test_positions_are_taken_when_the_log_has_what_they_stand_for(desk: De
         position = broker.offsets.get("G", "T", queue_id=0)
         return position, broker.delay.offsets().offsets.get(1)
 
-    await sync.round(Master(version=version, position=7, log_end=5_000))
-    sync.settle(4_999)
+    async def settled(position: int, *, log_end: int = 5_000) -> None:
+        await sync.round(Master(version=version, position=position, log_end=5_000))
+        sync.settle(log_end)
+
+    await settled(7, log_end=4_999)
     assert known() == (NO_OFFSET, None)
     sync.settle(5_000)
     assert known() == (7, 7)
     # A delay level never goes back, and a position only where the master's does.
-    await sync.round(Master(version=version, position=7, log_end=5_000))
-    sync.settle(5_000)
+    await settled(7)
     broker.offsets.commit("G", "T", queue_id=0, queue_offset=9)
-    await sync.round(Master(version=version, position=8, log_end=5_000))
-    sync.settle(5_000)
+    await settled(8)
     assert known() == (9, 8)
-    await sync.round(Master(version=version, position=2, log_end=5_000))
-    sync.settle(5_000)
+    await settled(2)
     assert known() == (2, 8)
 
 
@@ -152,10 +141,9 @@ async def test_master_tells_its_delay_levels_and_where_later_deliveries_lie_of_o
     await until(lambda: delay.is_caught_up)
     delay.adopt(DelayOffsets({1: 7, 2: 9}))
     told = await MasterCalls(desk.client, desk.address).progress()
-    written_offset = desk.app.broker.store.written_offset
 
     assert told.delays.offsets == {1: 7, 2: 9}
-    assert told.delays.log_offset == written_offset
+    assert told.delays.log_offset == desk.app.broker.store.written_offset
 
 
 @pytest.mark.parametrize(

@@ -43,26 +43,18 @@ def with_slave() -> tuple[Links, SlaveLink]:
     return links, link
 
 
+ANSWERED = {
+    "both have it": (STORED, True, 0),
+    "the disk is late": (LATE, True, 10),
+    "the slave is late": (STORED, False, 12),
+    "both are late: what is said of the slave wins": (LATE, False, 12),
+    "not stored here, whatever the slave has": (REFUSED, True, 14),
+    "not stored anywhere": (REFUSED, False, 14),
+}
+
+
 @pytest.mark.parametrize("disk_first", [True, False])
-@pytest.mark.parametrize(
-    ("disk", "slave_has_it", "code"),
-    [
-        (STORED, True, 0),
-        (LATE, True, 10),
-        (STORED, False, 12),
-        (LATE, False, 12),
-        (REFUSED, True, 14),
-        (REFUSED, False, 14),
-    ],
-    ids=[
-        "both have it",
-        "the disk is late",
-        "the slave is late",
-        "both are late: what is said of the slave wins",
-        "not stored here, whatever the slave has",
-        "not stored anywhere",
-    ],
-)
+@pytest.mark.parametrize(("disk", "slave_has_it", "code"), ANSWERED.values(), ids=ANSWERED.keys())
 def test_answer_waits_for_disk_and_slave_and_says_what_java_would(
     disk: bytes, slave_has_it: bool, code: int, *, disk_first: bool
 ) -> None:
@@ -84,8 +76,7 @@ def test_answer_waits_for_disk_and_slave_and_says_what_java_would(
 
 
 def test_without_a_slave_the_disk_is_waited_for_alone() -> None:
-    links = Links(CONFIG)
-    client, (sink, _, _, _) = waiting(links)
+    client, (sink, _, _, _) = waiting(Links(CONFIG))
     assert client.codes == []
     sink.send(STORED)
     assert client.codes == [11]

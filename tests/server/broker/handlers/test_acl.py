@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remoting.acl import proof_readers, read_proof, sign
+from remoting.acl import proof_readers, read_proof
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
@@ -16,8 +16,8 @@ from remoting.headers import (
 )
 from server.broker.acl.control import AccessControl
 from server.broker.handlers import pull as handlers_pull
-from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, signed
-from tests.server.broker.desk import Desk, create, pull, send
+from tests.server.broker.acl.homes import ADMIN, USER, ask_as, make_topics, signed
+from tests.server.broker.desk import Desk, pull, send
 
 NEW = CreateAccessConfig(
     access_key="brandNew",
@@ -43,8 +43,7 @@ async def pulls(desk: Desk) -> dict[str, tuple[int, str | None, bytes]]:
     for serialize in SerializeType:
         for name, changes in PULLS.items():
             keys = {key: changes[key] for key in ("by", "secret") if key in changes}
-            fields = {key: changes[key] for key in changes if key not in keys}
-            header = pull(**{"topic": "T", "consumer_group": "G", **fields})
+            header = pull(**{key: changes[key] for key in changes if key not in keys})
             command = signed(RequestCode.PULL_MESSAGE, header, **keys)
             command.serialize = serialize
             answer = await desk.client.invoke(desk.address, command)
@@ -63,9 +62,9 @@ async def test_pulls_are_checked_alike_with_the_kernel_and_without(
         check(self, ip, command)
 
     monkeypatch.setattr(AccessControl, "check", noted)
-    await ask(guarded, RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
-    stored = signed(RequestCode.SEND_MESSAGE_V2, send(topic="T"), by=ADMIN, body=b"x")
-    await guarded.client.invoke(guarded.address, stored)
+    await make_topics(guarded, "T")
+    stored = Command.request(RequestCode.SEND_MESSAGE_V2, send(topic="T"), body=b"x")
+    await ask_as(guarded, ADMIN, stored)
     fast = await pulls(guarded)
     checked_fast = checked.count(RequestCode.PULL_MESSAGE)
     checked.clear()
@@ -82,19 +81,14 @@ async def test_pulls_are_checked_alike_with_the_kernel_and_without(
 
 
 async def ask(desk: Desk, code: int, header=None) -> Command:
-    command = Command.request(code, header)
-    sign(command, ADMIN, SECRETS[ADMIN])
-    return await desk.client.invoke(desk.address, command)
+    return await ask_as(desk, ADMIN, Command.request(code, header))
 
 
 async def test_an_account_is_created_listed_and_deleted(guarded: Desk) -> None:
+    delete = DeleteAccessConfig(access_key=USER)
     for code, header, accounts in (
         (RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW, [USER, "otherKey", ADMIN, "brandNew"]),
-        (
-            RequestCode.DELETE_ACL_CONFIG,
-            DeleteAccessConfig(access_key=USER),
-            ["otherKey", ADMIN, "brandNew"],
-        ),
+        (RequestCode.DELETE_ACL_CONFIG, delete, ["otherKey", ADMIN, "brandNew"]),
     ):
         assert (await ask(guarded, code, header)).code == 0
         answer = await ask(guarded, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)

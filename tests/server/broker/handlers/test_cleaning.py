@@ -16,14 +16,11 @@ async def test_both_requests_are_answered_and_nothing_fresh_goes(desk: Desk) -> 
     await desk.create_topic()
     await desk.send(body=b"x")
     codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-    answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
-    store = desk.app.broker.store
-    low = store.min_log_offset
-    queue_count = len(store.queues())
+    answers = [(await desk.ask(code)).code for code in codes]
 
     assert answers == [0, 0]
-    assert low == 0
-    assert queue_count == 1
+    store = desk.app.broker.store
+    assert (store.min_log_offset, len(store.queues())) == (0, 1)
 
 
 async def fill_files(desk: Desk, count: int) -> None:
@@ -64,16 +61,13 @@ async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers
         await until(lambda: store.min_log_offset)
         # The thread is at it, and the loop serves.
         assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
-        newest = await desk.messages(queue_offset=60)
-        assert [record.body for record in newest] == [b"meanwhile"]
+        assert await desk.bodies(queue_offset=60) == [b"meanwhile"]
         may_delete.set()
         await until(lambda: not (tmp_path / "commitlog" / f"{0:020d}").exists())
         may_read.set()
         async with asyncio.timeout(60):
             answer = await reader
-        low = store.min_log_offset
-        code = answer.code
+        assert store.min_log_offset > 0
 
-    assert low > 0
     # What it asked for is gone, or it was read before it went.
-    assert code in (ResponseCode.SUCCESS, ResponseCode.PULL_OFFSET_MOVED)
+    assert answer.code in (ResponseCode.SUCCESS, ResponseCode.PULL_OFFSET_MOVED)

@@ -1,6 +1,5 @@
 """Members of groups over the wire: heartbeats, lists and unregistering."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from server.broker.clients.members import SUBSCRIPTION_SIZE
 from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
+from tests.waiting import until
 
 
 async def members(desk: Desk) -> list[str]:
@@ -41,15 +41,11 @@ async def members(desk: Desk) -> list[str]:
 async def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(desk: Desk) -> None:
     await desk.heartbeat()
     await desk.heartbeat()
-    retry = desk.app.broker.topics.get("%RETRY%G")
-    found = await members(desk)
-    pushed = desk.pushed
-    has_retry_topic = retry is not None
 
-    assert found == ["c1"]
-    assert [(one.code, one.ext) for one in pushed] == [(40, {"consumerGroup": GROUP})]
-    assert pushed[0].is_oneway
-    assert has_retry_topic
+    assert desk.app.broker.topics.get("%RETRY%G") is not None
+    assert await members(desk) == ["c1"]
+    (pushed,) = desk.pushed
+    assert (pushed.code, pushed.ext, pushed.is_oneway) == (40, {"consumerGroup": GROUP}, True)
 
 
 async def test_every_member_is_told_when_one_comes_and_goes(desk: Desk) -> None:
@@ -67,12 +63,9 @@ async def test_every_member_is_told_when_one_comes_and_goes(desk: Desk) -> None:
     await other.invoke(desk.address, goodbye)
     await members(desk)
     await other.close()
-    both = sorted(both)
-    at_leave = len(desk.pushed)
-    told = len(told)
 
-    assert both == ["c1", "c2"]
-    assert (at_join, at_leave, told) == (2, 3, 1)
+    assert sorted(both) == ["c1", "c2"]
+    assert (at_join, len(desk.pushed), len(told)) == (2, 3, 1)
 
 
 async def test_closed_connection_leaves_its_groups(desk: Desk) -> None:
@@ -80,21 +73,23 @@ async def test_closed_connection_leaves_its_groups(desk: Desk) -> None:
     join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
     await other.invoke(desk.address, join)
     await other.close()
-    while desk.app.broker.consumers.group(GROUP) is not None:
-        await asyncio.sleep(0)
+    await until(lambda: desk.app.broker.consumers.group(GROUP) is None)
     assert await members(desk) == ["no consumer for this group, G"]
+
+
+async def consumers_of(desk: Desk, group: str) -> Command:
+    header = GetConsumerConnectionList(consumer_group=group)
+    return await desk.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
+
+
+async def producers_of(desk: Desk, group: str) -> Command:
+    header = GetProducerConnectionList(producer_group=group)
+    return await desk.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, header)
 
 
 async def test_connections_show_language_version_and_subscriptions(desk: Desk) -> None:
     await desk.heartbeat()
-    consumers = await desk.ask(
-        RequestCode.GET_CONSUMER_CONNECTION_LIST,
-        GetConsumerConnectionList(consumer_group=GROUP),
-    )
-    producers = await desk.ask(
-        RequestCode.GET_PRODUCER_CONNECTION_LIST,
-        GetProducerConnectionList(producer_group="PG"),
-    )
+    consumers, producers = await consumers_of(desk, GROUP), await producers_of(desk, "PG")
     everything = await desk.ask(RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo())
     body = ConsumerConnection.decode(consumers.body)
     (member,) = body.connection_set
@@ -108,16 +103,7 @@ async def test_connections_show_language_version_and_subscriptions(desk: Desk) -
 
 
 async def test_unknown_groups_have_javas_codes(desk: Desk) -> None:
-    answers = [
-        await desk.ask(
-            RequestCode.GET_CONSUMER_CONNECTION_LIST,
-            GetConsumerConnectionList(consumer_group="none"),
-        ),
-        await desk.ask(
-            RequestCode.GET_PRODUCER_CONNECTION_LIST,
-            GetProducerConnectionList(producer_group="none"),
-        ),
-    ]
+    answers = [await consumers_of(desk, "none"), await producers_of(desk, "none")]
     assert [(answer.code, answer.remark) for answer in answers] == [
         (206, "the consumer group[none] not online"),
         (1, "the producer group[none] not exist"),
@@ -141,8 +127,7 @@ async def test_bad_heartbeats_are_refused_and_change_nothing(desk: Desk) -> None
 
 async def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(desk: Desk) -> None:
     await desk.heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX)))
-    group = desk.app.broker.consumers.group(GROUP)
-    assert (0 if group is None else len(group.subscriptions)) == SUBSCRIPTIONS_MAX
+    assert len(desk.app.broker.consumers.group(GROUP).subscriptions) == SUBSCRIPTIONS_MAX
 
 
 async def test_only_tag_expressions_are_understood(desk: Desk) -> None:
@@ -156,8 +141,7 @@ async def test_only_tag_expressions_are_understood(desk: Desk) -> None:
     tags = await desk.ask(code, body=body("TAG"))
     sql = await desk.ask(code, body=body("SQL92"))
 
-    assert tags.code == 0
-    assert sql.code == 1
+    assert (tags.code, sql.code) == (0, 1)
     assert sql.remark == "The broker does not support consumer to filter message by SQL92"
 
 
@@ -184,9 +168,7 @@ async def test_what_subscriptions_take_is_charged_to_the_connection_that_brings_
     for version, tags in enumerate(["A", "A", "B" * 10_000, "C" * 10_000]):
         body = heartbeat(expression=tags, version=version)
         assert (await desk.ask(RequestCode.HEART_BEAT, body=body)).code == 0
-        group = desk.app.broker.consumers.group(GROUP)
-        assert group is not None
-        (conn,) = group.members
+        (conn,) = desk.app.broker.consumers.group(GROUP).members
         sizes.append(conn.held_size)
 
     assert [later - sizes[0] for later in sizes] == [0, 0, 19_998, 19_998]

@@ -1,8 +1,7 @@
 """SQL92 through a running broker: heartbeats, checks, pulls, long polls, the state file."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from storefmt.formats.message import decode_records
 from storefmt.formats.properties import format_properties
 from tests.server.broker import desk
 from tests.server.broker.desk import GROUP, TOPIC, Desk
+from tests.waiting import until
 
 OPEN = {"enable_property_filter": True}
 
@@ -23,14 +23,7 @@ OPEN = {"enable_property_filter": True}
 @pytest.fixture
 def one(tmp_path: Path) -> AbstractAsyncContextManager[Desk]:
     """Run a broker that filters by SQL92, with a topic."""
-    return with_topic(tmp_path)
-
-
-@asynccontextmanager
-async def with_topic(root: Path) -> AsyncIterator[Desk]:
-    async with desk.running(root, **OPEN) as one:
-        await one.create_topic()
-        yield one
+    return desk.with_topic(tmp_path, **OPEN)
 
 
 def sql_heartbeat(
@@ -48,13 +41,16 @@ async def said(one: Desk, expression: str, **more: object) -> None:
 
 
 async def put(one: Desk, **properties: str) -> None:
-    answer = await one.send(properties=format_properties(properties))
-    assert answer.code == 0
+    assert (await one.send(properties=format_properties(properties))).code == 0
 
 
 async def numbers(one: Desk, **changes: object) -> list[str]:
     changes = {"expression_type": "SQL92", **changes}
     return [record.properties["n"] for record in await one.messages(**changes)]
+
+
+async def pull(one: Desk, expression: str, **changes: object) -> Command:
+    return await one.pull(subscription=expression, expression_type="SQL92", **changes)
 
 
 async def check(one: Desk, text: str | None, kind: str | None = "SQL92") -> Command:
@@ -77,7 +73,7 @@ async def test_pulls_that_carry_an_expression_get_what_matches(one: Desk) -> Non
     # A bad one filters nothing, and what follows a good one is dropped.
     assert len(await numbers(one, subscription="n !")) == 40
     assert len(await numbers(one, subscription="n = 1 LIKE 'x%'")) == 1
-    nothing = await one.pull(subscription="", expression_type="SQL92")
+    nothing = await pull(one, "")
     assert (nothing.code, nothing.remark) == (
         23, "parse the consumer's subscription failed",
     )  # fmt: skip
@@ -88,7 +84,7 @@ async def test_a_pull_without_a_match_says_how_far_it_looked(one: Desk) -> None:
     for _ in range(3):
         await put(one, n="1")
 
-    answer = await one.pull(subscription="n = 2", expression_type="SQL92")
+    answer = await pull(one, "n = 2")
 
     assert (answer.code, answer.remark) == (20, "NO_MATCHED_MESSAGE")
     assert answer.ext["nextBeginOffset"] == "3"
@@ -112,9 +108,7 @@ async def test_registered_filters_are_used_and_checked(one: Desk) -> None:
 
 async def test_an_older_filter_than_the_subscription_is_not_latest(one: Desk) -> None:
     await said(one, "n = 1", version=7)
-    found = one.app.broker.filters.get(TOPIC, GROUP)
-    assert found is not None
-    found.data.client_version = 6
+    one.app.broker.filters.get(TOPIC, GROUP).data.client_version = 6
 
     answer = await one.pull(sys_flag=0, sub_version=7)
 
@@ -125,28 +119,19 @@ async def test_an_older_filter_than_the_subscription_is_not_latest(one: Desk) ->
 
 @pytest.mark.parametrize("flag", [0, 4])
 async def test_a_stock_broker_refuses_filters(tmp_path: Path, flag: int) -> None:
-    async with desk.running(tmp_path) as one:
-        await one.create_topic()
+    async with desk.with_topic(tmp_path) as one:
         await said(one, "n = 1")
         text = "The broker does not support consumer to filter message by SQL92"
 
-        answer = await one.pull(sys_flag=flag, subscription="n = 1", expression_type="SQL92")
+        answer = await pull(one, "n = 1", sys_flag=flag)
         checked = await check(one, "n = 1")
 
         assert (answer.code, answer.remark) == (checked.code, checked.remark) == (1, text)
 
 
 async def test_a_waiting_pull_is_woken_by_what_it_wants(one: Desk) -> None:
-    waiting = asyncio.ensure_future(
-        one.pull(
-            sys_flag=6,
-            subscription="n = 2",
-            expression_type="SQL92",
-            suspend_timeout_millis=60_000,
-        )
-    )
-    while not len(one.app.broker.hold):
-        await asyncio.sleep(0)
+    waiting = asyncio.ensure_future(pull(one, "n = 2", sys_flag=6, suspend_timeout_millis=60_000))
+    await until(lambda: len(one.app.broker.hold))
     await put(one, n="1")
     assert len(one.app.broker.hold) == 1
     await put(one, n="2")
@@ -172,55 +157,46 @@ async def test_check_client_config_tells_what_is_wrong(tmp_path: Path) -> None:
 
 
 async def test_strict_filters_refuse_what_would_be_ignored(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, strict_filters=True, **OPEN) as one:
-        await one.create_topic()
+    async with desk.with_topic(tmp_path, strict_filters=True, **OPEN) as one:
         await put(one, n="abc")
 
         assert await numbers(one, subscription="n LIKE 'a%'") == ["abc"]
         assert await numbers(one, subscription="n LIKE 'b%'") == []
         assert (await check(one, "n = 'abc' x")).code == 23
         for text in ("n !", "n = 'abc' x"):
-            answer = await one.pull(subscription=text, expression_type="SQL92")
+            answer = await pull(one, text)
             assert answer.code == 23
             assert "Encountered" in (answer.remark or "")
 
 
-def test_retry_messages_are_held_against_the_filter_of_their_topic(tmp_path: Path) -> None:
-    async def go(filters_retry: bool, directory: Path) -> list[str]:
-        async with desk.running(directory, filter_support_retry=filters_retry, **OPEN) as one:
-            await one.create_topic()
+async def test_retry_messages_are_held_against_the_filter_of_their_topic(tmp_path: Path) -> None:
+    retry = f"%RETRY%{GROUP}"
+    for filters_retry, wanted in ((True, ["1"]), (False, ["0", "1", "2"])):
+        root = tmp_path / str(filters_retry)
+        async with desk.with_topic(root, filter_support_retry=filters_retry, **OPEN) as one:
             await said(one, "n = 1")
-            retry = f"%RETRY%{GROUP}"
             for n in range(3):
                 properties = format_properties({"n": str(n), "RETRY_TOPIC": TOPIC})
                 assert (await one.send(topic=retry, properties=properties)).code == 0
-            records = await one.messages(topic=retry)
-            return [record.properties["n"] for record in records]
 
-    assert asyncio.run(go(True, tmp_path / "a")) == ["1"]
-    assert asyncio.run(go(False, tmp_path / "b")) == ["0", "1", "2"]
+            assert await numbers(one, topic=retry, expression_type="TAG") == wanted
 
 
 async def test_filters_die_with_their_group_and_outlive_a_restart(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
+    async with desk.with_topic(tmp_path, **OPEN) as one:
         await said(one, "n = 1", version=5)
         found = one.app.broker.filters.get(TOPIC, GROUP)
-        assert found is not None
         assert not found.is_dead
         await one.client.close()
-        while one.app.broker.consumers.group(GROUP) is not None:
-            await asyncio.sleep(0)
+        await until(lambda: one.app.broker.consumers.group(GROUP) is None)
         assert found.is_dead
     async with desk.running(tmp_path, **OPEN) as one:
         again = one.app.broker.filters.get(TOPIC, GROUP)
-        assert again is not None
         assert again.is_dead
         assert (again.data.expression, again.data.client_version) == ("n = 1", 5)
         await said(one, "n = 1", version=5)
         assert not again.is_dead
-    text = (tmp_path / "config" / "consumerFilter.json").read_text()
-    assert '"expression":"n = 1"' in text
+    assert '"expression":"n = 1"' in (tmp_path / "config" / "consumerFilter.json").read_text()
 
 
 COSTLY = " OR ".join(["n = 'no'"] * (OPERANDS_MAX // 2 - 1)) + " OR n = '{n}'"
@@ -231,19 +207,15 @@ async def test_a_costly_expression_is_evaluated_for_some_messages_a_pull(one: De
     for n in range(60):
         await put(one, n=str(n))
     wanted = COSTLY.format(n=50)
-    first = await one.pull(subscription=wanted, expression_type="SQL92")
+    first = await pull(one, wanted)
 
-    answer, queue_offset = first, 0
+    answer = first
     while answer.code == 20:
-        queue_offset = int(answer.ext["nextBeginOffset"])
-        answer = await one.pull(
-            subscription=wanted, expression_type="SQL92", queue_offset=queue_offset
-        )
-    found = [record.properties["n"] for record in decode_records(answer.body)]
+        answer = await pull(one, wanted, queue_offset=int(answer.ext["nextBeginOffset"]))
 
     assert (first.code, first.remark) == (20, "NO_MATCHED_MESSAGE")
     assert 0 < int(first.ext["nextBeginOffset"]) <= WORK_MAX // OPERANDS_MAX
-    assert found == ["50"]
+    assert [record.properties["n"] for record in decode_records(answer.body)] == ["50"]
 
 
 TOO_LONG = ["n = 1".ljust(EXPRESSION_SIZE_MAX + 1), "n = 1" + " AND n = 1" * (OPERANDS_MAX // 2)]
@@ -256,7 +228,7 @@ async def test_an_expression_beyond_the_limits_is_refused_and_says_which(
     await put(one, n="1")
 
     checked = await check(one, text)
-    carried = await one.pull(subscription=text, expression_type="SQL92")
+    carried = await pull(one, text)
     await said(one, text)
     registered = await one.pull(sys_flag=0, sub_version=1)
 

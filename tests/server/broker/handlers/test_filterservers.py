@@ -12,12 +12,11 @@ from tests.server.broker.desk import Desk
 async def test_filter_server_learns_the_broker_it_belongs_to(desk: Desk) -> None:
     header = RegisterFilterServer(filter_server_addr="10.0.0.1:30000")
     answer = await desk.ask(RequestCode.REGISTER_FILTER_SERVER, header)
-    addresses = desk.app.broker.filter_servers.addresses()
 
     assert answer.header(RegisterFilterServerResponse) == RegisterFilterServerResponse(
         broker_name="broker-a", broker_id=0
     )
-    assert addresses == ["10.0.0.1:30000"]
+    assert desk.app.broker.filter_servers.addresses() == ["10.0.0.1:30000"]
 
 
 async def test_broker_without_accounts_lets_everybody_upload(desk: Desk) -> None:

@@ -26,27 +26,21 @@ async def lock(desk: Desk, client_id: str, *queues: MessageQueue) -> list[Messag
 async def test_one_client_holds_a_queue_until_it_lets_go(desk: Desk) -> None:
     found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
     body = UnlockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]])
-    answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
-    assert answer.code == 0
+    assert (await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())).code == 0
     assert [*found, await lock(desk, "c2", *QUEUES)] == [QUEUES, [], [QUEUES[0]]]
 
 
 async def test_lock_table_lists_every_lock(desk: Desk) -> None:
     await lock(desk, "c1", QUEUES[1])
-    answer = await desk.ask(ExtensionCode.GET_LOCK_TABLE)
-    rows: list[dict[str, object]] = json.loads(answer.body)
-    (row,) = rows
+    (row,) = json.loads((await desk.ask(ExtensionCode.GET_LOCK_TABLE)).body)
 
-    assert (row["group"], row["topic"], row["queueId"], row["clientId"]) == (GROUP, TOPIC, 1, "c1")
-    assert row["brokerName"] == "broker-a"
+    wanted = {"group": GROUP, "topic": TOPIC, "queueId": 1, "clientId": "c1"}
+    assert row.items() >= {**wanted, "brokerName": "broker-a"}.items()
 
 
 async def test_lock_without_a_body_is_an_error_and_nothing_more(desk: Desk) -> None:
-    answer = await desk.ask(RequestCode.LOCK_BATCH_MQ)
-    held = await lock(desk, "c1", QUEUES[0])
-
-    assert answer.code == 1
-    assert held == [QUEUES[0]]
+    assert (await desk.ask(RequestCode.LOCK_BATCH_MQ)).code == 1
+    assert await lock(desk, "c1", QUEUES[0]) == [QUEUES[0]]
 
 
 @pytest.mark.parametrize("code", [RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ])

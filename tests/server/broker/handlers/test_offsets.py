@@ -65,69 +65,45 @@ async def test_bad_commits_are_refused(
     desk: Desk, topic: str, group: str, queue_id: int, queue_offset: int
 ) -> None:
     answer = await desk.commit(queue_offset, group=group, topic=topic, queue_id=queue_id)
-    changes = desk.app.broker.offsets.change_count
 
-    assert (answer.code, changes) == (1, 0)
+    assert (answer.code, desk.app.broker.offsets.change_count) == (1, 0)
     assert answer.remark
+
+
+async def ends(desk: Desk, topic: str, *, time_ms: int) -> list[str]:
+    """Return last and first offset, the one of a time, and the time of the first message."""
+    queue = {"topic": topic, "queue_id": 0}
+    asked = {
+        RequestCode.GET_MAX_OFFSET: GetMaxOffset(**queue),
+        RequestCode.GET_MIN_OFFSET: GetMinOffset(**queue),
+        RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: SearchOffset(**queue, timestamp=time_ms),
+        RequestCode.GET_EARLIEST_MSG_STORETIME: GetEarliestMsgStoretime(**queue),
+    }
+    exts = [(await desk.ask(code, header)).ext for code, header in asked.items()]
+    assert [list(ext) for ext in exts] == [["offset"]] * 3 + [["timestamp"]]
+    return [value for ext in exts for value in ext.values()]
 
 
 async def test_ends_and_times_of_a_queue(desk: Desk) -> None:
     await desk.send()
     await desk.send()
     store_ms = desk.app.broker.store.reader.store_time(TOPIC, 0, 0)
-    answers = [
-        await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(topic=TOPIC, queue_id=0)),
-        await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(topic=TOPIC, queue_id=0)),
-        await desk.ask(
-            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-            SearchOffset(topic=TOPIC, queue_id=0, timestamp=store_ms - 1_000),
-        ),
-        await desk.ask(
-            RequestCode.GET_EARLIEST_MSG_STORETIME,
-            GetEarliestMsgStoretime(topic=TOPIC, queue_id=0),
-        ),
-    ]
-    assert answers[3].ext["timestamp"] == str(store_ms)
-    assert [answer.ext for answer in answers[:3]] == [
-        {"offset": "2"},
-        {"offset": "0"},
-        {"offset": "0"},
-    ]
+
+    assert await ends(desk, TOPIC, time_ms=store_ms - 1_000) == ["2", "0", "0", str(store_ms)]
 
 
 async def test_unknown_queue_begins_and_ends_at_zero_and_has_no_time(desk: Desk) -> None:
-    fields = {"topic": "Nowhere", "queue_id": 0}
-    assert [
-        (await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(**fields))).ext,
-        (await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(**fields))).ext,
-        (
-            await desk.ask(
-                RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-                SearchOffset(**fields, timestamp=1),
-            )
-        ).ext,
-        (
-            await desk.ask(
-                RequestCode.GET_EARLIEST_MSG_STORETIME, GetEarliestMsgStoretime(**fields)
-            )
-        ).ext,
-    ] == [
-        {"offset": "0"},
-        {"offset": "0"},
-        {"offset": "0"},
-        {"timestamp": "-1"},
-    ]
+    assert await ends(desk, "Nowhere", time_ms=1) == ["0", "0", "0", "-1"]
 
 
 async def test_all_offsets_have_bare_queue_numbers(desk: Desk) -> None:
     await desk.commit(5)
     await desk.commit(6, queue_id=2)
     offsets = await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)
-    offsets = offsets.body
-    delays = (await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)).body
+    delays = await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)
 
-    assert offsets == b'{"offsetTable":{"T@G":{0:5,2:6}}}'
-    assert delays == b'{"offsetTable":{}}'
+    assert offsets.body == b'{"offsetTable":{"T@G":{0:5,2:6}}}'
+    assert delays.body == b'{"offsetTable":{}}'
 
 
 async def test_clone_copies_a_group(desk: Desk) -> None:
@@ -145,8 +121,7 @@ async def test_correction_compares_and_keeps_every_offset(desk: Desk) -> None:
     await desk.commit(1, group="left-out")
     await desk.commit(4, group="other")
     header = QueryCorrectionOffset(topic=TOPIC, compare_group="other", filter_groups="left-out")
-    answer = await desk.ask(RequestCode.QUERY_CORRECTION_OFFSET, header)
-    correction = answer.body
+    correction = (await desk.ask(RequestCode.QUERY_CORRECTION_OFFSET, header)).body
     offsets = (await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)).body
 
     assert QueryCorrectionOffsetBody.decode(correction).correction_offsets == {0: 3}

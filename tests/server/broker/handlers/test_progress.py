@@ -73,11 +73,10 @@ async def test_progress_of_all_groups_adds_up(desk: Desk) -> None:
     await desk.pull(queue_offset=1)
     header = GetConsumeStatsInBroker(is_order=False)
     answer = await desk.ask(RequestCode.GET_BROKER_CONSUME_STATS, header)
-    address = desk.address
     body = ConsumeStatsList.decode(answer.body)
     groups = {name: stats for row in body.consume_stats_list for name, stats in row.items()}
 
-    assert (body.total_diff, body.broker_addr) == (2, address)
+    assert (body.total_diff, body.broker_addr) == (2, desk.address)
     assert groups["TOOLS_CONSUMER"] == []
     assert groups[GROUP][0].offset_table[QUEUE].broker_offset == 3
 
@@ -111,6 +110,5 @@ async def test_statistic_is_there_once_something_was_counted(desk: Desk) -> None
     )
     minute = BrokerStatsData.decode(known.body).stats_minute
 
-    assert minute is not None
     assert (minute.sum, minute.tps, minute.avgpt) == (4, 0.1, 1.0)
     assert (unknown.code, unknown.remark) == (1, "The stats <TOPIC_PUT_NUMS> <Nowhere> not exist")

@@ -1,6 +1,8 @@
 """Pulls over the wire: statuses, filters, and pulls that are held and woken."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from remoting.command import Command
 from remoting.headers import DeleteTopic, GetMaxOffset, PullMessageResponse
 from server.broker.pull.pull_check import TAGS_SIZE_MAX
 from storefmt.config.tables import SubscriptionGroup
-from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, with_topic
+from tests.waiting import until
 
 WAIT = 2
 COMMIT = 1
@@ -19,10 +22,18 @@ HELD = {"sys_flag": 4 | WAIT, "queue_offset": 4, "suspend_timeout_millis": 60_00
 """A pull behind what ``filled`` sends, which therefore waits."""
 
 
-async def filled(desk: Desk, tags: str = "ABAB") -> None:
-    await desk.create_topic()
-    for at, tag in enumerate(tags):
-        await desk.send(b"m%d" % at, properties=f"TAGS\1{tag}")
+@asynccontextmanager
+async def filled_in(root: Path, **settings: object) -> AsyncIterator[Desk]:
+    """Run a broker with four messages in the topic."""
+    async with with_topic(root, **settings) as desk:
+        for at, tag in enumerate("ABAB"):
+            await desk.send(b"m%d" % at, properties=f"TAGS\1{tag}")
+        yield desk
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> AbstractAsyncContextManager[Desk]:
+    return filled_in(tmp_path)
 
 
 async def held(desk: Desk, **changes: object) -> asyncio.Task[Command]:
@@ -38,10 +49,9 @@ async def held(desk: Desk, **changes: object) -> asyncio.Task[Command]:
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
 async def test_found_messages_come_with_the_next_offset(
-    desk: Desk, serialize: SerializeType
+    filled: Desk, serialize: SerializeType
 ) -> None:
-    await filled(desk)
-    answer = await desk.ask(RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize)
+    answer = await filled.ask(RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize)
 
     assert (answer.code, answer.remark, answer.serialize) == (0, "FOUND", serialize)
     assert answer.header(PullMessageResponse) == PullMessageResponse(
@@ -61,10 +71,9 @@ STATUSES = [
 
 @pytest.mark.parametrize(("changes", "code", "remark", "next_offset"), STATUSES)
 async def test_status_and_next_offset_are_javas(
-    desk: Desk, changes: dict[str, object], code: int, remark: str, next_offset: int
+    filled: Desk, changes: dict[str, object], code: int, remark: str, next_offset: int
 ) -> None:
-    await filled(desk)
-    answer = await desk.pull(**changes)
+    answer = await filled.pull(**changes)
 
     assert (answer.code, answer.remark) == (code, remark)
     assert answer.ext["nextBeginOffset"] == str(next_offset)
@@ -93,22 +102,20 @@ REFUSED = [
 
 @pytest.mark.parametrize(("changes", "code", "text"), REFUSED)
 async def test_bad_pulls_are_refused_in_javas_words(
-    desk: Desk, changes: dict[str, object], code: int, text: str
+    filled: Desk, changes: dict[str, object], code: int, text: str
 ) -> None:
-    await filled(desk)
-    answer = await desk.pull(**changes)
+    answer = await filled.pull(**changes)
 
     assert answer.code == code
     assert text in (answer.remark or "")
     assert answer.body == b""
 
 
-async def test_more_tags_than_a_pull_may_carry_are_refused(desk: Desk) -> None:
-    await filled(desk)
+async def test_more_tags_than_a_pull_may_carry_are_refused(filled: Desk) -> None:
     most = "A || B".ljust(TAGS_SIZE_MAX)
 
-    assert (await desk.pull(subscription=most)).code == ResponseCode.SUCCESS
-    answer = await desk.pull(subscription=most + " ")
+    assert (await filled.pull(subscription=most)).code == ResponseCode.SUCCESS
+    answer = await filled.pull(subscription=most + " ")
 
     assert (answer.code, answer.remark) == (
         ResponseCode.SUBSCRIPTION_PARSE_FAILED,
@@ -123,48 +130,42 @@ async def test_topic_that_may_not_be_read_is_refused(desk: Desk) -> None:
     assert (answer.code, answer.remark) == (16, "the topic[T] pulling message is forbidden")
 
 
-async def test_registered_subscription_filters_and_must_be_new_enough(desk: Desk) -> None:
-    await filled(desk)
-    body = heartbeat(expression="B", version=5)
-    await desk.ask(RequestCode.HEART_BEAT, body=body)
-    known = await desk.pull(sys_flag=0, sub_version=5)
-    newer = await desk.pull(sys_flag=0, sub_version=6)
-    other_topic = await desk.pull(sys_flag=0, topic="TBW102")
+async def test_registered_subscription_filters_and_must_be_new_enough(filled: Desk) -> None:
+    await filled.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="B", version=5))
+    known = await filled.pull(sys_flag=0, sub_version=5)
+    newer = await filled.pull(sys_flag=0, sub_version=6)
+    other_topic = await filled.pull(sys_flag=0, topic="TBW102")
 
     assert (known.code, known.body.count(b"TAGS\1B"), known.body.count(b"TAGS\1A")) == (0, 2, 0)
     assert (newer.code, newer.remark) == (25, "the consumer's subscription not latest")
     assert other_topic.code == 24
 
 
-async def test_pull_commits_the_offset_it_carries(desk: Desk) -> None:
-    await filled(desk)
-    await desk.pull(sys_flag=4 | COMMIT, commit_offset=3)
-    assert desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0) == 3
+async def test_pull_commits_the_offset_it_carries(filled: Desk) -> None:
+    await filled.pull(sys_flag=4 | COMMIT, commit_offset=3)
+    assert filled.app.broker.offsets.get(GROUP, TOPIC, queue_id=0) == 3
 
 
-async def test_held_pull_is_woken_by_a_message_that_suits_it(desk: Desk) -> None:
-    await filled(desk)
-    waiting = await held(desk, subscription="B")
-    await desk.send(b"other", properties="TAGS\1A")
-    is_held = not waiting.done()
-    await desk.send(b"wanted", properties="TAGS\1B")
+async def test_held_pull_is_woken_by_a_message_that_suits_it(filled: Desk) -> None:
+    waiting = await held(filled, subscription="B")
+    await filled.send(b"other", properties="TAGS\1A")
+    assert not waiting.done()
+    await filled.send(b"wanted", properties="TAGS\1B")
     answer = await waiting
 
-    assert is_held
     assert (answer.code, answer.ext["nextBeginOffset"]) == (0, "6")
     assert b"wanted" in answer.body
     assert b"other" not in answer.body
 
 
-async def test_waking_a_held_pull_needs_no_timer(desk: Desk) -> None:
+async def test_waking_a_held_pull_needs_no_timer(filled: Desk) -> None:
     turns_max = 5
 
     # With the producer's answer, or some turns of the loop later: far less than 10 ms.
-    await filled(desk)
     found = []
     for at in range(20):
-        waiting = await held(desk, queue_offset=4 + at)
-        await desk.send(b"wanted")
+        waiting = await held(filled, queue_offset=4 + at)
+        await filled.send(b"wanted")
         for _ in range(turns_max):
             await asyncio.sleep(0)
         found.append(waiting.done())
@@ -172,24 +173,20 @@ async def test_waking_a_held_pull_needs_no_timer(desk: Desk) -> None:
     assert found == [True] * 20
 
 
-async def test_held_pull_is_answered_at_its_deadline(desk: Desk) -> None:
-    await filled(desk)
-    header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=30)
-    answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
-    waiting = len(desk.app.broker.hold)
+async def test_held_pull_is_answered_at_its_deadline(filled: Desk) -> None:
+    answer = await filled.pull(**{**HELD, "suspend_timeout_millis": 30})
 
-    assert (answer.code, answer.remark, waiting) == (19, "OFFSET_OVERFLOW_ONE", 0)
+    assert (answer.code, answer.remark) == (19, "OFFSET_OVERFLOW_ONE")
+    assert len(filled.app.broker.hold) == 0
 
 
-async def test_held_pull_of_a_closed_connection_is_forgotten(desk: Desk) -> None:
-    await filled(desk)
-    waiting = await held(desk)
-    assert len(desk.app.broker.hold) == 1
-    await desk.client.close()
+async def test_held_pull_of_a_closed_connection_is_forgotten(filled: Desk) -> None:
+    waiting = await held(filled)
+    assert len(filled.app.broker.hold) == 1
+    await filled.client.close()
     await asyncio.gather(waiting, return_exceptions=True)
-    while list(desk.app._server.connections):
-        await asyncio.sleep(0)
-    assert len(desk.app.broker.hold) == 0
+    await until(lambda: not list(filled.app._server.connections))
+    assert len(filled.app.broker.hold) == 0
 
 
 @pytest.mark.parametrize(
@@ -203,8 +200,7 @@ async def test_held_pull_of_a_closed_connection_is_forgotten(desk: Desk) -> None
 async def test_expression_of_a_held_pull_counts_as_in_flight_until_it_is_answered(
     tmp_path: Path, expression: str, kind: str, size_min: int, *, is_deleted: bool
 ) -> None:
-    async with running(tmp_path, enable_property_filter=True) as desk:
-        await filled(desk)
+    async with filled_in(tmp_path, enable_property_filter=True) as desk:
         waiting = await held(desk, subscription=expression, expression_type=kind)
         (conn,) = desk.app._server.connections
         held_size = conn.held_size
@@ -220,17 +216,13 @@ async def test_expression_of_a_held_pull_counts_as_in_flight_until_it_is_answere
     assert left_size == 0
 
 
-async def test_lite_pull_of_newer_clients_is_the_same_request(desk: Desk) -> None:
-    await filled(desk)
-    answer = await desk.ask(LaterCode.LITE_PULL_MESSAGE, pull())
-
-    assert answer.remark == "FOUND"
+async def test_lite_pull_of_newer_clients_is_the_same_request(filled: Desk) -> None:
+    assert (await filled.ask(LaterCode.LITE_PULL_MESSAGE, pull())).remark == "FOUND"
 
 
-async def test_offset_that_is_not_there_leaves_an_event(desk: Desk) -> None:
-    await filled(desk)
-    await desk.pull(queue_offset=77)
-    (event,) = await desk.messages(topic="OFFSET_MOVED_EVENT")
+async def test_offset_that_is_not_there_leaves_an_event(filled: Desk) -> None:
+    await filled.pull(queue_offset=77)
+    (event,) = await filled.messages(topic="OFFSET_MOVED_EVENT")
     assert event.tags == GROUP
     assert event.body == (
         b'{"consumerGroup":"G","messageQueue":{"brokerName":"broker-a","queueId":0,"topic":"T"},'
@@ -239,22 +231,19 @@ async def test_offset_that_is_not_there_leaves_an_event(desk: Desk) -> None:
 
 
 async def test_connection_may_hold_only_so_many_pulls(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.broker.pull.pull_hold.OWNED_COUNT_MAX", 1)
-
-    await filled(desk)
-    first = await held(desk)
-    answer = await desk.pull(**HELD)
-    await desk.send()
+    first = await held(filled)
+    answer = await filled.pull(**HELD)
+    await filled.send()
     await first
 
     assert answer.code == 19
 
 
 async def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) -> None:
-    async with running(tmp_path, held_pull_count_max=1) as desk:
-        await filled(desk)
+    async with filled_in(tmp_path, held_pull_count_max=1) as desk:
         first = await held(desk)
         other = RemotingClient()
         request = Command.request(RequestCode.PULL_MESSAGE, pull(**HELD))
@@ -266,34 +255,27 @@ async def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) 
     assert answer.code == 19
 
 
-async def test_others_are_served_while_many_pulls_are_woken(desk: Desk) -> None:
+async def test_others_are_served_while_many_pulls_are_woken(filled: Desk) -> None:
     count = 1_000
+    waiting = [asyncio.create_task(filled.pull(**HELD)) for _ in range(count)]
+    await until(lambda: len(filled.app.broker.hold) == count)
+    await filled.send()
 
-    await filled(desk)
-    waiting = [asyncio.create_task(desk.pull(**HELD)) for _ in range(count)]
-    while len(desk.app.broker.hold) < count:
-        await asyncio.sleep(0)
-    await desk.send()
-    left_count = len(desk.app.broker.hold)
-    answers = await asyncio.gather(*waiting)
-
-    assert left_count > 0
-    assert {answer.code for answer in answers} == {0}
+    assert len(filled.app.broker.hold) > 0
+    assert {answer.code for answer in await asyncio.gather(*waiting)} == {0}
 
 
 @pytest.mark.parametrize(
     ("now", "code", "tags"), [("A", 0, 1), ("B", 20, 0), ("A || B", 0, 1), (None, 24, 0)]
 )
 async def test_held_pull_is_answered_by_the_subscription_of_now(
-    desk: Desk, now: str | None, code: int, tags: int
+    filled: Desk, now: str | None, code: int, tags: int
 ) -> None:
-    await filled(desk)
-    await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
-    waiting = await held(desk, sys_flag=WAIT, sub_version=1)
-    topics = () if now is None else (TOPIC,)
-    changed = heartbeat(topics=topics, expression=now or "", version=2)
-    await desk.ask(RequestCode.HEART_BEAT, body=changed)
-    await desk.send(b"a", properties="TAGS\1A")
+    await filled.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
+    waiting = await held(filled, sys_flag=WAIT, sub_version=1)
+    changed = heartbeat(topics=(TOPIC,) if now else (), expression=now or "", version=2)
+    await filled.ask(RequestCode.HEART_BEAT, body=changed)
+    await filled.send(b"a", properties="TAGS\1A")
     answer = await waiting
 
     assert (answer.code, answer.body.count(b"TAGS\1A")) == (code, tags)
@@ -303,8 +285,7 @@ async def test_held_pull_is_answered_by_the_subscription_of_now(
 async def test_group_is_sent_to_its_broker_when_slaves_may_be_read(
     tmp_path: Path, enabled: bool, suggested: str
 ) -> None:
-    async with running(tmp_path, slave_read_enable=enabled) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, slave_read_enable=enabled) as desk:
         group = SubscriptionGroup(group_name=GROUP, broker_id=3)
         desk.app.broker.groups.put(group, now_ms=0)
         await desk.send()
@@ -315,8 +296,7 @@ async def test_group_is_sent_to_its_broker_when_slaves_may_be_read(
 
 async def test_short_polling_waits_for_its_own_time_and_not_the_clients(tmp_path: Path) -> None:
     settings = {"long_polling_enable": False, "short_polling_time_ms": 50}
-    async with running(tmp_path, **settings) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, **settings) as desk:
         answer = await desk.pull(sys_flag=4 | WAIT, suspend_timeout_millis=60_000)
 
         assert (answer.code, answer.ext["nextBeginOffset"]) == (19, "0")

@@ -31,8 +31,7 @@ async def filled(desk: Desk) -> list[Command]:
 
 
 async def test_message_is_found_by_its_offset_id(desk: Desk) -> None:
-    sent = await filled(desk)
-    _, log_offset = parse_offset_id(sent[1].ext["msgId"])
+    _, log_offset = parse_offset_id((await filled(desk))[1].ext["msgId"])
     view = RequestCode.VIEW_MESSAGE_BY_ID
     found = await desk.ask(view, ViewMessage(offset=log_offset))
     inside = await desk.ask(view, ViewMessage(offset=log_offset + 3))
@@ -46,11 +45,11 @@ async def test_message_is_found_by_its_offset_id(desk: Desk) -> None:
 async def test_messages_are_found_by_key_and_by_unique_key(desk: Desk) -> None:
     await filled(desk)
     code = RequestCode.QUERY_MESSAGE
-    unique = Command.request(code, by_key("U2", count=0))
-    unique.ext["_UNIQUE_KEY_QUERY"] = "true"
+    by_unique_key = Command.request(code, by_key("U2", count=0))
+    by_unique_key.ext["_UNIQUE_KEY_QUERY"] = "true"
     several = await desk.ask(code, by_key("all"))
     one = await desk.ask(code, by_key("k1"))
-    unique = await desk.client.invoke(desk.address, unique)
+    unique = await desk.client.invoke(desk.address, by_unique_key)
     none = await desk.ask(code, by_key("nokey"))
 
     assert [record.body for record in decode_records(several.body)] == [b"m0", b"m1", b"m2"]
@@ -70,24 +69,23 @@ async def test_of_large_messages_the_newest_come_that_fit_into_an_answer(tmp_pat
             await desk.send(b"%d" % number + bytes(4_000_000), properties="KEYS\1k")
         answer = await desk.ask(RequestCode.QUERY_MESSAGE, by_key("k"))
         (conn,) = desk.app._server.connections
-        held_size = conn.held_size
+        assert conn.held_size == 0
 
-    bodies = [record.body[:1] for record in decode_records(answer.body)]
-    assert bodies == [b"4", b"5"]
-    assert held_size == 0
+    assert [record.body[:1] for record in decode_records(answer.body)] == [b"4", b"5"]
+
+
+async def entries(desk: Desk, **fields: object) -> Command:
+    header = QueryConsumeQueue(**{"topic": TOPIC, **fields})
+    return await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
 
 
 async def test_queue_entries_are_shown_with_the_subscription(desk: Desk) -> None:
     await filled(desk)
     await desk.heartbeat()
-    code = RequestCode.QUERY_CONSUME_QUEUE
-    found = await desk.ask(
-        code,
-        QueryConsumeQueue(topic=TOPIC, queue_id=0, index=1, count=5, consumer_group=GROUP),
-    )
-    behind = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5))
-    unwritten = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=1))
-    unknown = await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0))
+    found = await entries(desk, queue_id=0, index=1, count=5, consumer_group=GROUP)
+    behind = await entries(desk, queue_id=0, index=9, count=5)
+    unwritten = await entries(desk, queue_id=1)
+    unknown = await entries(desk, topic="Nowhere", queue_id=0)
     body = QueryConsumeQueueResponseBody.decode(found.body)
 
     assert (body.min_queue_index, body.max_queue_index) == (0, 3)
@@ -110,10 +108,8 @@ async def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -
         for expression, group in (("A", GROUP), ("B", GROUP), ("*", None)):
             body = heartbeat(expression=expression, version=len(found) + 1)
             await desk.ask(RequestCode.HEART_BEAT, body=body)
-            header = QueryConsumeQueue(topic=TOPIC, count=2, consumer_group=group)
-            answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
-            shown = QueryConsumeQueueResponseBody.decode(answer.body)
-            found.append(shown.queue_data or [])
+            answer = await entries(desk, count=2, consumer_group=group)
+            found.append(QueryConsumeQueueResponseBody.decode(answer.body).queue_data or [])
         (mine, others, nobodys) = found
 
     assert [row.tags_code for row in mine] == [ext_address(0), ext_address(29)]
@@ -129,10 +125,8 @@ async def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -
 
 async def test_lost_ext_unit_is_said_so(desk: Desk) -> None:
     await filled(desk)
-    queue = desk.app.broker.store._table.queues[TOPIC, 0]
-    queue.append(0, 100, ext_address(40))
-    header = QueryConsumeQueue(topic=TOPIC, index=3, count=1)
-    answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+    desk.app.broker.store._table.queues[TOPIC, 0].append(0, 100, ext_address(40))
+    answer = await entries(desk, index=3, count=1)
     (row,) = QueryConsumeQueueResponseBody.decode(answer.body).queue_data or []
 
     assert row.msg == f"Cq extend not exist!addr: {ext_address(40)}"

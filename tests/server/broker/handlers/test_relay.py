@@ -11,6 +11,7 @@ from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
 from server.broker.handlers.relay import ANSWER_WAIT_MS
 from storefmt.formats.message import decode_record
 from tests.server.broker.desk import GROUP, Desk, heartbeat
+from tests.waiting import until
 
 
 async def relayed(desk: Desk, header: Header, code: int) -> tuple[Command, list[Command]]:
@@ -84,10 +85,8 @@ async def test_silent_client_is_given_up_after_ten_seconds(desk: Desk) -> None:
     await desk.heartbeat()
     header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
     waiting = asyncio.create_task(desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
-    while not any(one.code == 307 for one in desk.pushed):
-        await asyncio.sleep(0)
-    now_ms = desk.app.broker.clock.now_ms()
-    desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
+    await until(lambda: any(one.code == 307 for one in desk.pushed))
+    desk.app.broker.calls.expire(desk.app.broker.clock.now_ms() + ANSWER_WAIT_MS)
     answer = await waiting
 
     assert answer.code == 207

@@ -7,16 +7,22 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
-from remoting.headers import SendMessage, SendMessageV2
 from server.broker.send.batches import RUN_COUNT_MAX
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import host_text
 from storefmt.formats.msgid import parse_offset_id
-from tests.server.broker.desk import TOPIC, Desk, running, send
+from tests.server.broker.desk import TOPIC, Desk, running, send, send_with_long_names
 
 LARGE_BATCH = join_batch([BatchEntry(n, b"b%d" % n, b"") for n in range(2 * RUN_COUNT_MAX + 1)])
 """It is read and stored in three runs."""
+COMMON = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
+"""What every answer to a send has."""
 PROPERTIES = "KEYS\1k1 k2\2UNIQ_KEY\1ABC\2WAIT\1true\2TAGS\1TagA"
+
+
+async def send_batch(desk: Desk, body: bytes = LARGE_BATCH, **changes: object) -> Command:
+    header = send(batch=True, **changes)
+    return await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
@@ -28,14 +34,9 @@ async def test_message_is_stored_with_its_fields_and_answered_with_its_place(
     record = (await desk.messages(queue_id=2))[0]
 
     assert (answer.code, answer.serialize, answer.remark) == (0, serialize, None)
-    assert answer.ext["queueId"] == "2"
-    assert answer.ext["queueOffset"] == "0"
-    assert answer.ext["MSG_REGION"] == "DefaultRegion"
-    assert answer.ext["TRACE_ON"] == "true"
-    assert parse_offset_id(answer.ext["msgId"]) == (record.store_host, record.log_offset)
-    assert record.body == b"hello"
-    assert record.flag == 7
-    assert record.born_ms == 1_700_000_000_000
+    assert parse_offset_id(answer.ext.pop("msgId")) == (record.store_host, record.log_offset)
+    assert answer.ext == {"queueId": "2", "queueOffset": "0", **COMMON}
+    assert (record.body, record.flag, record.born_ms) == (b"hello", 7, 1_700_000_000_000)
     assert host_text(record.born_host).startswith("127.0.0.1:")
     assert record.properties_raw == b"KEYS\1k1 k2\2UNIQ_KEY\1ABC\2CLUSTER\1TestCluster\2TAGS\1TagA"
 
@@ -51,36 +52,21 @@ async def test_sends_of_one_form_are_stored_and_answered_like_the_first(desk: De
         for _ in range(3)
     ]
     records = (await desk.messages())[: len(answers)]
-    codes = refused
 
     for number, (answer, record) in enumerate(zip(answers, records, strict=True)):
         assert (answer.code, answer.ext["queueOffset"]) == (0, str(number))
         assert parse_offset_id(answer.ext["msgId"])[1] == record.log_offset
-        assert (
-            record.properties_raw
-            == (
-                f"KEYS\1k{number}\2UNIQ_KEY\1A{number}\2CLUSTER\1TestCluster\2TAGS\1T{number % 3}"
-            ).encode()
-        )
+        text = f"KEYS\1k{number}\2UNIQ_KEY\1A{number}\2CLUSTER\1TestCluster\2TAGS\1T{number % 3}"
+        assert record.properties_raw == text.encode()
         assert {**answer.ext, "msgId": "", "queueOffset": ""} == {
             **answers[0].ext, "msgId": "", "queueOffset": "",
         }  # fmt: skip
         assert (record.born_ms, record.flag) == (records[0].born_ms, records[0].flag)
-    assert codes == [0] * 3 + [1] * 3 + [13] * 3 + [0] * 3
+    assert refused == [0] * 3 + [1] * 3 + [13] * 3 + [0] * 3
 
 
 async def test_long_field_names_store_the_same_message(desk: Desk) -> None:
-    header = SendMessage(
-        producer_group="PG",
-        topic=TOPIC,
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=5,
-        flag=0,
-        properties=PROPERTIES,
-    )
+    header = send_with_long_names(born_timestamp=5, properties=PROPERTIES)
     answer = await desk.ask(RequestCode.SEND_MESSAGE, header, body=b"v1")
     found = await desk.messages()
 
@@ -92,15 +78,13 @@ async def test_oneway_message_is_stored_and_not_answered(desk: Desk) -> None:
     command = Command.request(RequestCode.SEND_MESSAGE_V2, send(), body=b"oneway", oneway=True)
     await desk.client.invoke_oneway(desk.address, command)
     await desk.send(b"second")
-    records = await desk.messages()
 
-    assert [record.body for record in records] == [b"oneway", b"second"]
+    assert await desk.bodies() == [b"oneway", b"second"]
 
 
 async def test_unknown_topic_is_made_after_the_template(desk: Desk) -> None:
     await desk.send(topic="Fresh", default_topic_queue_nums=3)
     made = desk.app.broker.topics.get("Fresh")
-    assert made is not None
     assert (made.read_queue_nums, made.write_queue_nums, made.perm) == (3, 3, 6)
 
 
@@ -115,13 +99,10 @@ async def test_batch_becomes_one_record_a_message(desk: Desk) -> None:
         for at in range(3)
     ]
 
-    header = send(batch=True, properties="WAIT\1true")
-    body = join_batch(entries)
-    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
+    answer = await send_batch(desk, join_batch(entries), properties="WAIT\1true")
     found = await desk.messages()
 
-    assert answer.code == 0
-    assert answer.ext["queueOffset"] == "0"
+    assert (answer.code, answer.ext["queueOffset"]) == (0, "0")
     assert answer.ext["msgId"].split(",") == [record.msg_id for record in found]
     assert [(record.body, record.flag, record.queue_offset) for record in found] == [
         (b"b0", 0, 0),
@@ -137,8 +118,7 @@ async def test_a_large_batch_is_stored_in_order_and_answered_as_one(
     tmp_path: Path, sync: bool
 ) -> None:
     async with running(tmp_path, sync=sync) as desk:
-        header = send(batch=True)
-        answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=LARGE_BATCH)
+        answer = await send_batch(desk)
         found = await desk.messages()
 
     assert (answer.code, answer.ext["queueOffset"]) == (0, "0")
@@ -151,7 +131,7 @@ async def test_others_are_served_between_the_runs_of_a_large_batch(desk: Desk) -
     answered: list[str] = []
 
     async def batch() -> None:
-        await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=LARGE_BATCH)
+        await send_batch(desk)
         answered.append("batch")
 
     async def single() -> None:
@@ -167,15 +147,12 @@ async def test_a_large_batch_of_which_a_run_was_lost_is_not_acknowledged(desk: D
     await desk.create_topic()
     lost = ResponseCode.SERVICE_NOT_AVAILABLE
     desk.app.broker.turn.when_safe = lambda done: done(lost)  # type: ignore[method-assign]
-    header = send(batch=True)
-    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=LARGE_BATCH)
 
-    assert answer.code == ResponseCode.SERVICE_NOT_AVAILABLE
+    assert (await send_batch(desk)).code == lost
 
 
 async def test_the_answer_to_a_batch_of_20_000_messages_reaches_the_client(desk: Desk) -> None:
-    body = join_batch([BatchEntry(0, b"", b"")] * 20_000)
-    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=body)
+    answer = await send_batch(desk, join_batch([BatchEntry(0, b"", b"")] * 20_000))
 
     assert len(answer.ext["msgId"].split(",")) == 20_000
 
@@ -203,13 +180,12 @@ async def test_bad_sends_are_refused_in_javas_words(
 
     assert answer.code == code
     assert text in (answer.remark or "")
-    assert answer.ext == {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
+    assert answer.ext == COMMON
     assert desk.app.broker.store.written_offset == 0
 
 
 async def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(desk: Desk) -> None:
-    large = b"x" * (4 * 1024 * 1024 + 1)
-    refused = await desk.send(large)
+    refused = await desk.send(b"x" * (4 * 1024 * 1024 + 1))
     stored = await desk.send(b"small")
 
     assert refused.code == ResponseCode.MESSAGE_ILLEGAL
@@ -232,11 +208,9 @@ async def test_bad_batches_are_refused_whole(
 ) -> None:
     await desk.create_topic()
     data = join_batch([BatchEntry(0, b"x", b"")]) if body is None else body
-    header = send(batch=True, **changes)
-    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=data)
-    stored = desk.app.broker.store.max_offset(TOPIC, 0)
 
-    assert (answer.code, stored) == (code, 0)
+    assert (await send_batch(desk, data, **changes)).code == code
+    assert desk.app.broker.store.max_offset(TOPIC, 0) == 0
 
 
 async def test_missing_field_is_named(desk: Desk) -> None:
@@ -249,14 +223,10 @@ async def test_missing_field_is_named(desk: Desk) -> None:
 
 
 async def test_message_tried_too_often_goes_to_the_dead_letter_topic(desk: Desk) -> None:
-    retry = SendMessageV2.from_ext(
-        send(topic="%RETRY%G", reconsume_times=16, max_reconsume_times=16).to_ext()
-    )
-    answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, retry, body=b"dead")
-    assert answer.code == 0
-    records = await desk.messages(topic="%DLQ%G")
+    retry = {"topic": "%RETRY%G", "reconsume_times": 16, "max_reconsume_times": 16}
+    assert (await desk.send(b"dead", **retry)).code == 0
 
-    assert [record.body for record in records] == [b"dead"]
+    assert await desk.bodies(topic="%DLQ%G") == [b"dead"]
 
 
 @pytest.mark.parametrize(("version", "topic"), [(120, "%RETRY%G"), (121, "%DLQ%G")])
@@ -266,37 +236,28 @@ async def test_what_an_old_client_says_of_retries_does_not_count(
     header = send(topic="%RETRY%G", reconsume_times=3, max_reconsume_times=3)
     command = Command.request(RequestCode.SEND_MESSAGE_V2, header, body=b"again")
     command.version = version
-    answer = await desk.client.invoke(desk.address, command)
-    assert answer.code == 0
-    records = await desk.messages(topic=topic)
+    assert (await desk.client.invoke(desk.address, command)).code == 0
 
-    assert [record.body for record in records] == [b"again"]
+    assert await desk.bodies(topic=topic) == [b"again"]
 
 
 async def test_a_message_of_a_batch_that_asks_for_delay_is_delivered_at_once(desk: Desk) -> None:
     await desk.create_topic()
     data = join_batch([BatchEntry(0, b"x", b"DELAY\0013")])
-    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=data)
-    assert answer.code == 0
+    assert (await send_batch(desk, data)).code == 0
     records = await desk.messages()
 
     assert [(record.body, record.properties["DELAY"]) for record in records] == [(b"x", "3")]
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path, sync: bool) -> None:
-    async def fill() -> list[str]:
-        async with running(tmp_path, sync=sync) as desk:
-            answers = await asyncio.gather(*(desk.send(b"%d" % at) for at in range(50)))
-            return [answer.ext["msgId"] for answer in answers]
+async def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path, sync: bool) -> None:
+    async with running(tmp_path, sync=sync) as desk:
+        answers = await asyncio.gather(*(desk.send(b"%d" % at) for at in range(50)))
+    async with running(tmp_path, sync=sync, listen_port=0) as desk:
+        found = [record.msg_id for record in await desk.messages()]
 
-    async def read() -> list[str]:
-        async with running(tmp_path, sync=sync, listen_port=0) as desk:
-            return [record.msg_id for record in await desk.messages()]
-
-    sent = asyncio.run(fill())
-
-    assert sorted(asyncio.run(read())) == sorted(sent)
+    assert sorted(found) == sorted(answer.ext["msgId"] for answer in answers)
 
 
 async def test_sync_flush_answers_and_shows_a_message_only_when_it_is_on_disk(
@@ -305,13 +266,9 @@ async def test_sync_flush_answers_and_shows_a_message_only_when_it_is_on_disk(
     async with running(tmp_path, sync=True) as desk:
         await desk.send(b"first")
         store = desk.app.broker.store
-        found = await desk.messages()
-        flushed = store.flushed_offset
-        written = store.written_offset
-        found = [one.body for one in found]
 
-    assert flushed == written > 0
-    assert found == [b"first"]
+        assert await desk.bodies() == [b"first"]
+        assert store.flushed_offset == store.written_offset > 0
 
 
 async def test_read_only_topic_still_takes_sends_as_in_java(desk: Desk) -> None:

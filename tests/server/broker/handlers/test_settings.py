@@ -17,15 +17,14 @@ from tests.server.broker.desk import Desk
 
 async def test_settings_come_as_lines_under_javas_keys(desk: Desk) -> None:
     answer = await desk.ask(RequestCode.GET_BROKER_CONFIG)
-    lines = answer.body.decode().splitlines()
-    settings = dict(line.split("=", 1) for line in lines)
-    version = answer.ext["version"]
 
-    assert settings["brokerName"] == "broker-a"
-    assert settings["brokerClusterName"] == "TestCluster"
-    assert settings["flushDiskType"] == "ASYNC_FLUSH"
-    assert settings["mappedFileSizeCommitLog"] == str(1 << 20)
-    assert version.startswith('{"counter":0,"timestamp":')
+    assert set(answer.body.decode().splitlines()) >= {
+        "brokerName=broker-a",
+        "brokerClusterName=TestCluster",
+        "flushDiskType=ASYNC_FLUSH",
+        f"mappedFileSizeCommitLog={1 << 20}",
+    }
+    assert answer.ext["version"].startswith('{"counter":0,"timestamp":')
 
 
 async def test_runtime_numbers_have_every_key_of_the_java_broker(
@@ -35,31 +34,23 @@ async def test_runtime_numbers_have_every_key_of_the_java_broker(
 
     await desk.send()
     await desk.pull()
-    answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-    table = KVTable.decode(answer.body).table
+    table = KVTable.decode((await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)).body).table
 
     assert {key for key in java if not key.startswith("commitLogDiskRatio_")} <= table.keys()
-    assert table["brokerVersionDesc"] == "V4_9_7"
-    assert table["msgPutTotalTodayNow"] == "1"
-    assert table["msgGetTotalTodayNow"] == "1"
-    assert table["commitLogMinOffset"] == "0"
+    totals = {"msgPutTotalTodayNow": "1", "msgGetTotalTodayNow": "1", "commitLogMinOffset": "0"}
+    program = {"kernels": kernels_in_use(), "eventLoop": loop_name()}
+    assert table.items() >= {"brokerVersionDesc": "V4_9_7", **totals, **program}.items()
     assert int(table["commitLogMaxOffset"]) > 0
-    assert table["kernels"] == kernels_in_use()
-    assert table["eventLoop"] == loop_name()
 
 
 async def test_listed_settings_change_at_once(desk: Desk) -> None:
     await desk.send()
-    change = await desk.ask(
-        RequestCode.UPDATE_BROKER_CONFIG,
-        body=b"brokerPermission=2\nautoCreateTopicEnable=false\n",
-    )
-    pulled = await desk.pull()
-    sent = await desk.send(topic="Fresh")
+    change = b"brokerPermission=2\nautoCreateTopicEnable=false\n"
 
-    assert change.code == 0
-    assert pulled.code == 16
-    assert sent.code == 17
+    assert (await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=change)).code == 0
+
+    assert (await desk.pull()).code == 16
+    assert (await desk.send(topic="Fresh")).code == 17
 
 
 @pytest.mark.parametrize(
@@ -74,9 +65,8 @@ async def test_listed_settings_change_at_once(desk: Desk) -> None:
 )
 async def test_other_changes_are_refused_whole(desk: Desk, body: bytes, text: str) -> None:
     answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
-    permission = desk.app.broker.config.broker_permission
 
-    assert (answer.code, permission) == (1, 6)
+    assert (answer.code, desk.app.broker.config.broker_permission) == (1, 6)
     assert text in (answer.remark or "")
 
 
@@ -93,10 +83,8 @@ async def test_a_change_that_the_disk_does_not_keep_is_said_so(desk: Desk, tmp_p
     # A directory in the place of the file that becomes the new one.
     fresh = tmp_path / "config" / (FILE_NAME + ".tmp")
     fresh.mkdir()
-    body = b"transactionCheckMax=3\n"
-    answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+    answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=b"transactionCheckMax=3\n")
     fresh.rmdir()
-    answer = answer
 
     assert answer.code == 1
     assert (answer.remark or "").startswith(

@@ -74,10 +74,9 @@ async def test_created_topic_is_listed_stored_and_known_to_the_name_server_when_
         running(tmp_path / "store", namesrv_addr=namesrv) as desk,
     ):
         await desk.create_topic("New", queues=3)
-        text = (tmp_path / "store" / "config" / "topics.json").read_text()
+        stored = TopicTable.decode((tmp_path / "store/config/topics.json").read_text())
         route = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="New"))
         known = await desk.client.invoke(namesrv, route)
-        stored = TopicTable.decode(text)
         table = await listed(desk)
     (queues,) = TopicRouteData.decode(known.body).queue_datas
 
@@ -121,21 +120,17 @@ async def test_deleted_topic_loses_its_queues_and_a_new_one_starts_at_zero(tmp_p
         answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
         assert answer.code == 0
         assert TOPIC not in (await listed(desk)).topic_config_table
-        gone = queue_dir.exists(), desk.app.broker.store.max_offset(TOPIC, 0)
-        again = await desk.send(b"new")
-        (exists, last, held, queue_offset) = *gone, await waiting, again.ext["queueOffset"]
-
-    assert (exists, last) == (False, 0)
-    # What was held is looked at anew, as if it came now: there is no such topic.
-    assert held.code == 17
-    assert queue_offset == "0"
+        assert not queue_dir.exists()
+        assert desk.app.broker.store.max_offset(TOPIC, 0) == 0
+        assert (await desk.send(b"new")).ext["queueOffset"] == "0"
+        # What was held is looked at anew, as if it came now: there is no such topic.
+        assert (await waiting).code == 17
 
 
 @pytest.mark.parametrize(("topic", "code"), [("TBW102", 1), ("Nowhere", 0), ("a/../b", 1)])
 async def test_deleting_other_names(desk: Desk, topic: str, code: int) -> None:
-    answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=topic))
-
-    assert answer.code == code
+    header = DeleteTopic(topic=topic)
+    assert (await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, header)).code == code
 
 
 async def test_statistics_have_the_ends_of_every_write_queue(desk: Desk) -> None:
@@ -145,8 +140,7 @@ async def test_statistics_have_the_ends_of_every_write_queue(desk: Desk) -> None
     found = await desk.ask(code, GetTopicStatsInfo(topic=TOPIC))
     unknown = await desk.ask(code, GetTopicStatsInfo(topic="Nowhere"))
     table = TopicStatsTable.decode(found.body).offset_table
-    first = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)]
-    second = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=1)]
+    first, second = (table[MessageQueue(TOPIC, "broker-a", queue_id)] for queue_id in (0, 1))
 
     assert (first.min_offset, first.max_offset) == (0, 1)
     assert first.last_update_timestamp > 0
@@ -188,6 +182,5 @@ async def test_queues_without_a_topic_are_removed_on_request(desk: Desk) -> None
     await desk.send(topic="Other")
     desk.app.broker.topics.delete(TOPIC, now_ms=0)
     answer = await desk.ask(RequestCode.CLEAN_UNUSED_TOPIC)
-    queues = desk.app.broker.store.queues()
 
-    assert (answer.code, queues) == (0, [("Other", 0)])
+    assert (answer.code, desk.app.broker.store.queues()) == (0, [("Other", 0)])

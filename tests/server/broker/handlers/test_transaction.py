@@ -2,17 +2,18 @@
 
 import asyncio
 import json
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import UNSET_REMARK, Command
-from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
+from remoting.headers import CheckTransactionState, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
 from storefmt.formats.message import Record, decode_record, decode_records
-from tests.server.broker.desk import Desk, running
-from tests.server.cold_disk import forget, hold_cold_reads
+from tests.server.broker.desk import Desk, end_transaction, place_of, running, with_topic
+from tests.server.cold_disk import forget, hold_cold_reads, skip_unless_cold
 from tests.waiting import eventually, until
 
 OP = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -21,13 +22,17 @@ COMMIT, ROLLBACK, NOT_KNOWN = 8, 12, 0
 QUICK = {"transaction_time_out_ms": 0, "transaction_check_interval_ms": 20}
 
 
+@pytest.fixture
+def desk(tmp_path: Path) -> AbstractAsyncContextManager[Desk]:
+    """Run a broker that has the topic."""
+    return with_topic(tmp_path)
+
+
 async def half(desk: Desk, **changes: object) -> tuple[int, int]:
     """Send a prepared message; return its log offset and half queue offset."""
     # A message born long ago would be given up at once.
     fields = {"properties": PROPERTIES, "sys_flag": 4, "born_timestamp": SystemClock().now_ms()}
-    answer = await desk.send(b"paid", **{**fields, **changes})
-    assert answer.code == 0, answer
-    return int(answer.ext["msgId"][16:], 16), int(answer.ext["queueOffset"])
+    return place_of(await desk.send(b"paid", **{**fields, **changes}))
 
 
 def ops_of(desk: Desk) -> list[Record]:
@@ -36,16 +41,17 @@ def ops_of(desk: Desk) -> list[Record]:
     return decode_records(b"".join(found.chunks))
 
 
-def end(log_offset: int, queue_offset: int, how: int = COMMIT, **changes: object) -> EndTransaction:
-    fields: dict[str, object] = {
-        "producer_group": "PG",
-        "tran_state_table_offset": queue_offset,
-        "commit_log_offset": log_offset,
-        "commit_or_rollback": how,
-        "msg_id": "K1",
-        **changes,
-    }
-    return EndTransaction(**fields)  # type: ignore[arg-type]
+async def end(
+    desk: Desk, place: tuple[int, int], how: int = COMMIT, *, timeout_s: float = 60, **more: object
+) -> Command:
+    """Decide on the half message at a place."""
+    header = end_transaction(*place, **{"commit_or_rollback": how, **more})
+    return await desk.ask(RequestCode.END_TRANSACTION, header, timeout_s=timeout_s)
+
+
+async def resume(desk: Desk, msg_id: str | None) -> Command:
+    header = ResumeCheckHalfMessage(msg_id=msg_id)
+    return await desk.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
 
 
 async def pushed(desk: Desk, code: RequestCode, count: int = 1) -> list[Command]:
@@ -62,24 +68,20 @@ async def pushed(desk: Desk, code: RequestCode, count: int = 1) -> list[Command]
 
 async def test_commit_delivers_and_leaves_an_op_message(desk: Desk) -> None:
     await desk.create_topic(queues=2)
-    log_offset, queue_offset = await half(desk, queue_id=1)
+    place = await half(desk, queue_id=1)
     before = await desk.messages(queue_id=1)
-    answer = await desk.ask(RequestCode.END_TRANSACTION, end(log_offset, queue_offset))
-    after = await desk.messages(queue_id=1)
-    ops = ops_of(desk)
+    answer = await end(desk, place)
+    (message,) = await desk.messages(queue_id=1)
 
     assert before == []
     assert (answer.code, answer.remark) == (0, None)
-    (message,) = after
     assert (message.body, message.tags, message.sys_flag) == (b"paid", "a", 8)
-    assert message.prepared_transaction_offset == log_offset
-    assert [(op.body, op.tags) for op in ops] == [(b"0", "d")]
+    assert message.prepared_transaction_offset == place[0]
+    assert [(op.body, op.tags) for op in ops_of(desk)] == [(b"0", "d")]
 
 
 async def test_rollback_leaves_an_op_message_and_delivers_nothing(desk: Desk) -> None:
-    await desk.create_topic()
-    place = await half(desk)
-    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+    answer = await end(desk, await half(desk), ROLLBACK)
 
     assert (answer.code, answer.remark) == (0, UNSET_REMARK)
     assert await desk.messages() == []
@@ -87,20 +89,16 @@ async def test_rollback_leaves_an_op_message_and_delivers_nothing(desk: Desk) ->
 
 
 async def test_not_known_yet_is_not_answered_and_changes_nothing(desk: Desk) -> None:
-    await desk.create_topic()
     place = await half(desk)
-    request = Command.request(RequestCode.END_TRANSACTION, end(*place, NOT_KNOWN))
     with pytest.raises(Exception, match=r"did not answer"):
-        await desk.client.invoke(desk.address, request, timeout_s=0.2)
+        await end(desk, place, NOT_KNOWN, timeout_s=0.2)
 
     assert ops_of(desk) == []
 
 
 @pytest.mark.parametrize("wish", [4, 5, -1])
 async def test_what_is_no_decision_is_refused(desk: Desk, wish: int) -> None:
-    await desk.create_topic()
-    place = await half(desk)
-    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, wish))
+    answer = await end(desk, await half(desk), wish)
 
     assert answer.code == 1
     assert f"commitOrRollback is {wish}" in (answer.remark or "")
@@ -121,25 +119,20 @@ async def test_what_is_no_decision_is_refused(desk: Desk, wish: int) -> None:
 async def test_wrong_decisions_are_refused_in_javas_words(
     desk: Desk, changes: dict[str, object], remark: str, how: int
 ) -> None:
-    await desk.create_topic()
-    place = await half(desk)
-    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, how, **changes))
+    answer = await end(desk, await half(desk), how, **changes)
 
     assert (answer.code, answer.remark) == (1, remark)
     assert ops_of(desk) == []
 
 
 async def test_decision_on_an_ordinary_message_is_refused(desk: Desk) -> None:
-    await desk.create_topic()
-    place = await half(desk, properties="PGROUP\1PG", sys_flag=0)
-    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place))
+    answer = await end(desk, await half(desk, properties="PGROUP\1PG", sys_flag=0))
 
     assert answer.remark == "Find prepared transaction message failed"
 
 
 async def test_transactions_can_be_forbidden(tmp_path: Path) -> None:
-    async with running(tmp_path, reject_transaction_message=True) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, reject_transaction_message=True) as desk:
         answer = await desk.send(properties=PROPERTIES)
 
         assert answer.code == 16
@@ -148,55 +141,45 @@ async def test_transactions_can_be_forbidden(tmp_path: Path) -> None:
 
 
 async def test_flag_without_the_property_is_stored_as_java_stores_it(desk: Desk) -> None:
-    await desk.create_topic()
     prepared = await desk.send(b"unseen", sys_flag=4)
     committed = await desk.send(b"seen", sys_flag=8)
 
     assert (prepared.code, committed.code) == (0, 0)
-    assert [message.body for message in await desk.messages()] == [b"seen"]
+    assert await desk.bodies() == [b"seen"]
 
 
 async def test_delay_of_a_transaction_begins_with_its_commit(desk: Desk) -> None:
-    await desk.create_topic()
-    place = await half(desk, properties=PROPERTIES + "\2DELAY\0013")
-    await desk.ask(RequestCode.END_TRANSACTION, end(*place))
+    await end(desk, await half(desk, properties=PROPERTIES + "\2DELAY\0013"))
 
     (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=2)
     assert (waiting.body, waiting.properties["REAL_TOPIC"]) == (b"paid", "T")
 
 
 async def test_producer_is_asked_and_its_answer_counts(tmp_path: Path) -> None:
-    async with running(tmp_path, **QUICK) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, **QUICK) as desk:
         await desk.heartbeat()
         await half(desk)
         (question,) = await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
         shown = decode_record(question.body)
         asked = question.header(CheckTransactionState)
         place = asked.commit_log_offset, asked.tran_state_table_offset
-        answer = await desk.ask(
-            RequestCode.END_TRANSACTION, end(*place, from_transaction_check=True)
-        )
+        answer = await end(desk, place, from_transaction_check=True)
 
         assert question.is_oneway
         assert (shown.topic, shown.body) == ("T", b"paid")
         assert (asked.msg_id, asked.transaction_id) == ("K1", "K1")
         assert answer.code == 0
-        assert [message.body for message in await desk.messages()] == [b"paid"]
+        assert await desk.bodies() == [b"paid"]
 
 
 async def test_restart_asks_again_and_resume_begins_anew(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path) as desk:
         await half(desk)
     async with running(tmp_path, transaction_check_max=5, **QUICK) as desk:
         await desk.heartbeat()
         await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
         ended = await eventually(lambda: desk.messages(topic="TRANS_CHECK_MAX_TIME_TOPIC"))
-        answer = await desk.ask(
-            RequestCode.RESUME_CHECK_HALF_MESSAGE,
-            ResumeCheckHalfMessage(msg_id=ended[0].msg_id),
-        )
+        answer = await resume(desk, ended[0].msg_id)
         await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE, 2)
 
         assert answer.code == 0
@@ -204,29 +187,21 @@ async def test_restart_asks_again_and_resume_begins_anew(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("msg_id", [None, "", "nonsense", "7F00000100002A9F0000000000FFFFFF"])
 async def test_resume_of_what_is_not_there_is_refused(desk: Desk, msg_id: str | None) -> None:
-    answer = await desk.ask(
-        RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessage(msg_id=msg_id)
-    )
+    answer = await resume(desk, msg_id)
 
     assert answer.code == 1
     assert (answer.remark or "").startswith("Exception was thrown when putting message")
 
 
 async def test_resume_of_an_ordinary_message_is_refused(desk: Desk) -> None:
-    await desk.create_topic()
-    sent = await desk.send()
-    answer = await desk.ask(
-        RequestCode.RESUME_CHECK_HALF_MESSAGE,
-        ResumeCheckHalfMessage(msg_id=sent.ext["msgId"]),
-    )
+    answer = await resume(desk, (await desk.send()).ext["msgId"])
 
     assert (answer.code, "it is no half message" in (answer.remark or "")) == (1, True)
 
 
 async def test_open_transactions_are_listed(desk: Desk) -> None:
-    await desk.create_topic()
     first, second = await half(desk), await half(desk)
-    await desk.ask(RequestCode.END_TRANSACTION, end(*first))
+    await end(desk, first)
     answer = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
 
     body = json.loads(answer.body)
@@ -238,48 +213,33 @@ async def test_open_transactions_are_listed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("decisions", [[COMMIT], [ROLLBACK], [COMMIT, ROLLBACK]])
-def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: list[int]
+async def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: list[int]
 ) -> None:
-    async def story() -> int:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk)
-            may_read = hold_cold_reads(monkeypatch)
-            forget(tmp_path)
-            ends = [
-                asyncio.ensure_future(
-                    desk.ask(RequestCode.END_TRANSACTION, end(*place, how), timeout_s=60)
-                )
-                for how in decisions
-            ]
-            while not desk.app.broker.cold.count and not all(one.done() for one in ends):
-                await asyncio.sleep(0)
-            # Sends pass while the disk is waited for.
-            assert (await desk.send(b"meanwhile")).code == 0
-            may_read.set()
-            assert [(await one).code for one in ends] == [0] * len(ends)
-            bodies = {message.body for message in await desk.messages()}
-            assert bodies == {b"meanwhile", *([b"paid"] * (COMMIT in decisions))}
-            assert [op.body for op in ops_of(desk)] == [b"0"] * len(ends)
-            return desk.app.broker.cold.count
+    place = await half(desk)
+    may_read = hold_cold_reads(monkeypatch)
+    forget(tmp_path)
+    ends = [asyncio.ensure_future(end(desk, place, how)) for how in decisions]
+    await until(lambda: desk.app.broker.cold.count or all(one.done() for one in ends))
+    # Sends pass while the disk is waited for.
+    assert (await desk.send(b"meanwhile")).code == 0
+    may_read.set()
 
-    if not asyncio.run(story()):
-        pytest.skip("this file system does not tell what it has in memory")
+    assert [(await one).code for one in ends] == [0] * len(ends)
+    assert set(await desk.bodies()) == {b"meanwhile", *([b"paid"] * (COMMIT in decisions))}
+    assert [op.body for op in ops_of(desk)] == [b"0"] * len(ends)
+    skip_unless_cold(desk.app.broker.cold.count)
 
 
 async def test_open_transactions_in_cold_data_are_listed_as_ever(
     desk: Desk, tmp_path: Path
 ) -> None:
-    await desk.create_topic()
     places = [await half(desk) for _ in range(300)]
     for place in places[::2]:
-        await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+        await end(desk, place, ROLLBACK)
     warm = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
     forget(tmp_path)
     cold = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
-    warm = warm.body
-    cold = cold.body
 
-    assert cold == warm
-    assert len(json.loads(cold)["transactions"]) == 150
+    assert cold.body == warm.body
+    assert len(json.loads(cold.body)["transactions"]) == 150

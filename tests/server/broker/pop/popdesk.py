@@ -63,6 +63,10 @@ async def pop(desk: Asks, **changes: object) -> list[Popped]:
     return [] if answer.code == 210 else popped_of(answer)
 
 
+def bodies(popped: list[Popped]) -> list[bytes]:
+    return [one.body for one in popped]
+
+
 def popped_of(answer: Command) -> list[Popped]:
     """Return the messages of an answer with the handles that a Java client would make of it."""
     assert answer.code == 0, answer
@@ -91,19 +95,22 @@ def popped_of(answer: Command) -> list[Popped]:
     return found
 
 
-def ack_header(
-    handle: ReceiptHandle, *, topic: str = TOPIC, group: str = GROUP, **changes: object
-) -> AckMessage:
-    """Return the acknowledgement of a handle."""
-    fields: dict[str, object] = {
+def _named(handle: ReceiptHandle, topic: str, group: str) -> dict[str, object]:
+    """Return the fields of a request that name one message by its handle."""
+    return {
         "consumer_group": group,
         "topic": handle.real_topic(topic, group),
         "queue_id": handle.queue_id,
         "extra_info": handle.encode(),
         "offset": handle.queue_offset,
-        **changes,
     }
-    return AckMessage(**fields)  # type: ignore[arg-type]
+
+
+def ack_header(
+    handle: ReceiptHandle, *, topic: str = TOPIC, group: str = GROUP, **changes: object
+) -> AckMessage:
+    """Return the acknowledgement of a handle."""
+    return AckMessage(**{**_named(handle, topic, group), **changes})  # type: ignore[arg-type]
 
 
 async def ack(desk: Asks, handle: ReceiptHandle, **changes: object) -> Command:
@@ -115,15 +122,7 @@ async def hide(
     desk: Asks, handle: ReceiptHandle, *, invisible_ms: int, **changes: object
 ) -> Command:
     """Change the invisible time of a message and return the answer, whatever its code."""
-    fields: dict[str, object] = {
-        "consumer_group": GROUP,
-        "topic": handle.real_topic(TOPIC, GROUP),
-        "queue_id": handle.queue_id,
-        "extra_info": handle.encode(),
-        "offset": handle.queue_offset,
-        "invisible_time": invisible_ms,
-        **changes,
-    }
+    fields = {**_named(handle, TOPIC, GROUP), "invisible_time": invisible_ms, **changes}
     header = ChangeInvisibleTime(**fields)  # type: ignore[arg-type]
     return await desk.ask(LaterCode.CHANGE_MESSAGE_INVISIBLETIME, header)
 

@@ -16,7 +16,7 @@ from remoting.bodies import (
 from remoting.codes import LaterCode
 from remoting.command import Command
 from server.broker.config import BrokerRole
-from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, running, with_topic
 from tests.server.broker.ha.pairs import pair_in
 from tests.waiting import until
 
@@ -75,8 +75,7 @@ async def assigned(
 
 async def test_mode_is_saved_as_5_4_0_saves_it_and_known_after_a_start(tmp_path: Path) -> None:
     path = tmp_path / "config" / "messageRequestMode.json"
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path) as desk:
         assert (await set_mode(desk, POP, 1)).code == 0
 
         assert path.read_text() == FILE
@@ -144,8 +143,7 @@ async def test_slave_copies_the_modes_of_its_master(tmp_path: Path) -> None:
         master = await pair.start("m", BrokerRole.ASYNC_MASTER)
         await master.create_topic()
         await set_mode(master, POP, 1)
-        slave = await pair.start("s", BrokerRole.SLAVE)
-        modes = slave.app.broker.pops.modes
+        modes = (await pair.start("s", BrokerRole.SLAVE)).app.broker.pops.modes
 
         await until(lambda: modes.get(TOPIC, GROUP).mode is POP, what="the master's modes")
     saved = (tmp_path / "s" / "config" / "messageRequestMode.json").read_text()

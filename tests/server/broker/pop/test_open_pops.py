@@ -16,18 +16,24 @@ def checkpoint(number: int, *, count: int = 1, pop_ms: int = 1_000_000) -> PopCh
     return PopCheckpoint(key, 60_000, tuple(range(count)))
 
 
+def opened(*checkpoints: PopCheckpoint) -> OpenPops:
+    """Return a table in which these were written in this order."""
+    table = OpenPops()
+    for at, one in enumerate(checkpoints):
+        table.open(one, at=at, store_ms=0)
+    return table
+
+
 def offsets(*distances: int) -> tuple[int, ...]:
     return tuple(1_000_000 + distance for distance in distances)
 
 
 def test_pop_is_closed_when_its_last_message_is_acknowledged() -> None:
-    table, one = OpenPops(), checkpoint(0, count=3)
-    table.open(one, at=0, store_ms=0)
+    one = checkpoint(0, count=3)
+    table = opened(one)
 
     table.acknowledge(one.key, offsets(2, 0))
-    pop = table.get(one.key)
-    assert pop is not None
-    assert pop.left() == [1_000_001]
+    assert table.get(one.key).left() == [1_000_001]
     table.acknowledge(one.key, offsets(2, 77))
     assert len(table) == 1
     table.acknowledge(one.key, offsets(1))
@@ -36,19 +42,16 @@ def test_pop_is_closed_when_its_last_message_is_acknowledged() -> None:
 
 
 def test_messages_of_a_queue_that_are_left_are_counted() -> None:
-    table, one, other = OpenPops(), checkpoint(0, count=3), checkpoint(8, count=2)
+    one, other = checkpoint(0, count=3), checkpoint(8, count=2)
     place = one.key.place
     assert other.key.place == place
 
-    table.open(one, at=0, store_ms=0)
-    table.open(other, at=1, store_ms=0)
+    table = opened(one, other)
     assert table.left_count(place) == 5
     assert table.left_count(("other", *place[1:])) == 0
     table.acknowledge(one.key, offsets(2, 2, 77))
     assert table.left_count(place) == 4
-    pop = table.get(one.key)
-    assert pop is not None
-    table.mark(pop, 1_000_000)
+    table.mark(table.get(one.key), 1_000_000)
     assert table.left_count(place) == 3
     # A checkpoint that is written again replaces the former one.
     table.open(one._replace(done=0b101), at=2, store_ms=0)
@@ -68,22 +71,18 @@ def test_pops_are_due_by_second_and_never_before_their_time() -> None:
 
 
 def test_closed_pop_is_never_due() -> None:
-    table, one = OpenPops(), checkpoint(0)
-    table.open(one, at=0, store_ms=0)
+    one = checkpoint(0)
+    table = opened(one)
     table.acknowledge(one.key, offsets(0))
 
     assert table.due(1 << 60) == []
 
 
 def test_checkpoint_that_is_written_again_takes_its_new_place() -> None:
-    table, first, second = OpenPops(), checkpoint(0), checkpoint(1)
-    table.open(first, at=0, store_ms=0)
-    table.open(second, at=1, store_ms=0)
-    table.open(first, at=2, store_ms=0)
+    first, second = checkpoint(0), checkpoint(1)
+    table = opened(first, second, first)
 
-    oldest = table.oldest()
-    assert oldest is not None
-    assert (oldest.checkpoint, len(table)) == (second, 2)
+    assert (table.oldest().checkpoint, len(table)) == (second, 2)
 
 
 @pytest.mark.parametrize(("count", "size_max"), [(1, 600), (32, 900)], ids=["one by one", "by 32"])
@@ -105,8 +104,7 @@ def test_a_million_popped_messages_take_what_is_stated(count: int, size_max: int
 
 
 def test_memory_of_closed_pops_is_given_back_behind_one_that_stays_open() -> None:
-    table = OpenPops()
-    table.open(checkpoint(0), at=0, store_ms=0)
+    table = opened(checkpoint(0))
     tracemalloc.start()
     try:
         for number in range(1, 50_000):

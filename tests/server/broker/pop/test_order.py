@@ -5,7 +5,7 @@ from pathlib import Path
 
 from server.broker.pop.order import Ack, OrderedQueues
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
-from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, hide, pop, popped_of
+from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, bodies, hide, pop, popped_of
 from tests.server.broker.pop.test_pop import open_count, sent
 from tests.waiting import until
 
@@ -14,10 +14,6 @@ PLACE = "T", "G", 0
 
 async def ordered(desk: Desk, attempt: str | None = None, **changes: object) -> list[Popped]:
     return await pop(desk, order=True, attempt_id=attempt, **changes)
-
-
-def bodies(popped: list[Popped]) -> list[bytes]:
-    return [one.body for one in popped]
 
 
 async def test_queue_is_blocked_until_its_batch_is_acknowledged(desk: Desk) -> None:
@@ -52,8 +48,7 @@ async def test_same_attempt_gets_the_same_batch_again(desk: Desk) -> None:
 
 async def test_batch_whose_time_is_over_comes_again_and_is_counted(desk: Desk) -> None:
     await sent(desk, 3)
-    first = await ordered(desk, "a", invisible_time=300)
-    await ack(desk, first[0].handle)
+    await ack(desk, (await ordered(desk, "a", invisible_time=300))[0].handle)
     again = await ask_pop(desk, order=True, attempt_id="b", poll_time=30_000)
 
     assert bodies(popped_of(again)) == [b"1", b"2"]

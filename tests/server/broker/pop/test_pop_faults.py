@@ -12,8 +12,8 @@ from remoting.receipt import ReceiptHandle
 from server.store.disk import mapped
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.message import decode_records
-from tests.server.broker.desk import GROUP, TOPIC, Desk, running
-from tests.server.broker.pop.popdesk import ack, ask_pop, hide, pop, pop_header
+from tests.server.broker.desk import GROUP, TOPIC, Desk, with_topic
+from tests.server.broker.pop.popdesk import ack, ask_pop, bodies, hide, pop, pop_header
 from tests.server.broker.pop.test_pop import open_count, sent
 from tests.waiting import until
 
@@ -51,7 +51,7 @@ async def test_pop_that_cannot_be_is_refused(
 
     assert (answer.code, (answer.remark or "")[: len(remark)]) == (code, remark)
     assert not open_count(desk)
-    assert [one.body for one in await pop(desk)] == [b"0"]
+    assert bodies(await pop(desk)) == [b"0"]
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,15 @@ def _left(desk: Desk) -> list[int]:
 
 async def test_peek_polling_info_and_notification(desk: Desk) -> None:
     await sent(desk, 3)
-    header = PeekMessage(topic=TOPIC, queue_id=-1, max_msg_nums=2, consumer_group=GROUP)
+    queue = {"consumer_group": GROUP, "topic": TOPIC, "queue_id": -1}
+    header = PeekMessage(**queue, max_msg_nums=2)
+    notification = Notification(**queue, poll_time=0, born_time=0)
 
     peeked = await desk.ask(LaterCode.PEEK_MESSAGE, header)
-    there = await desk.ask(LaterCode.NOTIFICATION, _notification())
+    there = await desk.ask(LaterCode.NOTIFICATION, notification)
     popped = await pop(desk)
     gone = await desk.ask(LaterCode.PEEK_MESSAGE, header)
-    none = await desk.ask(LaterCode.NOTIFICATION, _notification())
+    none = await desk.ask(LaterCode.NOTIFICATION, notification)
 
     assert [record.body for record in decode_records(peeked.body)] == [b"0", b"1"]
     assert peeked.ext["restNum"] == "1"
@@ -157,10 +159,6 @@ async def test_peek_polling_info_and_notification(desk: Desk) -> None:
         answer = await desk.client.invoke(desk.address, command, timeout_s=60)
         assert answer.code == 29
         assert (answer.remark or "").startswith(ILLEGAL_QUEUE)
-
-
-def _notification() -> Notification:
-    return Notification(consumer_group=GROUP, topic=TOPIC, queue_id=-1, poll_time=0, born_time=0)
 
 
 async def test_pop_of_much_is_answered_although_others_wait(
@@ -182,14 +180,13 @@ async def test_pop_of_much_is_answered_although_others_wait(
 
 
 async def test_sql_filter_passes_over_what_it_does_not_want(tmp_path: Path) -> None:
-    async with running(tmp_path, enable_property_filter=True) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path, enable_property_filter=True) as desk:
         for number in range(10):
             await desk.send(b"%d" % number, properties=f"a\x01{number}")
 
         found = await pop(desk, exp="a > 3 AND a < 6", exp_type="SQL92")
 
-        assert [one.body for one in found] == [b"4", b"5"]
+        assert bodies(found) == [b"4", b"5"]
         assert await pop(desk) == []
 
 
@@ -216,4 +213,4 @@ async def test_one_way_pop_takes_nothing(desk: Desk) -> None:
     await desk.client.invoke_oneway(desk.address, command)
     await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)
 
-    assert [one.body for one in await pop(desk)] == [b"0"]
+    assert bodies(await pop(desk)) == [b"0"]

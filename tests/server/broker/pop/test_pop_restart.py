@@ -16,7 +16,7 @@ from server.store.commitlog.flush import FlushJob
 from storefmt.config.tables import ConsumerOffsets
 from tests.server.broker.desk import GROUP, TOPIC, Desk, HeldBack, broker_settings, running
 from tests.server.broker.ha.pairs import Pair, equal_ends, state_of
-from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, pop
+from tests.server.broker.pop.popdesk import ack, ask_pop, bodies, pop
 from tests.server.broker.pop.test_pop import REVIVE_LOG, open_count, sent
 from tests.waiting import eventually, until
 
@@ -33,10 +33,6 @@ class Ahead(SystemClock):
 
     def steady_ms(self) -> int:
         return super().steady_ms() + self.ahead_ms
-
-
-def bodies(popped: list[Popped]) -> list[bytes]:
-    return [one.body for one in popped]
 
 
 async def popped_until_empty(desk: Desk, count: int) -> list[bytes]:

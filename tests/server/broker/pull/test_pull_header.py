@@ -103,8 +103,7 @@ def test_headers_of_other_clients_are_taken() -> None:
 
 def test_of_pairs_with_one_key_the_last_counts() -> None:
     # Java's signed requests in the serialisation ROCKETMQ have most keys twice.
-    pairs = binary_of(EXT)[21:]
-    twice = pairs + binary_of({**EXT, "topic": "U"})[21:]
+    twice = binary_of(EXT)[21:] + binary_of({**EXT, "topic": "U"})[21:]
     header = binary_of(EXT)[:17] + len(twice).to_bytes(4, "big") + twice
 
     assert COMPILED(1, header).topic == "U"

@@ -34,6 +34,13 @@ def held(
     )
 
 
+def holding(*pulls: HeldPull[str]) -> HeldPulls[str]:
+    hold: HeldPulls[str] = HeldPulls()
+    for one in pulls:
+        hold.hold(one)
+    return hold
+
+
 def names(pulls: list[HeldPull[str]]) -> list[str]:
     return [one.pull for one in pulls]
 
@@ -44,26 +51,25 @@ def arrived(hold: HeldPulls[str], queue_offset: int, *, tags_code: int = 0) -> l
 
 
 def test_message_wakes_those_it_suits_and_leaves_the_others() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    hold.hold(held("all"))
-    hold.hold(held("tag 7", codes=frozenset({7})))
-    hold.hold(held("later", queue_offset=5))
-    hold.hold(held("elsewhere", queue_id=1))
+    hold = holding(
+        held("all"),
+        held("tag 7", codes=frozenset({7})),
+        held("later", queue_offset=5),
+        held("elsewhere", queue_id=1),
+    )
 
-    first = arrived(hold, 4, tags_code=9)
-    second = arrived(hold, 5, tags_code=7)
-
-    assert first == ["all"]
-    assert second == ["tag 7", "later"]
+    assert arrived(hold, 4, tags_code=9) == ["all"]
+    assert arrived(hold, 5, tags_code=7) == ["tag 7", "later"]
     assert arrived(hold, 6) == []
     assert len(hold) == 1
 
 
 def test_deadline_answers_what_still_waits_exactly_then() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    hold.hold(held("late", deadline_ms=200))
-    hold.hold(held("woken", deadline_ms=50, queue_id=1))
-    hold.hold(held("early", deadline_ms=100))
+    hold = holding(
+        held("late", deadline_ms=200),
+        held("woken", deadline_ms=50, queue_id=1),
+        held("early", deadline_ms=100),
+    )
     hold.arrived("T", 1, queue_offset=0, tags_code=0)
     hold.wake()
 
@@ -75,10 +81,9 @@ def test_deadline_answers_what_still_waits_exactly_then() -> None:
 
 
 def test_closed_connection_takes_its_pulls_along() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    hold.hold(held("mine", owner="a"))
-    hold.hold(held("mine too", owner="a", queue_id=1))
-    hold.hold(held("other", owner="b"))
+    hold = holding(
+        held("mine", owner="a"), held("mine too", owner="a", queue_id=1), held("other", owner="b")
+    )
 
     hold.drop_owner("a")
     hold.drop_owner("a")
@@ -90,15 +95,11 @@ def test_closed_connection_takes_its_pulls_along() -> None:
 
 
 def test_deleted_topic_lets_its_pulls_go() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    hold.hold(held("a"))
-    hold.hold(held("b", queue_id=3))
-    hold.hold(held("c", topic="U"))
+    hold = holding(held("a"), held("b", queue_id=3), held("c", topic="U"))
 
     hold.drop_topic("T")
-    gone = names(hold.wake())
 
-    assert sorted(gone) == ["a", "b"]
+    assert sorted(names(hold.wake())) == ["a", "b"]
     assert len(hold) == 1
 
 
@@ -134,9 +135,8 @@ EVENTS: dict[str, tuple[Callable[[HeldPulls[str]], list[str]], bool]] = {
 @pytest.mark.parametrize("second", EVENTS)
 @pytest.mark.parametrize("first", EVENTS)
 def test_waiting_pull_is_answered_once(first: str, second: str) -> None:
-    hold: HeldPulls[str] = HeldPulls()
     pull = held("it", codes=frozenset({7}))
-    hold.hold(pull)
+    hold = holding(pull)
 
     for event in (first, second):
         was_waiting = pull.is_waiting
@@ -150,9 +150,7 @@ def test_waiting_pull_is_answered_once(first: str, second: str) -> None:
 
 
 def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    for number in range(25):
-        hold.hold(held(str(number)))
+    hold = holding(*(held(str(number)) for number in range(25)))
 
     hold.arrived("T", 0, queue_offset=0, tags_code=0)
     hold.hold(held("came later", queue_offset=1))
@@ -185,9 +183,7 @@ def test_pulls_that_a_message_does_not_suit_cost_work_too() -> None:
 
 
 def test_pull_that_is_gone_before_its_slice_is_not_answered() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    for number in range(3):
-        hold.hold(held(str(number), owner=str(number)))
+    hold = holding(*(held(str(number), owner=str(number)) for number in range(3)))
     hold.arrived("T", 0, queue_offset=0, tags_code=0)
 
     first = names(hold.wake(work_max=1))
@@ -197,9 +193,10 @@ def test_pull_that_is_gone_before_its_slice_is_not_answered() -> None:
 
 
 def test_more_messages_than_can_be_looked_at_wake_everybody_once() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    hold.hold(held("tag 7", codes=frozenset({7})))
-    hold.hold(held("behind", codes=frozenset({7}), queue_offset=NEWS_COUNT_MAX + 10))
+    hold = holding(
+        held("tag 7", codes=frozenset({7})),
+        held("behind", codes=frozenset({7}), queue_offset=NEWS_COUNT_MAX + 10),
+    )
 
     for queue_offset in range(NEWS_COUNT_MAX + 10):
         hold.arrived("T", 0, queue_offset=queue_offset, tags_code=8)
@@ -213,9 +210,7 @@ def test_more_messages_than_can_be_looked_at_wake_everybody_once() -> None:
 
 
 def test_deadlines_of_many_pulls_are_answered_in_slices() -> None:
-    hold: HeldPulls[str] = HeldPulls()
-    for number in range(25):
-        hold.hold(held(str(number), deadline_ms=100 + number % 2))
+    hold = holding(*(held(str(number), deadline_ms=100 + number % 2) for number in range(25)))
 
     first = names(hold.expired(1_000, work_max=10 * ANSWER_WORK))
     due_ms = hold.next_deadline_ms()

@@ -87,8 +87,7 @@ def test_a_message_that_asks_for_something_is_seen_behind_plain_ones(name: str) 
 
 
 def test_tags_and_keys_of_the_batch_count_more_than_those_of_its_messages() -> None:
-    recoder = Recoder("C")
-    ends = recoder.batch_suffix("TAGS\1B\2KEYS\1k2")
+    ends = Recoder("C").batch_suffix("TAGS\1B\2KEYS\1k2")
     entries = [BatchEntry(0, b"x", b"TAGS\1A\2KEYS\1k1"), BatchEntry(0, b"y", b"")]
 
     (found,) = read_batch(join_batch(entries), ends=ends, illegal="no")

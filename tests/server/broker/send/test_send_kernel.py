@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -29,7 +29,6 @@ from remoting.serialize import encode_header
 from server.broker.app import BrokerApp
 from server.broker.send import kernel
 from server.broker.topics import topic_config
-from server.store.config import FlushDiskType
 from storefmt.config.quoting import quote
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import pack_host
@@ -67,9 +66,6 @@ class Kind(NamedTuple):
     """Most headers have the serialisation ROCKETMQ."""
     is_signed: bool = False
     """The broker has accounts, and most requests are signed."""
-
-
-PLAIN_KIND = Kind()
 
 
 class Peer(asyncio.Transport):
@@ -209,8 +205,7 @@ def one_frame(rng: random.Random, opaque: int) -> bytes:
         if rng.random() < 0.7
         else batch(BatchEntry(1, b"one", PLAIN.encode()), BatchEntry(2, b"two", b""), opaque=opaque)
     )
-    at = rng.randrange(8, len(data))
-    data[at] ^= 1 << rng.randrange(8)
+    data[rng.randrange(8, len(data))] ^= 1 << rng.randrange(8)
     return bytes(data)
 
 
@@ -296,22 +291,20 @@ class Outcome:
 
 
 async def run(
-    root: Path, streams: list[list[bytes]], *, sync: bool, file_size: int, kind: Kind = PLAIN_KIND
+    root: Path,
+    streams: list[list[bytes]],
+    *,
+    kind: Kind,
+    sync: bool = False,
+    file_size: int = 1 << 20,
 ) -> Outcome:
     """Feed each connection its reads by turns to a new broker; stop it and look at everything."""
     home, homes = root.with_name("home"), 0
-    settings = {
-        "acl_enable": True,
-        "rocketmq_home": home_of(home, number=0),
-        "acl_strict": not sync,
-    }
-    config = broker_settings(root, sync=sync, **(settings if kind.is_signed else {}))
+    accounts = {"rocketmq_home": home_of(home, number=0), "acl_strict": not sync}
+    config = broker_settings(root, sync=sync, acl_enable=kind.is_signed, **accounts)
     config.store.mapped_file_size_commit_log = file_size
-    config.store.flush_disk_type = FlushDiskType.SYNC_FLUSH if sync else FlushDiskType.ASYNC_FLUSH
     clock = FakeClock(START_MS)
     app = BrokerApp(config, clock)
-    # A port in the store host must be the same in both.
-    config.listen_port = 0
     await app.start()
     broker = app.broker
     for name in (TOPIC, OTHER, "%RETRY%G", "%DLQ%G"):
@@ -346,6 +339,16 @@ async def run(
         conn.connection_lost(None)
     await app.stop()
     return Outcome(answers, files_of(root, host), counters, taken)
+
+
+async def both(
+    root: Path, patch: pytest.MonkeyPatch, streams: list[list[bytes]], **options: Any
+) -> tuple[Outcome, Outcome]:
+    """Feed the same reads to a broker with the kernel, and to one without."""
+    compiled = await run(root / "on", streams, **options)
+    with patch.context() as patched:
+        patched.setattr(kernel, "send_kernel", None)
+        return compiled, await run(root / "off", streams, **options)
 
 
 def watch(app: BrokerApp) -> list[int]:
@@ -459,14 +462,12 @@ def streams_of(rng: random.Random, count: int, kind: Kind) -> list[list[bytes]]:
 async def test_the_same_reads_leave_the_same_bytes_with_and_without_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind, seed: int
 ) -> None:
-    rng = random.Random(seed)
-    streams = streams_of(rng, 150, kind)
+    streams = streams_of(random.Random(seed), 150, kind)
     sync, file_size = seed % 2 == 1, 1 << 16 if seed % 4 == 3 else 1 << 20
 
-    compiled = await run(tmp_path / "on", streams, sync=sync, file_size=file_size, kind=kind)
-    with monkeypatch.context() as patch:
-        patch.setattr(kernel, "send_kernel", None)
-        plain = await run(tmp_path / "off", streams, sync=sync, file_size=file_size, kind=kind)
+    compiled, plain = await both(
+        tmp_path, monkeypatch, streams, sync=sync, file_size=file_size, kind=kind
+    )
 
     for ours, theirs in zip(compiled.answers, plain.answers, strict=True):
         # How long a sync takes decides whether a refusal overtakes an answer that waits for it.
@@ -496,10 +497,7 @@ async def test_a_header_with_any_wrong_bit_is_read_as_without_the_kernel(
         # The first one makes the route.
         streams.append([whole, bytes(data)])
 
-    compiled = await run(tmp_path / "on", streams, sync=False, file_size=1 << 20, kind=kind)
-    with monkeypatch.context() as patch:
-        patch.setattr(kernel, "send_kernel", None)
-        plain = await run(tmp_path / "off", streams, sync=False, file_size=1 << 20, kind=kind)
+    compiled, plain = await both(tmp_path, monkeypatch, streams, kind=kind)
 
     assert compiled == plain
     assert len(streams) > 1_000
@@ -515,10 +513,7 @@ async def test_recorded_sends_of_java_are_taken(
     app = BrokerApp(broker_settings(tmp_path / "store", **settings), FakeClock(START_MS))
     await app.start()
     take = app._server.on_bytes
-    assert take is not None
-    conn = ServerConn(app._server, 0)
-    conn.peer_host = pack_host("127.0.0.1", 5)
-    conn.connection_made(Peer())
+    conn, _ = connect(app, 5)
     seen, left = 0, []
     for name in SETS:
         for one in frames(shared, name):
@@ -540,8 +535,7 @@ async def test_recorded_sends_of_java_are_taken(
     assert (seen, len(left)) == (50, left_count)
     if is_signed:
         # With a signature only those of a client with a wrong secret key are left.
-        groups = {one.ext["a"] for one in left if "AccessKey" in one.ext}
-        assert groups == {"HFCT_PGB"}
+        assert {one.ext["a"] for one in left if "AccessKey" in one.ext} == {"HFCT_PGB"}
     else:
         # Left are a one-way send of each client, transactions and refused sends.
         left = [one for one in left if not one.is_oneway]
@@ -564,14 +558,11 @@ async def test_plain_sends_are_taken_whole(tmp_path: Path, data: bytes) -> None:
     app = BrokerApp(broker_settings(tmp_path), FakeClock(START_MS))
     await app.start()
     app.broker.topics._topics[TOPIC] = topic_config(TOPIC, queue_count=4)
-    conn, peer = ServerConn(app._server, 0), Peer()
-    conn.peer_host = pack_host("127.0.0.1", 5)
-    conn.connection_made(peer)
+    conn, peer = connect(app, 5)
     general = data.replace(b'"flag":0', b'"flag":2')
     # The first one makes the route.
     conn.on_frames(FrameReader().feed(general))
     take = app._server.on_bytes
-    assert take is not None
 
     taken = [take(conn, data * 3), take(conn, data[:-1]), take(conn, general + data)]
 

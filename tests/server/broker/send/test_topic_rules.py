@@ -23,14 +23,8 @@ def routes(permission: int = 6) -> tuple[Routes, Topics]:
         broker_ip1="127.0.0.1",
         broker_permission=permission,
     )
-    topics = Topics(config, now_ms=1)
-    stats = Statistics(now_ms=1, cluster="C")
-    return Routes(
-        config=config,
-        topics=topics,
-        stats=stats,
-        refusal=lambda: "this is a slave" if config.is_slave else "",
-    ), topics
+    topics, stats = Topics(config, now_ms=1), Statistics(now_ms=1, cluster="C")
+    return Routes(config=config, topics=topics, stats=stats, refusal=lambda: ""), topics
 
 
 def test_route_is_kept_until_it_is_forgotten() -> None:

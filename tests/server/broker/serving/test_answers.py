@@ -33,19 +33,14 @@ def test_stored_answer_equals_the_general_codec(serialize: SerializeType, region
     frame = answers.stored(serialize, 77, queue_id=3, queue_offset=9, message_id=message_id)
 
     assert message_id == "7F00000100002A9F0000000000001A2B"
+    place = {"queueId": "3", "msgId": message_id, "queueOffset": "9"}
     assert decoded(frame) == Command(
         code=0,
         opaque=77,
         flag=FLAG_RESPONSE,
-        ext={
-            "queueId": "3",
-            "TRACE_ON": "true",
-            "MSG_REGION": region,
-            "msgId": message_id,
-            "queueOffset": "9",
-        },
         serialize=serialize,
         ext_written=True,
+        ext={"TRACE_ON": "true", "MSG_REGION": region, **place},
     )
     if region == "DefaultRegion":
         assert encode_frame(decoded(frame)) == frame
@@ -54,10 +49,8 @@ def test_stored_answer_equals_the_general_codec(serialize: SerializeType, region
 @pytest.mark.parametrize("region", ["DefaultRegion", "100%d", 'odd"region\\'])
 def test_pieces_with_the_numbers_between_them_are_the_same_answer(region: str) -> None:
     answers = SendAnswers(region=region, trace_on=True, store_host=HOST)
-    message_id = answers.message_id(0x1A2B)
-    frame = answers.stored(
-        SerializeType.JSON, 77, queue_id=3, queue_offset=9, message_id=message_id
-    )
+    place = {"queue_id": 3, "queue_offset": 9, "message_id": answers.message_id(0x1A2B)}
+    frame = answers.stored(SerializeType.JSON, 77, **place)
 
     if answers.pieces is None:
         assert "odd" in region
@@ -65,12 +58,9 @@ def test_pieces_with_the_numbers_between_them_are_the_same_answer(region: str) -
         one, two, host, three, four, end = answers.pieces
         header = b"".join((one, b"3", two, host, b"%016X" % 0x1A2B, three, b"9", four, b"77", end))
         assert frame[8:] == header
-    frame = answers.stored(
-        SerializeType.ROCKETMQ, 77, queue_id=3, queue_offset=9, message_id=message_id
-    )
+    frame = answers.stored(SerializeType.ROCKETMQ, 77, **place)
     one, two, host, three, four = answers.binary_pieces
-    ids = host + b"%016X" % 0x1A2B
-    values = (b"3", ids, b"9")
+    values = (b"3", host + b"%016X" % 0x1A2B, b"9")
     pairs = b"".join(
         key + len(value).to_bytes(4, "big") + value
         for key, value in zip((two, three, four), values, strict=True)

@@ -17,7 +17,7 @@ from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
-from tests.server.cold_disk import forget, hold_cold_reads
+from tests.server.cold_disk import forget, hold_cold_reads, skip_unless_cold
 from tests.waiting import until
 
 COUNT = 300
@@ -42,15 +42,10 @@ async def test_cold_pull_is_answered_by_way_of_a_thread(desk: Desk, tmp_path: Pa
     forget(tmp_path)
     cold = await desk.messages(queue_offset=10)
     count = desk.app.broker.cold.count
-    warm = await desk.messages(queue_offset=10)
-    assert bodies(warm) == bodies(cold)
-    found = bodies(cold)
-    after = desk.app.broker.cold.count
-
-    assert found == [b"%d" % number for number in range(10, 10 + len(found))]
-    if not count:
-        pytest.skip("this file system does not tell what it has in memory")
-    assert after == count
+    assert bodies(await desk.messages(queue_offset=10)) == bodies(cold)
+    assert bodies(cold) == [b"%d" % number for number in range(10, 10 + len(cold))]
+    skip_unless_cold(count)
+    assert desk.app.broker.cold.count == count
 
 
 async def test_sends_are_answered_while_a_cold_read_hangs(
@@ -60,17 +55,13 @@ async def test_sends_are_answered_while_a_cold_read_hangs(
     may_read = hold_cold_reads(monkeypatch)
     forget(tmp_path)
     pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
-    while not desk.app.broker.cold.count and not pull.done():
-        await asyncio.sleep(0)
+    await until(lambda: desk.app.broker.cold.count or pull.done())
     sent = await desk.send(body=b"meanwhile")
     was_waiting = not pull.done()
     may_read.set()
-    pulled = (await pull).code
-    sent = sent.code
 
-    assert (pulled, sent) == (ResponseCode.SUCCESS, ResponseCode.SUCCESS)
-    if not was_waiting:
-        pytest.skip("this file system does not tell what it has in memory")
+    assert ((await pull).code, sent.code) == (ResponseCode.SUCCESS, ResponseCode.SUCCESS)
+    skip_unless_cold(was_waiting)
 
 
 async def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
@@ -102,16 +93,16 @@ async def test_longest_wait_for_a_disk_is_counted(
         await desk.pull(queue_offset=10)
         answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
         shown = KVTable.decode(answer.body).table["getMessageEntireTimeMax"]
-        count = desk.app.broker.cold.count
+        skip_unless_cold(desk.app.broker.cold.count)
 
-    if not count:
-        pytest.skip("this file system does not tell what it has in memory")
     # By a clock that may tick only some sixty times a second.
     assert 150 < int(shown or 0) < 60_000
 
 
-async def fill_apart(desk: Desk) -> None:
+async def fill_apart(desk: Desk, patch: pytest.MonkeyPatch) -> None:
     """Store messages of one queue that lie so far apart that each is a read of its own."""
+    patch.setattr(mapped, "_join", lambda view, parts, base: None)
+    patch.setattr(log_read, "PAUSES_MAX", 10**9)
     await desk.create_topic(queues=2)
     await desk.heartbeat()
     for number in range(20):
@@ -122,20 +113,16 @@ async def fill_apart(desk: Desk) -> None:
 async def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
-    monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
-
-    await fill_apart(desk)
+    await fill_apart(desk, monkeypatch)
     at_once = await desk.pull()
     waiting = [True]
     desk.app.broker.cold.slices.is_waited_for = lambda: waiting[0]
     pull = asyncio.ensure_future(desk.pull())
     sent = await desk.send(body=b"meanwhile", queue_id=1)
-    was_waiting = not pull.done()
+    assert not pull.done()
     waiting[0] = False
     in_pieces = await pull
 
-    assert was_waiting
     assert sent.code == at_once.code == in_pieces.code == ResponseCode.SUCCESS
     assert len(decode_records(in_pieces.body)) > 4
     assert in_pieces.body == at_once.body
@@ -145,10 +132,7 @@ async def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
 async def test_a_pull_of_much_whose_connection_closes_leaves_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
-    monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
-
-    await fill_apart(desk)
+    await fill_apart(desk, monkeypatch)
     waiting, reading = [True], desk.app.broker.cold.slices
     reading.is_waited_for = lambda: waiting[0]
     pull = asyncio.ensure_future(desk.pull())

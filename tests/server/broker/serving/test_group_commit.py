@@ -94,6 +94,11 @@ def acknowledge(turn: Turn, conn: FakeConn, opaque: int, *, waits: bool = True) 
     turn.ack(conn, frame, opaques=(opaque,), serialize=0, waits=waits)  # type: ignore[arg-type]
 
 
+async def flushed(turn: Turn) -> None:
+    while turn._flushing is not None:
+        await asyncio.sleep(0)
+
+
 def outcome(sent: list[Command]) -> list[tuple[int, int]]:
     return [(one.opaque, one.code) for one in sent]
 
@@ -107,11 +112,10 @@ async def test_answers_of_one_turn_follow_one_write() -> None:
     assert conn.sent == []
     await asyncio.sleep(0)
     await turn.close()
-    assert (store.calls[:1], outcome(conn.sent), told) == (
-        ["write"],
-        [(1, 0), (2, 0)],
-        [ResponseCode.SUCCESS],
-    )
+
+    assert store.calls[:1] == ["write"]
+    assert outcome(conn.sent) == [(1, 0), (2, 0)]
+    assert told == [ResponseCode.SUCCESS]
 
 
 async def test_failed_write_acknowledges_nothing_and_says_why() -> None:
@@ -124,35 +128,28 @@ async def test_failed_write_acknowledges_nothing_and_says_why() -> None:
     store.write_error = None
     acknowledge(turn, conn, 2)
     turn.commit()
-    (refused, stored) = conn.sent
 
-    assert (refused.opaque, refused.code) == (1, 14)
-    assert "disk is full" in (refused.remark or "")
-    assert (stored.opaque, stored.code) == (2, 0)
+    assert outcome(conn.sent) == [(1, 14), (2, 0)]
+    assert "disk is full" in (conn.sent[0].remark or "")
     assert told == [ResponseCode.SERVICE_NOT_AVAILABLE]
 
 
 async def test_sync_flush_holds_answers_until_the_disk_has_them_and_groups_the_next() -> None:
-    store, conn, seen = Store(), FakeConn(), []
+    store, conn = Store(), FakeConn()
     turn = turn_on(store, sync=True)
     store.gate.clear()
-    acknowledge(turn, conn, 1)
-    turn.commit()
-    acknowledge(turn, conn, 2)
-    turn.commit()
+    for opaque in (1, 2):
+        acknowledge(turn, conn, opaque)
+        turn.commit()
     acknowledge(turn, conn, 3)
     acknowledge(turn, conn, 4, waits=False)
     turn.commit()
-    seen.append(outcome(conn.sent))
+    assert outcome(conn.sent) == [(4, 0)]
     store.gate.set()
     await turn.close()
-    seen.append(outcome(conn.sent))
-    calls = store.calls
-    (before, after) = seen
 
-    assert before == [(4, 0)]
-    assert after == [(4, 0), (1, 0), (2, 0), (3, 0)]
-    assert [call for call in calls if call != "write"] == ["begin", "end"] * 2
+    assert outcome(conn.sent) == [(4, 0), (1, 0), (2, 0), (3, 0)]
+    assert [call for call in store.calls if call != "write"] == ["begin", "end"] * 2
 
 
 async def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -> None:
@@ -167,11 +164,9 @@ async def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_re
     turn.when_safe(told.append)
     turn.commit()
     store.gate.set()
-    while turn._flushing is not None:
-        await asyncio.sleep(0)
-    sent = outcome(conn.sent)
+    await flushed(turn)
 
-    assert sent == [(1, 10), (2, 14)]
+    assert outcome(conn.sent) == [(1, 10), (2, 14)]
     assert told == [ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SERVICE_NOT_AVAILABLE]
 
 
@@ -184,35 +179,29 @@ async def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
     turn = turn_on(store, sync=True, visible=lambda _: store.calls.append("visible"))
     store.flush_error = StoreFull("disk sync: too many open files")
     store.gate.clear()
-    acknowledge(turn, conn, 1)
-    turn.commit()
-    acknowledge(turn, conn, 2)
-    turn.commit()
+    for opaque in (1, 2):
+        acknowledge(turn, conn, opaque)
+        turn.commit()
     store.gate.set()
-    while turn._flushing is not None:
-        await asyncio.sleep(0)
+    await flushed(turn)
     store.flush_error = None
     while "visible" not in store.calls:
         await asyncio.sleep(0)
     await turn.close()
-    sent = outcome(conn.sent)
-    calls = [call for call in store.calls if call != "write"]
 
-    assert sent == [(1, 10), (2, 10)]
+    assert outcome(conn.sent) == [(1, 10), (2, 10)]
+    calls = [call for call in store.calls if call != "write"]
     assert calls == ["begin", "end", "begin", "end", "visible", "begin", "end", "visible"]
 
 
-def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
-    async def run(*, sync: bool) -> list[str]:
+async def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
+    for sync, flush in ((False, []), (True, ["begin", "end"])):
         store = Store()
-        turn = turn_on(store, sync=sync, visible=lambda _: store.calls.append("visible"))
+        turn = turn_on(store, sync=sync, visible=lambda _, calls=store.calls: calls.append("woken"))
         turn.commit()
-        while turn._flushing is not None:
-            await asyncio.sleep(0)
-        return store.calls
+        await flushed(turn)
 
-    assert asyncio.run(run(sync=False)) == ["write", "visible"]
-    assert asyncio.run(run(sync=True)) == ["write", "begin", "end", "visible"]
+        assert store.calls == ["write", *flush, "woken"]
 
 
 async def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
@@ -237,15 +226,13 @@ async def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None
         turn.commit()
         refusals.append(turn.overload.refusal)
     turn.expire(clock.ms, timeout_ms=1_001)
-    timed_out = outcome(conn.sent)
+    assert outcome(conn.sent) == [(1, 10)]
     store.gate.set()
     await turn.close()
     refusals.append(turn.overload.refusal)
-    later = outcome(conn.sent)[1:]
 
     assert refusals == ["", DISK_IS_BUSY, ""]
-    assert timed_out == [(1, 10)]
-    assert later == [(1_001_000, 0), (1_001_001, 0)]
+    assert outcome(conn.sent)[1:] == [(1_001_000, 0), (1_001_001, 0)]
 
 
 async def test_write_that_holds_up_the_loop_refuses_what_piled_up_behind_it() -> None:
@@ -254,13 +241,11 @@ async def test_write_that_holds_up_the_loop_refuses_what_piled_up_behind_it() ->
     store.during_write = lambda: setattr(clock, "ms", clock.ms + 200)
     acknowledge(turn, conn, 1)
     turn.commit()
-    refusals = [turn.overload.refusal]
+    assert turn.overload.refusal.startswith("[TIMEOUT_CLEAN_QUEUE]broker busy")
     while turn.overload.refusal:
         await asyncio.sleep(STALE_FOR_S)
-    assert outcome(conn.sent) == [(1, 0)]
-    (refusal,) = refusals
 
-    assert refusal.startswith("[TIMEOUT_CLEAN_QUEUE]broker busy")
+    assert outcome(conn.sent) == [(1, 0)]
 
 
 async def test_refused_write_says_how_full_the_disk_is() -> None:

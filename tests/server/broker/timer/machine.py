@@ -44,10 +44,16 @@ class Machine:
     """One broker's life after the other."""
 
     def __init__(
-        self, *, sync: bool = False, seed: int = 0, root: Path = Path("/store"), **settings: object
+        self,
+        *,
+        sync: bool = False,
+        seed: int = 0,
+        root: Path = Path("/store"),
+        disk: Disk | None = None,
+        **settings: object,
     ) -> None:
         self.chance = random.Random(seed)
-        self.disk: Disk = SimDisk()
+        self.disk: Disk = disk or SimDisk()
         self.config: StoreConfig = small_config(root, sync=sync, log_file_size=1 << 16)
         self.config.mapped_file_size_timer_log = 52 * 20 + 40
         for name, value in settings.items():

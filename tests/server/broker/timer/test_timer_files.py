@@ -14,7 +14,7 @@ from storefmt.formats.timer import SLOT, TimerCheckpoint, TimerUnit, delivered_l
 from storefmt.paths import StorePaths
 from tests.golden import Golden
 from tests.server.broker.desk import NO_THREADS
-from tests.server.broker.timer.machine import START_MS, Machine, shrink_wheel
+from tests.server.broker.timer.machine import START_MS, Machine
 from tests.server.store.stores import bodies, config_of, small_config
 
 HOUR_MS = 3_600_000
@@ -22,8 +22,7 @@ HOUR_MS = 3_600_000
 
 def golden_files(golden: Golden, root: Path) -> TimerFiles:
     store = shutil.copytree(golden.store("v5"), root / "store")
-    config = small_config(store)
-    return TimerFiles(RealDisk(), StorePaths(store), config, log_end=1 << 40)
+    return TimerFiles(RealDisk(), StorePaths(store), small_config(store), log_end=1 << 40)
 
 
 def test_files_of_java_are_whole_and_every_slot_is_read(golden: Golden, tmp_path: Path) -> None:
@@ -51,7 +50,6 @@ def test_entering_the_same_messages_writes_the_bytes_of_java(
 
     for pos in range(0, 31 * 52, 52):
         unit = TimerUnit.decode(log, pos)
-        assert unit is not None
         files.enter(
             due_ms=unit.due_ms,
             write_ms=unit.enqueue_ms,
@@ -132,35 +130,25 @@ def cut(name: str, size: int) -> Callable[[Path], None]:
 LOG = f"timerlog/{0:020d}"
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lose("timerwheel"),
-        lose("timerlog"),
-        lose("config/timercheck"),
-        cut("timerwheel", 1_000),
-        cut("config/timercheck", 10),
-        write("config/timercheck", 0, bytes(4096)),
-        write("config/timercheck", 8, (1 << 40).to_bytes(8)),
-        # The log lacks its first units, the newest one, and all of them.
-        write(LOG, 0, bytes(104)),
-        write(LOG, 9 * 52, bytes(52)),
-        cut(LOG, 0),
-    ],
-    ids=[
-        "no wheel", "no log", "no checkpoint", "short wheel", "short checkpoint",
-        "checkpoint of zeros", "checkpoint ahead", "first units zero", "last unit zero",
-        "empty log file",
-    ],
-)  # fmt: skip
+DAMAGES = {
+    "no wheel": lose("timerwheel"),
+    "no log": lose("timerlog"),
+    "no checkpoint": lose("config/timercheck"),
+    "short wheel": cut("timerwheel", 1_000),
+    "short checkpoint": cut("config/timercheck", 10),
+    "checkpoint of zeros": write("config/timercheck", 0, bytes(4096)),
+    "checkpoint ahead": write("config/timercheck", 8, (1 << 40).to_bytes(8)),
+    "first units zero": write(LOG, 0, bytes(104)),
+    "last unit zero": write(LOG, 9 * 52, bytes(52)),
+    "empty log file": cut(LOG, 0),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_damaged_files_are_built_again_and_nothing_is_lost_or_comes_twice(
-    damage: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: Callable[[Path], None], tmp_path: Path, small_wheel: None
 ) -> None:
-    shrink_wheel(monkeypatch)
-    machine = Machine(root=tmp_path, timer_roll_window_slot=4)
-    machine.disk = RealDisk()
-    machine.kill()
-    machine.start()
+    machine = Machine(root=tmp_path, disk=RealDisk(), timer_roll_window_slot=4)
     for number in range(10):
         machine.send(number, delay_ms=1_000 + number * 1_000)
         machine.step()
@@ -180,8 +168,7 @@ def test_damaged_files_are_built_again_and_nothing_is_lost_or_comes_twice(
     assert sorted(found) == [b"%d" % number for number in range(10)]
 
 
-def test_longer_than_the_window_is_stored_again_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_wheel(monkeypatch)
+def test_longer_than_the_window_is_stored_again_on_its_way(small_wheel: None) -> None:
     machine = Machine(timer_roll_window_slot=6)
     machine.send(1, delay_ms=5_900)
     machine.send(2, delay_ms=7_000)
@@ -200,9 +187,8 @@ def test_longer_than_the_window_is_stored_again_on_its_way(monkeypatch: pytest.M
 
 
 def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
-    monkeypatch: pytest.MonkeyPatch,
+    small_wheel: None,
 ) -> None:
-    shrink_wheel(monkeypatch)
     machine = Machine()
     machine.send(1, delay_ms=5_000)
     machine.send(2, delay_ms=5_000)
@@ -219,13 +205,9 @@ def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
 
 
 def test_slave_has_no_files_and_delivers_when_it_takes_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_wheel: None
 ) -> None:
-    shrink_wheel(monkeypatch)
-    machine = Machine(root=tmp_path)
-    machine.disk = RealDisk()
-    machine.kill()
-    machine.start()
+    machine = Machine(root=tmp_path, disk=RealDisk())
     for number in range(6):
         machine.send(number, delay_ms=1_000 + number * 1_000)
     machine.run(3_000)
@@ -241,14 +223,12 @@ def test_slave_has_no_files_and_delivers_when_it_takes_over(
     machine.stop()
 
 
-def test_log_of_units_rolls_over_and_old_files_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_wheel(monkeypatch)
+def test_log_of_units_rolls_over_and_old_files_go(small_wheel: None) -> None:
     machine = Machine()
     for number in range(90):
         machine.send(number, delay_ms=2_000)
         machine.step()
     files = machine.timer._files
-    assert files is not None
     assert files.log.end > 4 * files.log.file_size
 
     count = files.log.remove_before(lambda log_offset: True)
@@ -259,8 +239,7 @@ def test_log_of_units_rolls_over_and_old_files_go(monkeypatch: pytest.MonkeyPatc
     machine.kill()
 
 
-def test_wheel_stands_still_for_longer_than_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_wheel(monkeypatch)
+def test_wheel_stands_still_for_longer_than_a_round(small_wheel: None) -> None:
     machine = Machine()
     machine.send(1, delay_ms=5_000)
     machine.send(2, delay_ms=400_000)

@@ -2,21 +2,12 @@
 
 import pytest
 
-from tests.server.broker.timer.machine import (
-    FLUSH_MS,
-    START_MS,
-    STEP_MS,
-    TICK_MS,
-    Machine,
-    shrink_wheel,
-)
+from tests.server.broker.timer.machine import FLUSH_MS, START_MS, STEP_MS, TICK_MS, Machine
 
 RUN_MS = 12_000
 
 
-@pytest.fixture(autouse=True)
-def small_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink_wheel(monkeypatch)
+pytestmark = pytest.mark.usefixtures("small_wheel")
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])

@@ -26,6 +26,7 @@ from tests.golden import Golden
 from tests.server.store.stores import message
 
 NOW_MS = 1_795_236_598_000
+TWO_TIMES = {"TIMER_DELIVER_MS": "1", "TIMER_DELAY_MS": "9500"}
 ADDED = ("TIMER_OUT_MS", "REAL_TOPIC", "REAL_QID")
 
 
@@ -103,7 +104,6 @@ def test_delivered_properties_are_those_of_java(golden, units) -> None:
         if (java := delivered.get(record.unique_key)) is None:
             continue
         found = timer_message(record)
-        assert found is not None
         dequeue_ms = int(parse_properties(java.properties_raw)["TIMER_DEQUEUE_MS"])
 
         ours = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=dequeue_ms)
@@ -141,11 +141,8 @@ def as_sent(record: Record, *, topic: str, queue_id: int) -> PutMessage:
         ({"TIMER_DELAY_SEC": "3"}, NOW_MS + 2_000),
         ({"TIMER_DELAY_MS": "3500"}, NOW_MS + 3_000),
         # The first of these counts: seconds, milliseconds, a time.
-        (
-            {"TIMER_DELIVER_MS": "1", "TIMER_DELAY_MS": "9500", "TIMER_DELAY_SEC": "2"},
-            NOW_MS + 1_000,
-        ),
-        ({"TIMER_DELIVER_MS": "1", "TIMER_DELAY_MS": "9500"}, NOW_MS + 9_000),
+        ({**TWO_TIMES, "TIMER_DELAY_SEC": "2"}, NOW_MS + 1_000),
+        (TWO_TIMES, NOW_MS + 9_000),
         ({"TIMER_DELAY_SEC": "259200"}, NOW_MS + 259_199_000),
         # The time is past: an ordinary message.
         ({"TIMER_DELIVER_MS": str(NOW_MS)}, None),
@@ -211,7 +208,6 @@ def test_handle_both_ways() -> None:
 
     text = recall_handle(one, "5000", broker_name="broker-a")
 
-    assert text is not None
     assert base64.urlsafe_b64decode(text) == b"v1 T broker-a 5001 U"
     assert decode_recall(text) == RecallHandle("T", "broker-a", "5001", "U")
     assert decode_recall(text.rstrip("=")) == RecallHandle("T", "broker-a", "5001", "U")
@@ -235,7 +231,6 @@ def test_recall_at_a_wrong_time_is_refused(rules, timestamp: str) -> None:
 def test_rolled_message_waits_on_and_counts(units) -> None:
     _, record = units[0]
     found = timer_message(record)
-    assert found is not None
 
     once = roll_message(found, enqueue_ms=1_000, now_ms=2_000)
     named = parse_properties(once.properties)

@@ -18,6 +18,14 @@ TIMES = "TRANSACTION_CHECK_TIMES"
 IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
 
+def with_old_message() -> World:
+    """Return a world with a half message of which the producer is asked by now."""
+    world = World()
+    world.send("k")
+    world.now_ms += TIMEOUT_MS
+    return world
+
+
 def test_young_message_waits_and_an_old_one_is_written_again_and_asked() -> None:
     world = World()
     at = world.send("k")
@@ -105,9 +113,7 @@ def test_message_older_than_the_log_keeps_is_given_up_and_the_look_counts() -> N
     world.send("k")
     world.now_ms += 10_001
 
-    asked = world.round()
-
-    assert asked == {}
+    assert world.round() == {}
     (end,) = world.read(CHECK_MAX_TIME_TOPIC)
     assert check_times(end.properties) == 1
 
@@ -121,9 +127,8 @@ def test_immune_message_is_copied_and_not_asked_and_a_late_decision_ends_it() ->
 
     third = world.round()
     world.now_ms += 60_000
-    fourth = world.round()
 
-    assert first == second == third == fourth == {}
+    assert first == second == third == world.round() == {}
     copies = world.read(HALF_TOPIC)[1:]
     assert [copy.properties["TRAN_PREPARED_QUEUE_OFFSET"] for copy in copies] == ["0", "0"]
     assert world.progress() == (3, 1)
@@ -170,10 +175,8 @@ def test_round_works_in_steps_of_bounded_size() -> None:
 
 
 def test_progress_waits_until_the_copy_is_on_the_disk() -> None:
-    world = World()
-    world.send("k")
+    world = with_old_message()
     world.flush()
-    world.now_ms += TIMEOUT_MS
     world.begin()
     world.step()
 
@@ -187,23 +190,18 @@ def test_progress_waits_until_the_copy_is_on_the_disk() -> None:
 
 
 def test_refused_copy_ends_the_round_and_the_next_one_tries_again() -> None:
-    world = World()
-    world.send("k")
-    world.now_ms += TIMEOUT_MS
+    world = with_old_message()
     world.flush()
     world.refusal = RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
 
-    refused = world.round()
+    assert world.round() == {}
     world.refusal = None
 
-    assert refused == {}
     assert list(world.round()) == ["k"]
 
 
 def test_copy_that_was_not_written_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
-    world.send("k")
-    world.now_ms += TIMEOUT_MS
+    world = with_old_message()
     world.flush()
     world.begin()
     world.checks.step(world.now_ms)
@@ -353,8 +351,7 @@ def stop_and_look(seed: int, *, sync: bool) -> None:
             story.act()
         story.stop(seed * 10 + life)
         asked = story.first_round()
-        undecided = {key for key in story.sure if story.minds[key] is None}
-        assert undecided <= asked.keys()
+        assert {key for key in story.sure if story.minds[key] is None} <= asked.keys()
         for key, log_offsets in asked.items():
             story.answer(key, *log_offsets)
 

@@ -136,8 +136,7 @@ def test_given_up_message_is_the_real_one(story: Story) -> None:
 def test_resumed_message_is_unchecked_again(story: Story) -> None:
     half = story.half("never-1", times=3)
 
-    message = resume_message(half)
-    back = decode_record(as_record(message, half))
+    back = decode_record(as_record(resume_message(half), half))
 
     assert is_half_message(back)
     assert back.properties == {**half.properties, "TRANSACTION_CHECK_TIMES": "0"}

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode
-from remoting.headers import EndTransaction
 from server.broker.transaction.half_messages import commit_message
 from server.broker.transaction.last_commit import missing_decision
 from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
 from storefmt.paths import log_file_name
-from tests.server.broker.desk import Desk, running
+from tests.server.broker.desk import Desk, end_transaction, running, with_topic
 from tests.server.broker.transaction.transactions import HOST, TIMEOUT_MS, World
 
 PREPARED = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1"
@@ -32,7 +31,6 @@ def test_commit_at_the_end_of_the_log_is_not_asked_about(sync: bool, checked: bo
 
     world.power_cut(7)
     op = missing_decision(world.store, store_host=HOST, now_ms=world.now_ms)
-    assert op is not None
     world._put(op, world.now_ms)
     world.now_ms += TIMEOUT_MS
 
@@ -76,14 +74,7 @@ async def commit(desk: Desk) -> None:
     """Send a prepared message and commit it."""
     await desk.send(b"once", properties=f"{PREPARED}k")
     (half,) = stored(desk, HALF_TOPIC)
-    end = EndTransaction(
-        producer_group="PG",
-        tran_state_table_offset=half.queue_offset,
-        commit_log_offset=half.log_offset,
-        commit_or_rollback=8,
-        from_transaction_check=False,
-        msg_id="k",
-    )
+    end = end_transaction(half.log_offset, half.queue_offset, msg_id="k")
     assert (await desk.ask(RequestCode.END_TRANSACTION, end)).code == 0
 
 
@@ -101,11 +92,10 @@ def cut_last_record(root: Path) -> None:
 
 
 async def test_broker_that_starts_after_such_a_kill_completes_the_commit(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+    async with with_topic(tmp_path) as desk:
         await commit(desk)
     cut_last_record(tmp_path)
 
     async with running(tmp_path) as desk:
         assert [one.body for one in stored(desk, OP_HALF_TOPIC)] == [b"0"]
-        assert [one.body for one in await desk.messages()] == [b"once"]
+        assert await desk.bodies() == [b"once"]
