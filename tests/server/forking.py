@@ -17,14 +17,22 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from tests import soak
 from tests.golden import REPOSITORY
 
+Result = TypeVar("Result")
+PROCESSORS = 2
+NEVER = "retval=0:when=60000"
+"""What happens in no run, which has fewer calls."""
 SAID_SIZE = 4096
 """Most bytes that a script may report."""
 
@@ -68,8 +76,6 @@ class ForkServer:
 
     def _ask(self, word: str) -> str:
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
         print(word, file=stdin, flush=True)
         answer = stdout.readline().strip()
         assert answer, self._errors.read_text()
@@ -85,7 +91,6 @@ class ForkServer:
         words = ["strace", "-f", "-o", str(self.trace), "-p", str(pid)]
         words += ["-e", f"trace={call}", "-e", f"inject={call}:{effect}", "-e", "signal=none"]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as strace:
-            assert strace.stderr is not None
             line = strace.stderr.readline()
             if "attached" not in line:
                 os.kill(pid, signal.SIGKILL)
@@ -115,6 +120,54 @@ def fork_server(module: str, directory: Path) -> Iterator[ForkServer]:
         yield found
     finally:
         found.close()
+
+
+def changing_calls(
+    module: str, directory: Path, calls: Sequence[str], count: int
+) -> list[tuple[str, int]]:
+    """Return kind and number of each call of some kinds that changes something in a whole run.
+
+    Args:
+        count: the name of the directory that the script gets.
+    """
+    directory.mkdir()
+    with fork_server(module, directory) as children:
+        assert not children.run(directory / str(count), ",".join(calls), NEVER).was_hit
+        lines = children.trace.read_text().splitlines()
+    numbers: Counter[str] = Counter()
+    found = []
+    for line in lines:
+        call = line.split()[1].partition("(")[0]
+        if call in calls:
+            numbers[call] += 1
+            if call != "openat" or "O_CREAT" in line:
+                found.append((call, numbers[call]))
+    return found
+
+
+def at_each_call(
+    act: Callable[[ForkServer, Path, str, int], Result],
+    module: str,
+    directory: Path,
+    points: Sequence[tuple[str, int]],
+    *,
+    minutes: float,
+) -> list[Result]:
+    """Return what ``act`` returns for calls of some kinds and numbers, as far as there is time.
+
+    Args:
+        minutes: see ``soak.some``.
+    """
+
+    def walk(part: int) -> list[Result]:
+        own = directory / f"part{part}"
+        own.mkdir()
+        share = soak.some(points[part::PROCESSORS], minutes=minutes)
+        with fork_server(module, own) as children:
+            return [act(children, own, call, number) for call, number in share]
+
+    with ThreadPoolExecutor(PROCESSORS) as threads:
+        return [result for found in threads.map(walk, range(PROCESSORS)) for result in found]
 
 
 def _child(action: Sequence[object], stop: bool) -> int:

@@ -12,7 +12,6 @@ does alone is in ``tests/server/store``, with more places.
 
 import asyncio
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -27,9 +26,8 @@ from server.broker.files import saves
 from server.broker.serving import cold_reads as cold
 from server.broker.serving import flusher
 from storefmt.errors import StoreError
-from tests import soak
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, create, running
-from tests.server.forking import ForkServer, fork_server
+from tests.server.forking import ForkServer, at_each_call, changing_calls, fork_server
 
 MODULE = "tests.server.test_broker_syscalls"
 COUNT = 300
@@ -37,7 +35,6 @@ COUNT_IN_SAMPLE = 30
 BATCH = 10
 STARTS_MAX = 12
 TRIES_MAX = 100
-PROCESSORS = 2
 CHANGES = ("pwrite64", "write", "rename", "ftruncate", "fallocate", "linkat", "unlink", "mkdir")
 FILE_CALLS = tuple(call for call in CHANGES if call != "write")
 """Calls that are made only for files."""
@@ -189,7 +186,6 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
         yield found
 
 
-NEVER = "retval=0:when=60000"
 KILL = "signal=SIGKILL:when={}"
 ERROR = "error=EIO:when={}"
 ERRORS = "error=EIO:when={}+"
@@ -217,35 +213,20 @@ def test_trouble_at_a_sample_of_calls_loses_nothing_acknowledged(
     assert is_sent is None or was_sent == is_sent
 
 
-def calls_of(directory: Path, calls: tuple[str, ...], count: int) -> list[tuple[str, int]]:
-    """Return kind and number of each call that a whole run makes."""
-    directory.mkdir()
-    with fork_server(MODULE, directory) as children:
-        children.run(directory / str(count), ",".join(calls), NEVER)
-        lines = children.trace.read_text().splitlines()
-    kinds = Counter(line.split()[1].partition("(")[0] for line in lines)
-    return [(call, number) for call in calls for number in range(1, kinds[call] + 1)]
-
-
 def at_every_call(directory: Path, calls: tuple[str, ...], effect: str, count: int) -> None:
     """Cause the effect at every call of each kind, as far as there is time."""
-    points = calls_of(directory / "whole", calls, count)
+    points = changing_calls(MODULE, directory / "whole", calls, count)
 
-    def walk(part: int) -> tuple[int, int]:
-        own = directory / f"part{part}"
-        own.mkdir()
-        hits = sent = 0
-        with fork_server(MODULE, own) as children:
-            for call, number in soak.some(points[part::PROCESSORS], minutes=1.5):
-                happens = effect.format(number, number + NO_SPACE_CALLS - 1)
-                # How often timers write differs from run to run.
-                was_hit, is_sent = run_and_check(children, own / str(count), call, happens)
-                assert was_hit or is_sent, (call, number)
-                hits, sent = hits + was_hit, sent + (was_hit and is_sent)
-        return hits, sent
+    def act(children: ForkServer, own: Path, call: str, number: int) -> tuple[bool, bool]:
+        happens = effect.format(number, number + NO_SPACE_CALLS - 1)
+        was_hit, is_sent = run_and_check(children, own / str(count), call, happens)
+        # How often timers write differs from run to run.
+        assert was_hit or is_sent, (call, number)
+        return was_hit, was_hit and is_sent
 
-    with ThreadPoolExecutor(PROCESSORS) as threads:
-        hits, sent = map(sum, zip(*threads.map(walk, range(PROCESSORS)), strict=True))
+    hits, sent = map(
+        sum, zip(*at_each_call(act, MODULE, directory, points, minutes=1.5), strict=True)
+    )
     print(f"{effect}: {hits} runs, in {sent} of them everything was sent")
     assert hits
     assert sent == hits or "ENOSPC" not in effect

@@ -51,7 +51,6 @@ FREE = ("--namesrv-port", "0", "--broker-port", "0")
 
 
 def ready(process: subprocess.Popen[str]) -> dict[str, str]:
-    assert process.stdout is not None
     line = process.stdout.readline()
     assert line, process.communicate()[1]
     return json.loads(line)
@@ -72,17 +71,13 @@ def send(address: str, body: bytes) -> Command:
     return ask(address, Command.request(RequestCode.SEND_MESSAGE_V2, header, body=body))
 
 
-def route_of(namesrv: str, topic: str) -> TopicRouteData:
-    request = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic=topic))
-    return TopicRouteData.decode(ask(namesrv, request).body)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_both_serve_at_the_ready_line_and_a_signal_leaves_nothing(start: Start, number) -> None:
     process = start(*FREE)
     pair = ready(process)
 
-    route = route_of(pair["namesrv"], "TBW102")
+    request = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="TBW102"))
+    route = TopicRouteData.decode(ask(pair["namesrv"], request).body)
     stored = Path(pair["store"])
     was_there = stored.is_dir()
     process.send_signal(number)
@@ -132,7 +127,6 @@ def test_the_end_of_stdin_stops_it_when_asked_to(start: Start) -> None:
     process = start("--until-stdin-closes", *FREE)
     ready(process)
 
-    assert process.stdin is not None
     process.stdin.close()
 
     assert process.wait(timeout=60) == 0

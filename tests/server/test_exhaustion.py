@@ -6,8 +6,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
@@ -18,20 +17,58 @@ from remoting.command import Command
 from remoting.frame import FRAME_SIZE_MAX
 from tests.server.broker.desk import create, pull, send
 from tests.server.test_processes import SMALL
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 
 DESCRIPTORS = 256
 MIB = 1 << 20
 
 
-@contextmanager
-def serving(
-    module: str, directory: Path, settings: str, kind: int, limit: int
-) -> Iterator[tuple[str, list[str]]]:
-    """Run a server under one limit; yield its address and its log, which a clean stop fills."""
+class Peers:
+    """A client of ours, and connections of strangers to the same server."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.client = RemotingClient()
+        self._writers: list[asyncio.StreamWriter] = []
+        self._readers: list[asyncio.StreamReader] = []
+
+    async def ask(self, command: Command) -> int:
+        return (await self.client.invoke(self.address, command, timeout_s=60)).code
+
+    async def crowd_in(self, count: int, data: bytes = b"") -> None:
+        host, _, port = self.address.rpartition(":")
+        for _ in range(count):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            self._readers.append(reader)
+            self._writers.append(writer)
+            writer.write(data)
+
+    async def closed(self, count: int) -> None:
+        """Wait until the server has closed so many connections."""
+        ends = self._readers
+        await until(lambda: sum(end.at_eof() or bool(end.exception()) for end in ends) >= count)
+
+    def leave(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+
+Scene = Callable[[Peers], Coroutine[None, None, list[int]]]
+
+
+def play(
+    scene: Scene, module: str, directory: Path, settings: str, *, kind: int, limit: int
+) -> tuple[list[int], list[str]]:
+    """Run a server under one limit and a scene with it; return what that gave, and its log."""
     conf, log = directory / "server.conf", directory / "log"
     conf.write_text(f"listenPort=0\nbindAddress=127.0.0.1\n{settings}")
-    told: list[str] = []
+
+    async def played(address: str) -> list[int]:
+        peers = Peers(address)
+        codes = await scene(peers)
+        await peers.client.close()
+        return codes
+
     with (
         log.open("w") as stderr,
         subprocess.Popen(
@@ -43,44 +80,14 @@ def serving(
         ) as process,
     ):
         try:
-            assert process.stdout is not None
             line = process.stdout.readline()
             assert "boot success" in line, log.read_text()
-            yield line.rpartition(" ")[2].strip(), told
+            codes = asyncio.run(played(line.rpartition(" ")[2].strip()))
             process.send_signal(signal.SIGTERM)
             assert process.wait(timeout=60) == 0
         finally:
             process.kill()
-    told += log.read_text().splitlines()
-
-
-class Crowd:
-    """Connections of strangers to a server."""
-
-    def __init__(self) -> None:
-        self._writers: list[asyncio.StreamWriter] = []
-        self._readers: list[asyncio.StreamReader] = []
-
-    async def come(self, address: str, count: int, data: bytes = b"") -> None:
-        host, _, port = address.rpartition(":")
-        for _ in range(count):
-            reader, writer = await asyncio.open_connection(host, int(port))
-            self._readers.append(reader)
-            self._writers.append(writer)
-            writer.write(data)
-
-    @property
-    def closed_count(self) -> int:
-        """Number of connections that the server closed."""
-        return sum(reader.at_eof() or reader.exception() is not None for reader in self._readers)
-
-    def leave(self) -> None:
-        for writer in self._writers:
-            writer.transport.abort()
-
-
-async def code_of(client: RemotingClient, address: str, command: Command) -> int:
-    return (await client.invoke(address, command, timeout_s=60)).code
+    return codes, log.read_text().splitlines()
 
 
 def a_send(body: bytes = b"hello") -> Command:
@@ -97,38 +104,39 @@ def test_a_broker_without_descriptors_serves_on_recovers_and_stops(
 ) -> None:
     settings = f"storePathRootDir={tmp_path}/store\nflushDiskType=SYNC_FLUSH\n{SMALL}"
 
-    async def scene(address: str) -> list[int]:
-        client, crowd = RemotingClient(), Crowd()
+    async def scene(peers: Peers) -> list[int]:
         topic = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T", 4))
-        codes = [await code_of(client, address, topic)]
-        await crowd.come(address, 2 * DESCRIPTORS, first_byte)
-        await eventually(lambda: asyncio.sleep(0, crowd.closed_count), lambda n: n > DESCRIPTORS)
+        codes = [await peers.ask(topic)]
+        await peers.crowd_in(2 * DESCRIPTORS, first_byte)
+        await peers.closed(DESCRIPTORS + 1)
         for number in range(40):
             # Many files of log and queues are made meanwhile.
-            codes.append(await code_of(client, address, a_send(b"%d" % number * 50_000)))
-            codes.append(await code_of(client, address, a_pull()))
-        crowd.leave()
+            codes.append(await peers.ask(a_send(b"%d" % number * 50_000)))
+            codes.append(await peers.ask(a_pull()))
+        peers.leave()
 
         async def newcomer() -> int:
-            other = RemotingClient()
+            other = Peers(peers.address)
             try:
-                return await code_of(other, address, a_send())
+                return await other.ask(a_send())
             except Exception:
                 return -1
             finally:
-                await other.close()
+                await other.client.close()
 
         codes.append(await eventually(newcomer, lambda code: code == 0))
-        await crowd.come(address, 2 * DESCRIPTORS, first_byte)
-        codes.append(await code_of(client, address, a_send()))
-        await client.close()
+        await peers.crowd_in(2 * DESCRIPTORS, first_byte)
+        codes.append(await peers.ask(a_send()))
         return codes
 
-    with serving("server.broker.app", tmp_path, settings, resource.RLIMIT_NOFILE, DESCRIPTORS) as (
-        address,
-        log,
-    ):
-        codes = asyncio.run(scene(address))
+    codes, log = play(
+        scene,
+        "server.broker.app",
+        tmp_path,
+        settings,
+        kind=resource.RLIMIT_NOFILE,
+        limit=DESCRIPTORS,
+    )
 
     assert set(codes) == {0}
     assert not [line for line in log if "Traceback" in line or " ERROR " in line]
@@ -139,20 +147,21 @@ def test_a_broker_without_descriptors_serves_on_recovers_and_stops(
 def test_a_name_server_without_descriptors_serves_on_and_stops(tmp_path: Path) -> None:
     settings = f"kvConfigPath={tmp_path}/kv.json\n"
 
-    async def scene(address: str) -> list[int]:
-        client, crowd = RemotingClient(), Crowd()
+    async def scene(peers: Peers) -> list[int]:
         command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        codes = [await code_of(client, address, command)]
-        await crowd.come(address, 2 * DESCRIPTORS)
-        codes.append(await code_of(client, address, command))
-        await client.close()
+        codes = [await peers.ask(command)]
+        await peers.crowd_in(2 * DESCRIPTORS)
+        codes.append(await peers.ask(command))
         return codes
 
-    with serving("server.namesrv.app", tmp_path, settings, resource.RLIMIT_NOFILE, DESCRIPTORS) as (
-        address,
-        log,
-    ):
-        codes = asyncio.run(scene(address))
+    codes, log = play(
+        scene,
+        "server.namesrv.app",
+        tmp_path,
+        settings,
+        kind=resource.RLIMIT_NOFILE,
+        limit=DESCRIPTORS,
+    )
 
     assert codes == [0, 0]
     assert not [line for line in log if "Traceback" in line or " ERROR " in line]
@@ -162,22 +171,18 @@ def test_a_broker_survives_unfinished_frames_that_are_more_than_its_memory(tmp_p
     settings = f"storePathRootDir={tmp_path}/store\n{SMALL}"
     unfinished = struct.pack(">iI", FRAME_SIZE_MAX, 0) + bytes(15 * MIB)
 
-    async def scene(address: str) -> list[int]:
-        client, crowd = RemotingClient(), Crowd()
-        codes = [await code_of(client, address, a_send())]
-        await crowd.come(address, 40, unfinished)
-        await eventually(lambda: asyncio.sleep(0, crowd.closed_count), lambda n: n >= 20)
-        codes.append(await code_of(client, address, a_send(bytes(100_000))))
-        codes.append(await code_of(client, address, a_pull()))
-        crowd.leave()
-        await client.close()
+    async def scene(peers: Peers) -> list[int]:
+        codes = [await peers.ask(a_send())]
+        await peers.crowd_in(40, unfinished)
+        await peers.closed(20)
+        codes.append(await peers.ask(a_send(bytes(100_000))))
+        codes.append(await peers.ask(a_pull()))
+        peers.leave()
         return codes
 
-    with serving("server.broker.app", tmp_path, settings, resource.RLIMIT_AS, 768 * MIB) as (
-        address,
-        log,
-    ):
-        codes = asyncio.run(scene(address))
+    codes, log = play(
+        scene, "server.broker.app", tmp_path, settings, kind=resource.RLIMIT_AS, limit=768 * MIB
+    )
 
     assert codes == [0, 0, 0]
     assert not [line for line in log if "Traceback" in line]

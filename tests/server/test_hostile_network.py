@@ -6,6 +6,7 @@ import random
 import resource
 import struct
 import zlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame, encode_frame
 from tests.server.broker.acl.homes import ADMIN, SECRETS, write_home
-from tests.server.broker.desk import heartbeat, pull, running
+from tests.server.broker.desk import Desk, heartbeat, pull, running
 from tests.server.namesrv.desk import serving
 from tests.waiting import until
 
@@ -158,6 +159,20 @@ async def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(tmp_pat
     assert growth <= GROWTH_MAX
 
 
+@contextlib.asynccontextmanager
+async def strangers(desk: Desk, count: int, data: bytes) -> AsyncIterator[None]:
+    """Hold connections that send the same and read nothing."""
+    port = int(desk.address.rpartition(":")[2])
+    writers = []
+    for _ in range(count):
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        writer.write(data)
+        writers.append(writer)
+    yield
+    for writer in writers:
+        writer.transport.abort()
+
+
 async def test_consumers_that_never_read_hold_little_each(tmp_path: Path) -> None:
     """An answer has up to 256 KiB; one peer may hold that and the answers that are deferred."""
     peers, pulls = 40, 50
@@ -168,18 +183,11 @@ async def test_consumers_that_never_read_hold_little_each(tmp_path: Path) -> Non
             await desk.send(b"x" * 60_000)
         await asyncio.sleep(0)
         frame = encode_frame(Command.request(RequestCode.PULL_MESSAGE, pull()))
-        port = int(desk.address.rpartition(":")[2])
-        writers = []
-        for _ in range(peers):
-            _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
-            writer.write(frame * pulls)
-            writers.append(writer)
         server: RemotingServer = desk.app._server
-        await until(lambda: sum(c.write_paused for c in server.connections) == peers)
-        sizes = [conn.unsent_size for conn in server.connections]
-        code = (await desk.send()).code
-        for writer in writers:
-            writer.transport.abort()
+        async with strangers(desk, peers, frame * pulls):
+            await until(lambda: sum(c.write_paused for c in server.connections) == peers)
+            sizes = [conn.unsent_size for conn in server.connections]
+            code = (await desk.send()).code
 
     assert code == 0
     assert max(sizes) <= 1024 * 1024
@@ -189,15 +197,8 @@ async def test_consumers_that_never_read_hold_little_each(tmp_path: Path) -> Non
 async def test_a_length_alone_takes_no_memory(tmp_path: Path, size: int) -> None:
     async with running(tmp_path) as desk:
         before = rss()
-        port = int(desk.address.rpartition(":")[2])
-        writers = []
-        for _ in range(100):
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(struct.pack(">i", size) + b"\0\0\0\x10{")
-            writers.append(writer)
-        code = (await desk.send()).code
-        for writer in writers:
-            writer.transport.abort()
+        async with strangers(desk, 100, struct.pack(">i", size) + b"\0\0\0\x10{"):
+            code = (await desk.send()).code
         growth = rss() - before
 
     assert code == 0

@@ -7,6 +7,7 @@ well, because a SIGKILL leaves the page cache.
 """
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -84,19 +85,14 @@ def test_kills_lose_no_new_topic_and_deliver_each_delayed_message_once(
     print(f"seed {SEED}")
     chance = random.Random(SEED)
 
-    supervisor = Supervisor(tmp_path, target="ours", flush=flush)
-    try:
+    with contextlib.closing(Supervisor(tmp_path, target="ours", flush=flush)) as supervisor:
         load = Load(supervisor.namesrv)
         for life in range(kills):
-            supervisor.launch({})
-            supervisor.await_ready()
+            supervisor.start()
             # Long enough for deliveries in every other life.
             more = chance.choice([0, 1, 3]) if life % 2 else chance.randrange(200, 2_000)
             asyncio.run(load.run(life, more, supervisor.kill))
-        supervisor.launch({})
-        supervisor.await_ready()
+        supervisor.start()
         count = asyncio.run(load.check())
-    finally:
-        supervisor.close()
 
     print(f"{kills} kills, {count} acknowledged, each read once")

@@ -72,7 +72,6 @@ class Load:
         wanted = len(self.acknowledged) + more
         asker = Asker(address)
         answer = await eventually(lambda: _made(asker), lambda answer: answer is not None)
-        assert answer is not None
         assert answer.code == 0
         workers = [asyncio.create_task(self._produce(asker)) for _ in range(PRODUCERS)]
         workers += [asyncio.create_task(self._consume(asker)) for _ in range(CONSUMERS)]
@@ -170,20 +169,15 @@ def test_kills_forget_no_message_and_repeat_none_that_was_acknowledged(
 ) -> None:
     print(f"seed {SEED}")
     load = Load(random.Random(SEED))
-    supervisor = Supervisor(tmp_path, target="ours", flush=flush)
-    try:
+    with contextlib.closing(Supervisor(tmp_path, target="ours", flush=flush)) as supervisor:
         for _ in range(kills):
-            supervisor.launch({})
-            supervisor.await_ready()
+            supervisor.start()
             asyncio.run(
                 load.run(supervisor.address, load.chance.randrange(50, 600), supervisor.kill)
             )
-        supervisor.launch({})
-        supervisor.await_ready()
+        supervisor.start()
         asyncio.run(load.drain(supervisor.address))
         wrong = supervisor.stop()
-    finally:
-        supervisor.close()
 
     print(
         f"{kills} kills, {len(load.sent)} sent, {load.popped_count} popped, "

@@ -35,7 +35,6 @@ def run() -> Iterator[Run]:
 
 def address_of(process: subprocess.Popen[str]) -> str:
     """Return the address at the end of the ready line."""
-    assert process.stdout is not None
     line = process.stdout.readline()
     assert "boot success" in line, process.communicate()[1]
     return line.rpartition(" ")[2].strip()
@@ -51,6 +50,15 @@ def run_name_server(run: Run, directory: Path) -> tuple[subprocess.Popen[str], s
     return process, address_of(process)
 
 
+def broker_conf(directory: Path, text: str = "") -> Path:
+    """Return settings of a broker that keeps its store in a directory."""
+    path = directory / "broker.conf"
+    path.write_text(
+        f"listenPort=0\nbindAddress=127.0.0.1\nstorePathRootDir={directory}/store\n{SMALL}{text}"
+    )
+    return path
+
+
 def cluster(namesrv: str) -> ClusterInfo:
     async def ask() -> ClusterInfo:
         client = RemotingClient()
@@ -63,14 +71,10 @@ def cluster(namesrv: str) -> ClusterInfo:
 
 
 def test_a_broker_registers_at_its_start_and_is_gone_after_its_end(run: Run, tmp_path) -> None:
-    broker_conf = tmp_path / "broker.conf"
     namesrv, namesrv_address = run_name_server(run, tmp_path)
-    broker_conf.write_text(
-        "brokerName=a\nbrokerClusterName=C\nlistenPort=0\nbindAddress=127.0.0.1\n"
-        f"namesrvAddr={namesrv_address}\nstorePathRootDir={tmp_path}/store\n{SMALL}"
-    )
+    text = f"brokerName=a\nbrokerClusterName=C\nnamesrvAddr={namesrv_address}\n"
 
-    broker = run("server.broker.app", broker_conf)
+    broker = run("server.broker.app", broker_conf(tmp_path, text))
     broker_address = address_of(broker)
     at_start = cluster(namesrv_address)
     broker.terminate()
@@ -86,11 +90,7 @@ def test_a_broker_registers_at_its_start_and_is_gone_after_its_end(run: Run, tmp
 
 
 def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) -> None:
-    conf = tmp_path / "broker.conf"
-    conf.write_text(
-        "listenPort=0\nbindAddress=127.0.0.1\nnamesrvAddr=127.0.0.1:1\n"
-        f"storePathRootDir={tmp_path}/store\n{SMALL}"
-    )
+    conf = broker_conf(tmp_path, "namesrvAddr=127.0.0.1:1\n")
 
     broker = run("server.broker.app", conf, "--log", "json")
     address = address_of(broker)
@@ -104,13 +104,9 @@ def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) 
 
 
 def test_a_filter_server_is_in_the_routes_of_its_broker_until_it_ends(run: Run, tmp_path) -> None:
-    broker_conf = tmp_path / "broker.conf"
     _, namesrv = run_name_server(run, tmp_path)
-    broker_conf.write_text(
-        f"brokerName=a\nlistenPort=0\nbindAddress=127.0.0.1\nnamesrvAddr={namesrv}\n"
-        f"storePathRootDir={tmp_path}/store\n{SMALL}"
-    )
-    broker = address_of(run("server.broker.app", broker_conf))
+    settings = broker_conf(tmp_path, f"brokerName=a\nnamesrvAddr={namesrv}\n")
+    broker = address_of(run("server.broker.app", settings))
     conf = tmp_path / "filterserver.conf"
     conf.write_text(f"connectWhichBroker={broker}\nbindAddress=127.0.0.1\n")
 
@@ -141,10 +137,7 @@ def until_route_says(namesrv: str, filter_servers: dict[str, list[str]]) -> None
 
 
 def test_a_locked_store_is_one_line_and_exit_1(run: Run, tmp_path: Path) -> None:
-    conf = tmp_path / "broker.conf"
-    conf.write_text(
-        f"listenPort=0\nbindAddress=127.0.0.1\nstorePathRootDir={tmp_path}/store\n{SMALL}"
-    )
+    conf = broker_conf(tmp_path)
     address_of(run("server.broker.app", conf))
 
     second = run("server.broker.app", conf)

@@ -77,7 +77,6 @@ class Cluster:
             process = self.running[name] = subprocess.Popen(
                 [sys.executable, "-m", module, "-c", str(conf)], stdout=subprocess.PIPE, stderr=log
             )
-        assert process.stdout is not None
         assert b"boot success" in process.stdout.readline(), self.log(name)
 
     def kill(self, name: str) -> None:
@@ -139,13 +138,17 @@ class Cluster:
         rows = json.loads(done.stdout or "[]")
         return done.returncode, rows if isinstance(rows, list) else [rows], done.stderr
 
-    def follows(self, master: str, slave: str) -> bool:
-        """Tell whether a slave has all that its master has."""
-        here, there = self.numbers(slave), self.numbers(master)
-        return (
-            here.get("haState") == "RECEIVING"
-            and here["haFlushedOffset"] == there["commitLogMaxOffset"]
-        )
+    def await_in_step(self, master: str, slave: str) -> None:
+        """Wait until a slave has all that its master has."""
+
+        def follows() -> bool:
+            here, there = self.numbers(slave), self.numbers(master)
+            return (
+                here.get("haState") == "RECEIVING"
+                and here["haFlushedOffset"] == there["commitLogMaxOffset"]
+            )
+
+        wait(follows, what=f"{slave} follows {master}")
 
 
 @pytest.fixture
@@ -161,9 +164,9 @@ def pair(tmp_path: Path) -> Iterator[Cluster]:
 
         cluster.ask(topic)
         cluster.start("s")
-        wait(lambda: cluster.follows("m", "s"), what="the slave is in step")
+        cluster.await_in_step("m", "s")
         assert cluster.send("m", b"acknowledged").code == 0
-        wait(lambda: cluster.follows("m", "s"), what="the slave is in step")
+        cluster.await_in_step("m", "s")
         yield cluster
     finally:
         for process in cluster.running.values():
@@ -172,10 +175,16 @@ def pair(tmp_path: Path) -> Iterator[Cluster]:
             cluster.kill(name)
 
 
+def order_to(cluster: Cluster, *words: str) -> dict[str, object]:
+    """Give a broker an order, and return the row that says what it changed."""
+    code, rows, err = cluster.mqadmin("broker", *words, "-y")
+    assert (code, rows[0]["result"]) == (0, "changed"), (rows, err)
+    return rows[0]
+
+
 def promote(cluster: Cluster) -> None:
     wait(lambda: cluster.numbers("s").get("haState") == "CONNECTING", what="the master is lost")
-    code, rows, err = cluster.mqadmin("broker", "promote", cluster.address("s"), "-y")
-    assert (code, rows[0]["result"]) == (0, "changed"), (rows, err)
+    order_to(cluster, "promote", cluster.address("s"))
 
 
 def old_first(cluster: Cluster) -> None:
@@ -248,11 +257,10 @@ def test_old_master_takes_nothing_and_rejoins_when_it_is_demoted(pair: Cluster, 
     ORDERS[order](pair)
 
     assert_one_master(pair)
-    code, rows, err = pair.mqadmin("broker", "demote", pair.address("m"), "-y")
-    assert (code, rows[0]["result"]) == (0, "changed"), (rows, err)
+    order_to(pair, "demote", pair.address("m"))
     if order == ALONE:
         assert_tail_is_set_aside_by_order(pair)
-    wait(lambda: pair.follows("s", "m"), what="the old master follows the new one")
+    pair.await_in_step("s", "m")
     # It waits for a slave, as its master did, and has one.
     assert pair.send("s", b"of both").code == 0
     assert pair.mqadmin("doctor", "--check", "master", "--check", "slave")[:2] == (0, [])
@@ -266,11 +274,10 @@ def assert_tail_is_set_aside_by_order(cluster: Cluster) -> None:
     assert [row["state"] for row in rows if row["address"] == cluster.address("m")] == ["DIVERGED"]
     assert not (cluster.root / "m" / "tails").exists()
 
-    code, rows, err = cluster.mqadmin("broker", "demote", cluster.address("m"), "--cut-tail", "-y")
+    done = order_to(cluster, "demote", cluster.address("m"), "--cut-tail")
 
-    assert (code, rows[0]["result"]) == (0, "changed"), (rows, err)
-    assert rows[0]["log_end"] == int(end)
-    wait(lambda: cluster.follows("s", "m"), what="the old master follows the new one")
+    assert done["log_end"] == int(end)
+    cluster.await_in_step("s", "m")
     (tail,) = (cluster.root / "m" / "tails").iterdir()
     code, rows, _ = cluster.mqadmin("store", "log", str(tail))
     assert (code, [row["body"] for row in rows]) == (0, ["of the old master alone"])

@@ -4,14 +4,14 @@ import asyncio
 import threading
 import zlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull.pull_request import PullStatus
+from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
 from mqclient.message import Message
@@ -78,9 +78,24 @@ async def filter_server(
         await app.stop()
 
 
+@pytest.fixture
+def one(tmp_path: Path) -> AbstractAsyncContextManager[Scene]:
+    """Return a scene with the usual settings."""
+    return scene(tmp_path)
+
+
 async def send(one: Scene, *bodies: bytes) -> None:
     for body in bodies:
         await Producer(one.client).send(Message("T", body), queue=QUEUE)
+
+
+async def filtered(consumer: PullConsumer, queue_offset: int = 0) -> PullResult:
+    """Pull what the filter of a group keeps."""
+    return await consumer.pull(QUEUE, queue_offset=queue_offset, class_filter=True)
+
+
+def bodies(answer: PullResult) -> list[bytes]:
+    return [message.body for message in answer.messages]
 
 
 def upload(source: bytes, *, crc: int | None = None) -> Command:
@@ -93,83 +108,73 @@ def upload(source: bytes, *, crc: int | None = None) -> Command:
     return Command.request(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, header, body=source)
 
 
-async def test_consumer_gets_what_its_filter_keeps(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
-        await send(one, b"a1", b"b1", b"a2", b"b2")
-        found, at = [], 0
-        for is_filtered in (True, False):
-            answer = await one.consumer.pull(QUEUE, queue_offset=at, class_filter=is_filtered)
-            found.append(([message.body for message in answer.messages], answer.next_offset))
+async def test_consumer_gets_what_its_filter_keeps(one: Scene) -> None:
+    await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+    await send(one, b"a1", b"b1", b"a2", b"b2")
+    found, at = [], 0
+    for is_filtered in (True, False):
+        answer = await one.consumer.pull(QUEUE, queue_offset=at, class_filter=is_filtered)
+        found.append((bodies(answer), answer.next_offset))
 
     assert found == [([b"a1", b"a2"], 4), ([b"a1", b"b1", b"a2", b"b2"], 4)]
 
 
-async def test_messages_that_are_all_left_out_move_the_offset_on(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
-        await send(one, b"b1", b"b2")
-        first = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
-        end = await one.consumer.pull(QUEUE, queue_offset=first.next_offset, class_filter=True)
-        status, at, end, end_at = first.status, first.next_offset, end.status, end.next_offset
+async def test_messages_that_are_all_left_out_move_the_offset_on(one: Scene) -> None:
+    await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+    await send(one, b"b1", b"b2")
 
-    assert (status, at) == (PullStatus.NO_MATCHED_MSG, 2)
-    assert (end, end_at) == (PullStatus.NO_NEW_MSG, 2)
+    first = await filtered(one.consumer)
+    end = await filtered(one.consumer, first.next_offset)
 
-
-async def test_offset_outside_of_the_queue_is_told_as_by_the_broker(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
-        await send(one, b"a1")
-        answer = await one.consumer.pull(QUEUE, queue_offset=9, class_filter=True)
-        found = answer.status, answer.next_offset
-
-    assert found == (PullStatus.OFFSET_ILLEGAL, 1)
+    assert (first.status, first.next_offset) == (PullStatus.NO_MATCHED_MSG, 2)
+    assert (end.status, end.next_offset) == (PullStatus.NO_NEW_MSG, 2)
 
 
-async def test_pull_waits_at_the_broker_and_is_woken(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
-        waiting = asyncio.create_task(
-            one.consumer.pull(QUEUE, queue_offset=0, class_filter=True, suspend_ms=30_000)
-        )
-        await until(lambda: len(one.desk.app.broker.hold))
-        await send(one, b"a1")
-        found = [message.body for message in (await waiting).messages]
+async def test_offset_outside_of_the_queue_is_told_as_by_the_broker(one: Scene) -> None:
+    await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+    await send(one, b"a1")
 
-    assert found == [b"a1"]
+    answer = await filtered(one.consumer, 9)
+
+    assert (answer.status, answer.next_offset) == (PullStatus.OFFSET_ILLEGAL, 1)
 
 
-async def test_offset_that_comes_with_a_pull_is_committed_at_the_broker(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
-        await send(one, b"a1", b"a2")
-        header = pull(queue_offset=1, sys_flag=1 | 4 | 8, commit_offset=1)
-        await one.desk.client.invoke(one.address, Command.request(RequestCode.PULL_MESSAGE, header))
-        found = await one.consumer.committed(QUEUE)
+async def test_pull_waits_at_the_broker_and_is_woken(one: Scene) -> None:
+    await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+    waiting = asyncio.create_task(
+        one.consumer.pull(QUEUE, queue_offset=0, class_filter=True, suspend_ms=30_000)
+    )
+    await until(lambda: len(one.desk.app.broker.hold))
+    await send(one, b"a1")
 
-    assert found == 1
-
-
-async def test_group_without_a_filter_is_told_to_upload_it(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        with pytest.raises(BrokerRefused, match="has no filter for topic T here"):
-            await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+    assert bodies(await waiting) == [b"a1"]
 
 
-async def test_last_upload_of_a_group_is_its_filter(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        for text in (wat.FIRST_IS_A, wat.TAKES_ALL):
-            await one.consumer.upload_filter("T", "changing", wat.module(text))
-        await send(one, b"b1")
-        answer = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
-        found = [message.body for message in answer.messages]
+async def test_offset_that_comes_with_a_pull_is_committed_at_the_broker(one: Scene) -> None:
+    await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+    await send(one, b"a1", b"a2")
+    header = pull(queue_offset=1, sys_flag=1 | 4 | 8, commit_offset=1)
 
-    assert found == [b"b1"]
+    await one.desk.client.invoke(one.address, Command.request(RequestCode.PULL_MESSAGE, header))
+
+    assert await one.consumer.committed(QUEUE) == 1
+
+
+async def test_group_without_a_filter_is_told_to_upload_it(one: Scene) -> None:
+    with pytest.raises(BrokerRefused, match="has no filter for topic T here"):
+        await filtered(one.consumer)
+
+
+async def test_last_upload_of_a_group_is_its_filter(one: Scene) -> None:
+    for text in (wat.FIRST_IS_A, wat.TAKES_ALL):
+        await one.consumer.upload_filter("T", "changing", wat.module(text))
+    await send(one, b"b1")
+
+    assert bodies(await filtered(one.consumer)) == [b"b1"]
 
 
 async def test_filters_go_on_while_a_module_is_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     compile_now = FilterEngine.compile
@@ -179,21 +184,19 @@ async def test_filters_go_on_while_a_module_is_compiled(
         go_on.wait()
         return compile_now(engine, source)
 
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
-        await send(one, b"a1", b"b1")
-        monkeypatch.setattr(FilterEngine, "compile", compile_late)
-        other = PullConsumer(one.client, "other")
-        late = asyncio.create_task(other.upload_filter("T", "all", wat.module(wat.TAKES_ALL)))
-        await until(begun.is_set)
-        try:
-            answer = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
-        finally:
-            go_on.set()
-        await late
-        found = [message.body for message in answer.messages]
+    await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
+    await send(one, b"a1", b"b1")
+    monkeypatch.setattr(FilterEngine, "compile", compile_late)
+    other = PullConsumer(one.client, "other")
+    late = asyncio.create_task(other.upload_filter("T", "all", wat.module(wat.TAKES_ALL)))
+    await until(begun.is_set)
+    try:
+        found = await filtered(one.consumer)
+    finally:
+        go_on.set()
+    await late
 
-    assert found == [b"a1"]
+    assert bodies(found) == [b"a1"]
 
 
 @pytest.mark.parametrize("text", [wat.LOOP, wat.TRAP, wat.BOMB])
@@ -203,13 +206,9 @@ async def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, tex
         other = PullConsumer(one.client, "other")
         await other.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
         await send(one, b"a1", b"b1")
-        hostile, good = await asyncio.gather(
-            one.consumer.pull(QUEUE, queue_offset=0, class_filter=True),
-            other.pull(QUEUE, queue_offset=0, class_filter=True),
-        )
-        found = [m.body for m in hostile.messages], [m.body for m in good.messages]
+        hostile, good = await asyncio.gather(filtered(one.consumer), filtered(other))
 
-    assert found == ([b"a1", b"b1"], [b"a1"])
+    assert (bodies(hostile), bodies(good)) == ([b"a1", b"b1"], [b"a1"])
 
 
 @pytest.mark.parametrize(
@@ -235,12 +234,12 @@ async def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path
         groups = [PullConsumer(one.client, f"G{number}") for number in range(3)]
         for consumer in groups[:2]:
             await consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
-        await groups[0].pull(QUEUE, queue_offset=0, class_filter=True)
+        await filtered(groups[0])
         await groups[2].upload_filter("T", "all", wat.module(wat.TAKES_ALL))
         found = []
         for consumer in groups:
             try:
-                await consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+                await filtered(consumer)
                 found.append(True)
             except BrokerRefused:
                 found.append(False)
@@ -248,40 +247,32 @@ async def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path
     assert found == [True, False, True]
 
 
-async def test_stopped_filter_server_leaves_the_routes(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.app.stop()
-        await until(lambda: not one.desk.app.broker.filter_servers.addresses())
-        route = await eventually(
-            lambda: one.client.route("T", fresh=True), lambda found: not found.filter_server_table
-        )
-        result = route.filter_server_table
+async def test_stopped_filter_server_leaves_the_routes(one: Scene) -> None:
+    await one.app.stop()
 
-    assert result == {}
+    await until(lambda: not one.desk.app.broker.filter_servers.addresses())
+    await eventually(
+        lambda: one.client.route("T", fresh=True), lambda found: found.filter_server_table == {}
+    )
 
 
-async def test_unknown_request_is_refused(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        command = Command.request(RequestCode.GET_MAX_OFFSET)
-        found = (await one.desk.client.invoke(one.address, command)).code
+async def test_unknown_request_is_refused(one: Scene) -> None:
+    command = Command.request(RequestCode.GET_MAX_OFFSET)
 
-    assert found == 3
+    assert (await one.desk.client.invoke(one.address, command)).code == 3
 
 
-async def test_consumer_that_goes_away_ends_its_waiting_pull(tmp_path: Path) -> None:
-    async with scene(tmp_path) as one:
-        await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
-        client = RemotingClient()
-        header = pull(sys_flag=2 | 4 | 8, suspend_timeout_millis=30_000)
-        command = Command.request(RequestCode.PULL_MESSAGE, header)
-        waiting = asyncio.create_task(client.invoke(one.address, command, timeout_s=30))
-        await until(lambda: len(one.desk.app.broker.hold))
-        await client.close()
-        await asyncio.gather(waiting, return_exceptions=True)
-        await until(lambda: not one.app.pending_count)
-        found = one.app.pending_count
+async def test_consumer_that_goes_away_ends_its_waiting_pull(one: Scene) -> None:
+    await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
+    client = RemotingClient()
+    header = pull(sys_flag=2 | 4 | 8, suspend_timeout_millis=30_000)
+    command = Command.request(RequestCode.PULL_MESSAGE, header)
+    waiting = asyncio.create_task(client.invoke(one.address, command, timeout_s=30))
+    await until(lambda: len(one.desk.app.broker.hold))
+    await client.close()
+    await asyncio.gather(waiting, return_exceptions=True)
 
-    assert found == 0
+    await until(lambda: one.app.pending_count == 0)
 
 
 async def test_broker_with_accounts_decides_who_uploads_and_pulls(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ too.
 """
 
 import asyncio
+import contextlib
 import math
 import random
 import shutil
@@ -189,26 +190,22 @@ class Loop:
         settings = self._settings
         self._say(f"seed {settings.seed}: {settings}")
         end_s = time.monotonic() + settings.seconds
-        supervisor = Supervisor(self._directory, target=settings.target, flush=settings.flush)
-        try:
+        made = Supervisor(self._directory, target=settings.target, flush=settings.flush)
+        with contextlib.closing(made) as supervisor:
             for plan in plans(settings):
                 if time.monotonic() > end_s:
                     break
                 self._live(supervisor, plan)
-            supervisor.launch({})
-            supervisor.await_ready()
+            supervisor.start()
             asyncio.run(self._serve(supervisor, None))
             self._told("stop in order", Verdict(unclean=supervisor.stop()))
-        finally:
-            supervisor.close()
         self.totals.count(self._ledger)
         return self.totals
 
     def _live(self, supervisor: Supervisor, plan: Plan) -> None:
         if plan.number % STOP_EVERY == 0:
             # The next kill comes after a start that trusts what a stop wrote.
-            supervisor.launch({})
-            supervisor.await_ready()
+            supervisor.start()
             self._told("stop in order", Verdict(unclean=supervisor.stop()))
         supervisor.launch(
             {

@@ -80,14 +80,17 @@ class Supervisor:
             },
         )
 
+    def start(self, settings: Mapping[str, str] | None = None) -> None:
+        """Start the broker, and return when it serves."""
+        self.launch(settings or {})
+        self.await_ready()
+
     def await_ready(self) -> None:
         """Return when the broker serves."""
-        assert self._broker is not None
         self._broker.await_ready()
 
     def kill(self) -> None:
         """End the broker by SIGKILL."""
-        assert self._broker is not None
         self._broker.kill()
 
     def dead(self, name: str) -> tuple[Path, list[str]]:
@@ -100,7 +103,6 @@ class Supervisor:
 
     def stop(self) -> list[str]:
         """Stop the broker properly; return what is wrong with the store then."""
-        assert self._broker is not None
         code = self._broker.stop()
         wrong = [str(one) for one in _findings(self.store)]
         # The real broker ends with 143, as the JVM does after SIGTERM.

@@ -68,24 +68,8 @@ def test_broker_that_kept_its_promise_has_no_fault(scene: Scene) -> None:
     assert scene.judge() == {}
 
 
-def lose(scene: Scene) -> None:
-    scene.drop(b"PLAIN-1")
-
-
 def move(scene: Scene) -> None:
     scene.drop(b"PLAIN-2")
-    serve(scene, scene.ledger.sent[b"PLAIN-2"], 6)
-
-
-def invent(scene: Scene) -> None:
-    scene.reading.found.append(Found(b"nobody", Place(TOPIC, 0, 6), 6, 0))
-
-
-def serve_refused(scene: Scene) -> None:
-    scene.ledger.sent[b"PLAIN-1"].outcome = Outcome.FAIL
-
-
-def serve_again(scene: Scene) -> None:
     serve(scene, scene.ledger.sent[b"PLAIN-2"], 6)
 
 
@@ -96,69 +80,59 @@ def swap(scene: Scene) -> None:
         serve(scene, scene.ledger.sent[name], queue_offset)
 
 
-def leave_a_hole(scene: Scene) -> None:
-    scene.reading.holes.append(Place(TOPIC, 0, 6))
-
-
-def change_what_was_read(scene: Scene) -> None:
-    scene.ledger.seen[Place(TOPIC, 0, 9)] = (b"PLAIN-2", 9)
-
-
-def lose_a_transaction(scene: Scene) -> None:
-    scene.drop(b"COMMITTED-4")
-
-
-def serve_rolled_back(scene: Scene) -> None:
-    serve(scene, scene.ledger.sent[b"ROLLED_BACK-5"], 6)
-
-
-def lose_a_delayed_message(scene: Scene) -> None:
-    scene.drop(b"DELAYED-3")
-
-
 def deliver_early(scene: Scene) -> None:
     sent = scene.ledger.sent[b"DELAYED-3"]
     scene.drop(sent.name)
     serve(scene, sent, 3, store_ms=sent.started_ms + sent.delay_ms - TURN_MS - 1)
 
 
-def go_back_behind_what_was_kept(scene: Scene) -> None:
-    scene.reading.committed[GROUP] = None
-
-
-def go_back_behind_what_was_written(scene: Scene) -> None:
+def commit_long_ago(scene: Scene) -> None:
     scene.ledger.commits[GROUP].answered.insert(0, (KILLED_S - COMMIT_GRACE_S - 1, 3))
 
 
-def jump_ahead(scene: Scene) -> None:
-    scene.reading.committed[GROUP] = 4
+NOWHERE = Place(TOPIC, 0, 6)
+FAULTS: dict[str, tuple[Callable[[Scene], object], str]] = {
+    "a message is gone": (lambda scene: scene.drop(b"PLAIN-1"), "lost"),
+    "a message is elsewhere": (move, "moved"),
+    "a message was never sent": (
+        lambda scene: scene.reading.found.append(Found(b"nobody", NOWHERE, 6, 0)),
+        "ghosts",
+    ),
+    "a message was refused": (
+        lambda scene: setattr(scene.ledger.sent[b"PLAIN-1"], "outcome", Outcome.FAIL),
+        "ghosts",
+    ),
+    "a message is there again": (
+        lambda scene: serve(scene, scene.ledger.sent[b"PLAIN-2"], 6),
+        "twice",
+    ),
+    "two messages are swapped": (swap, "disordered"),
+    "a queue has a hole": (lambda scene: scene.reading.holes.append(NOWHERE), "holes"),
+    "what was read has changed": (
+        lambda scene: scene.ledger.seen.update({Place(TOPIC, 0, 9): (b"PLAIN-2", 9)}),
+        "changed",
+    ),
+    "a committed message is gone": (lambda scene: scene.drop(b"COMMITTED-4"), "committed_lost"),
+    "a rolled back message is there": (
+        lambda scene: serve(scene, scene.ledger.sent[b"ROLLED_BACK-5"], 6),
+        "rolled_back_seen",
+    ),
+    "a delayed message is gone": (lambda scene: scene.drop(b"DELAYED-3"), "delayed_lost"),
+    "a delayed message came early": (deliver_early, "delayed_early"),
+    "a group is behind what was kept": (
+        lambda scene: scene.reading.committed.update({GROUP: None}),
+        "offsets_back",
+    ),
+    "a group is behind what was written": (commit_long_ago, "offsets_back"),
+    "a group is ahead": (lambda scene: scene.reading.committed.update({GROUP: 4}), "offsets_ahead"),
+    "a deleted topic is there": (
+        lambda scene: scene.ledger.topics.update({TOPIC: [TopicState.DELETED]}),
+        "came_back",
+    ),
+}
 
 
-def delete_the_topic(scene: Scene) -> None:
-    scene.ledger.topics[TOPIC] = [TopicState.DELETED]
-
-
-@pytest.mark.parametrize(
-    ("break_it", "kind"),
-    [
-        (lose, "lost"),
-        (move, "moved"),
-        (invent, "ghosts"),
-        (serve_refused, "ghosts"),
-        (serve_again, "twice"),
-        (swap, "disordered"),
-        (leave_a_hole, "holes"),
-        (change_what_was_read, "changed"),
-        (lose_a_transaction, "committed_lost"),
-        (serve_rolled_back, "rolled_back_seen"),
-        (lose_a_delayed_message, "delayed_lost"),
-        (deliver_early, "delayed_early"),
-        (go_back_behind_what_was_kept, "offsets_back"),
-        (go_back_behind_what_was_written, "offsets_back"),
-        (jump_ahead, "offsets_ahead"),
-        (delete_the_topic, "came_back"),
-    ],
-)
+@pytest.mark.parametrize(("break_it", "kind"), FAULTS.values(), ids=FAULTS)
 def test_each_fault_is_found_and_told_once(
     scene: Scene, break_it: Callable[[Scene], None], kind: str
 ) -> None:
@@ -186,8 +160,8 @@ def test_message_of_a_topic_whose_deletion_was_not_answered_may_be_there_or_not(
 
 
 def test_delayed_messages_and_transactions_have_time_until_all_is_settled(scene: Scene) -> None:
-    lose_a_delayed_message(scene)
-    lose_a_transaction(scene)
+    scene.drop(b"DELAYED-3")
+    scene.drop(b"COMMITTED-4")
 
     assert scene.judge(settled=False) == {}
     assert set(scene.judge()) == {"delayed_lost", "committed_lost"}
@@ -196,7 +170,7 @@ def test_delayed_messages_and_transactions_have_time_until_all_is_settled(scene:
 def test_delivery_that_vanishes_after_it_was_read_is_told_as_changed(scene: Scene) -> None:
     assert scene.judge() == {}
 
-    lose_a_transaction(scene)
+    scene.drop(b"COMMITTED-4")
 
     assert list(scene.judge()) == ["changed"]
 

@@ -48,7 +48,6 @@ def process(conf: Path) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number: int) -> None:
-    assert process.stdout is not None
     ready = process.stdout.readline()
     address = ready.rpartition(" ")[2].strip()
 
@@ -92,7 +91,6 @@ async def test_an_unknown_code_is_not_answered_and_the_server_goes_on(tmp_path: 
 
 
 def test_a_taken_port_is_one_line_and_exit_1(process, conf: Path, capsys) -> None:
-    assert process.stdout is not None
     port = process.stdout.readline().rpartition(":")[2].strip()
 
     assert main(["-c", str(conf)], {"ROCKETMQ_listenPort": port}) == 1

@@ -18,6 +18,11 @@ class FullDisk(Files):
         raise OSError(28, "no space left on device")
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "kv.json"
+
+
 def test_a_key_survives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "kvConfig.json"
     kv = KvConfig.open(path)
@@ -60,8 +65,7 @@ def test_delete_leaves_the_namespace(tmp_path: Path) -> None:
     assert kv.namespace("nowhere") is None
 
 
-def test_what_the_disk_refused_did_not_happen(tmp_path: Path) -> None:
-    path = tmp_path / "kv.json"
+def test_what_the_disk_refused_did_not_happen(path: Path) -> None:
     KvConfig.open(path).put("NS", "k", "old")
     kv = KvConfig.open(path, files=FullDisk())
 
@@ -74,8 +78,7 @@ def test_what_the_disk_refused_did_not_happen(tmp_path: Path) -> None:
     assert KvConfig.open(path).get("NS", "k") == "old"
 
 
-def test_a_half_written_file_falls_back_to_the_copy_before(tmp_path: Path) -> None:
-    path = tmp_path / "kv.json"
+def test_a_half_written_file_falls_back_to_the_copy_before(path: Path) -> None:
     kv = KvConfig.open(path)
     kv.put("NS", "k", "first")
     kv.put("NS", "k", "second")
@@ -95,8 +98,7 @@ def test_two_damaged_files_are_refused_by_name(tmp_path: Path, text: str) -> Non
 
 
 @pytest.mark.parametrize("cut", range(40))
-def test_a_file_cut_anywhere_is_never_half_read(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "kv.json"
+def test_a_file_cut_anywhere_is_never_half_read(path: Path, cut: int) -> None:
     KvConfig.open(path).put("NS", "k", "v")
     whole = path.read_bytes()
     path.write_bytes(whole[:cut])
@@ -121,8 +123,7 @@ def test_empty_and_oversized_keys_are_refused(tmp_path, namespace, key, value) -
     assert kv.namespace(namespace) is None
 
 
-def test_any_text_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "kv.json"
+def test_any_text_comes_back(path: Path) -> None:
     value = 'ünï "quoted"\\ \n\t\x01 中 😀 </script>'
     KvConfig.open(path).put("ns", "k", value)
 

@@ -67,7 +67,6 @@ def test_a_registered_topic_has_a_route(table: RouteTable) -> None:
     register(table, broker(), topics("T"))
 
     route = table.route("T")
-    assert route is not None
     (queues,), (data,) = route.queue_datas, route.broker_datas
     assert (queues.broker_name, queues.read_queue_nums, queues.perm) == ("a", 4, 6)
     assert (data.cluster, data.broker_name, data.broker_addrs) == ("C", "a", {0: MASTER})
@@ -219,7 +218,6 @@ def test_delete_topic_everywhere_or_in_one_cluster(pair: RouteTable) -> None:
     pair.delete_topic("nothing")
     pair.delete_topic("a", "nowhere")
 
-    assert left is not None
     assert [queue.broker_name for queue in left.queue_datas] == ["b"]
     assert pair.topics().topic_list == ["a", "C"]
 
@@ -272,9 +270,7 @@ def test_cluster_info_has_every_broker_and_cluster(pair: RouteTable) -> None:
 def test_filter_servers_come_with_the_route(table: RouteTable) -> None:
     register(table, broker(), filter_servers=("10.0.0.1:30001",))
 
-    route = table.route("T")
-    assert route is not None
-    assert route.filter_server_table == {MASTER: ["10.0.0.1:30001"]}
+    assert table.route("T").filter_server_table == {MASTER: ["10.0.0.1:30001"]}
 
 
 @pytest.mark.parametrize(

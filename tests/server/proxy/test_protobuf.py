@@ -39,8 +39,7 @@ def test_message_and_bytes_of_the_official_client_are_the_same_both_ways() -> No
 def test_numbers_of_a_list_lie_together_or_apart() -> None:
     together = bytes.fromhex("10ffffffffffffffffff012a03010203")
     queue = MessageQueue(
-        id=-1,
-        accept_message_types=[MessageType.NORMAL, MessageType.FIFO, MessageType.DELAY],
+        id=-1, accept_message_types=[MessageType.NORMAL, MessageType.FIFO, MessageType.DELAY]
     )
 
     assert MessageQueue.decode(together) == queue

@@ -38,15 +38,8 @@ def held(app, request):
 
 
 def dispatcher(app: list | None = None, **options) -> RequestDispatcher:
-    raw = options.pop("raw", {})
-    ordinary = {
-        GOOD: good,
-        BROKEN: broken,
-        HEADER: needs_topic,
-        HELD: held,
-        REFUSED: refusing,
-    }
-    handlers = Handlers(ordinary, raw)
+    ordinary = {GOOD: good, BROKEN: broken, HEADER: needs_topic, HELD: held, REFUSED: refusing}
+    handlers = Handlers(ordinary, options.pop("raw", {}))
     options.setdefault("clock", FakeClock())
     return RequestDispatcher(handlers, [] if app is None else app, **options)
 
@@ -57,12 +50,19 @@ def request(code: int, *, oneway: bool = False) -> Command:
     return command
 
 
-def test_an_answer_goes_back_with_the_opaque_of_its_request() -> None:
-    conn, app = FakeConn(), []
-
-    dispatcher(app).on_frame(conn, frame_of(request(GOOD)))
-
+def answer_to(code: int, **options) -> Command:
+    """Return the only answer to a request."""
+    conn = FakeConn()
+    dispatcher(**options).on_frame(conn, frame_of(request(code)))
     (answer,) = conn.sent
+    return answer
+
+
+def test_an_answer_goes_back_with_the_opaque_of_its_request() -> None:
+    app = []
+
+    answer = answer_to(GOOD, app=app)
+
     assert (answer.code, answer.opaque, answer.remark, answer.is_response) == (0, 77, "fine", True)
     assert app == [1_000_000]
 
@@ -101,12 +101,10 @@ def test_a_held_request_is_answered_later_and_not_after_the_connection_closed() 
 
 
 def test_an_unknown_code_is_refused_as_a_broker_does() -> None:
-    conn = FakeConn()
+    answer = answer_to(4242)
 
-    dispatcher().on_frame(conn, frame_of(request(4242)))
-
-    assert conn.sent[0].code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-    assert conn.sent[0].remark == " request type 4242 not supported"
+    assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+    assert answer.remark == " request type 4242 not supported"
 
 
 def test_an_unknown_code_is_ignored_as_a_name_server_does_and_logged_once(caplog) -> None:
@@ -150,24 +148,19 @@ def test_an_exception_is_answered_with_its_text_and_logged_once_a_minute(caplog)
 
 
 def test_a_refusal_is_answered_as_it_is_and_not_logged(caplog) -> None:
-    conn = FakeConn()
+    answer = answer_to(REFUSED)
 
-    dispatcher().on_frame(conn, frame_of(request(REFUSED)))
-
-    assert (conn.sent[0].code, conn.sent[0].remark) == (16, "not from here")
+    assert (answer.code, answer.remark) == (16, "not from here")
     assert caplog.records == []
 
 
 def test_a_missing_header_field_is_named_and_logged_without_traceback(caplog) -> None:
-    conn = FakeConn()
-
-    dispatcher().on_frame(conn, frame_of(request(HEADER)))
+    answer = answer_to(HEADER)
 
     (record,) = caplog.records
     assert record.exc_info is None
-
-    assert conn.sent[0].code == ResponseCode.SYSTEM_ERROR
-    assert "topic" in (conn.sent[0].remark or "")
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert "topic" in answer.remark
 
 
 @pytest.mark.parametrize("header", [b"", b"{", b"[]", b'{"code":{}}', b"\xff\xfe", b"null"])
@@ -194,22 +187,16 @@ def test_a_raw_handler_gets_the_frame_and_answers_itself() -> None:
 
 
 def test_a_raw_handler_may_leave_the_frame_to_the_ordinary_one() -> None:
-    conn = FakeConn()
-
-    dispatcher(raw={GOOD: lambda *_: False}).on_frame(conn, frame_of(request(GOOD)))
-
-    assert conn.sent[0].remark == "fine"
+    assert answer_to(GOOD, raw={GOOD: lambda *_: False}).remark == "fine"
 
 
 def test_an_exception_in_a_raw_handler_is_answered_too() -> None:
-    conn = FakeConn()
-
     def fast(app, on, raw, now_ms):
         raise KeyError("gone")
 
-    dispatcher(raw={GOOD: fast}).on_frame(conn, frame_of(request(GOOD)))
+    answer = answer_to(GOOD, raw={GOOD: fast})
 
-    assert (conn.sent[0].code, conn.sent[0].opaque) == (1, 77)
+    assert (answer.code, answer.opaque) == (1, 77)
 
 
 def test_a_response_of_the_peer_goes_to_the_one_that_asked() -> None:

@@ -28,10 +28,6 @@ FILES = {
 }
 
 
-def values(**settings: str) -> list[Value]:
-    return [Value(key.replace("_", "."), text, "broker.conf") for key, text in settings.items()]
-
-
 def read(settings: dict[str, str], *, default_file: Path = NO_FILE) -> Tls:
     found = [Value(key, text, "broker.conf") for key, text in settings.items()]
     return tls_settings(found, default_file=default_file)
@@ -99,10 +95,9 @@ def test_what_cannot_be_is_named(settings: dict[str, str], text: str) -> None:
 
 
 def test_the_rest_of_the_settings_is_left_alone() -> None:
-    plain, tls = split_tls(values(listenPort="1", tls_enable="true"))
+    port, tls = Value("listenPort", "1", "x"), Value("tls.enable", "true", "x")
 
-    assert [value.key for value in plain] == ["listenPort"]
-    assert [value.key for value in tls] == ["tls.enable"]
+    assert split_tls([port, tls]) == ([port], [tls])
 
 
 def test_broker_and_name_server_take_the_keys_and_print_none_of_them() -> None:

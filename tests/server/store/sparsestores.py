@@ -34,7 +34,7 @@ def record(number: int, log_offset: int) -> bytes:
         queue_offset=number // QUEUES,
         log_offset=log_offset,
         born_ms=START_MS,
-        store_ms=START_MS,
+        store_ms=START_MS + number,
         body=BODY,
         properties=b"TAGS\x01even",
     )

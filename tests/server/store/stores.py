@@ -14,6 +14,7 @@ from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record, decode_record
+from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 
 BORN: bytes = pack_host("10.0.0.7", 40123)
 HOST: bytes = pack_host("127.0.0.1", 10911)
@@ -75,6 +76,20 @@ def message(
     )
 
 
+def copied(
+    number: int, names: str, *, offsets: str = "", topic: str = "topic-a", **changes: object
+) -> PutMessage:
+    """Return message ``number`` of queue 1, which names the topics that get a copy of its entry.
+
+    Args:
+        offsets: what a producer says of the queue offsets of the copies.
+    """
+    one = message(number, topic=topic, queue_id=1)
+    said = f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02" if offsets else ""
+    named = f"{said}{INNER_MULTI_DISPATCH}\x01{names}\x02".encode()
+    return replace(one, properties=named + one.properties, **changes)  # type: ignore[arg-type]
+
+
 def run_of(messages: Sequence[PutMessage]) -> PutRun:
     """Return messages of one queue as a run; the first one says what all have in common."""
     one = messages[0]
@@ -105,9 +120,16 @@ def message_of(record: Record, code: int) -> PutMessage:
     )
 
 
+def left_open(store: MessageStore) -> None:
+    """Hear of a store on the real disk; the ``conftest`` of this room stops it after the test."""
+
+
 def open_store(config: StoreConfig, *, disk: Disk | None = None) -> MessageStore:
     """Open a store at a fixed time."""
-    return MessageStore.open(config, now_ms=START_MS, disk=disk)
+    store = MessageStore.open(config, now_ms=START_MS, disk=disk)
+    if disk is None:
+        left_open(store)
+    return store
 
 
 def put_and_write(store: MessageStore, messages: Iterable[PutMessage]) -> None:

@@ -19,6 +19,12 @@ from tests.server.store.stores import (
 CRASHES = ["mmap", "checkpoint", "torn", "hole", "cqlost"]
 
 
+def opened(golden: Golden, name: str, member: str = "") -> MessageStore:
+    """Open a golden store, or one of a set that holds several."""
+    root = golden.family(name, member) if member else golden.store(name)
+    return open_store(config_of(root, golden.conf(name)))
+
+
 def min_max(store: MessageStore) -> dict[str, tuple[int, int]]:
     return {
         f"{topic}@{queue_id}": (store.min_offset(topic, queue_id), high)
@@ -89,72 +95,60 @@ def test_golden_store_opens_with_the_offsets_java_has(golden: Golden, name: str)
 
 
 def test_slave_store_opens_with_the_offsets_java_has(golden: Golden) -> None:
-    root = golden.family("slave", "slave")
-
-    store = open_store(config_of(root, golden.conf("slave")))
+    store = opened(golden, "slave", "slave")
 
     assert min_max(store) == expected_min_max(golden.expected("slave")["open"])
     assert store.recovery.rebuilt_queues == []
-    store.close(0)
 
 
 @pytest.mark.parametrize("case", CRASHES)
 def test_crashed_store_recovers_to_what_java_recovers(golden: Golden, case: str) -> None:
     name = f"crash/{case}"
-    root = golden.family(name, "crashed")
 
-    store = open_store(config_of(root, golden.conf(name)))
+    store = opened(golden, name, "crashed")
 
     expected = golden.expected(name)["open"]
     assert not store.recovery.clean
     assert store.written_offset == expected["afterStart"]["maxPhy"]
     assert min_max(store) == expected_min_max(expected)
-    store.close(0)
 
 
 @pytest.mark.parametrize("case", CRASHES)
 def test_store_java_recovered_opens_too(golden: Golden, case: str) -> None:
     name = f"crash/{case}"
-    root = golden.family(name, "recovered")
 
-    store = open_store(config_of(root, golden.conf(name)))
+    store = opened(golden, name, "recovered")
 
     expected = golden.expected(name, "expected-recovered")["scan"]
     assert store.recovery.clean
     assert store.written_offset > 0
     assert expected["abort"] is False
-    store.close(0)
 
 
 def test_search_by_time_finds_what_java_finds(golden: Golden) -> None:
-    root = golden.store("basic")
-    store = open_store(config_of(root, golden.conf("basic")))
+    store = opened(golden, "basic")
     wanted = golden.expected("basic")["open"]["offsetByTime"]
 
     by_time = store.reader.offset_by_time
     found = [[topic, q, ms, by_time(topic, q, ms)] for topic, q, ms, _ in wanted]
 
     assert found == wanted
-    store.close(0)
 
 
 def test_search_by_time_finds_what_java_finds_within_the_same_file(golden: Golden) -> None:
     # Java chooses the file by its modification time, which runs ahead of or behind the
     # messages in it; the search within the file is the same.
-    root = golden.store("retention")
-    store = open_store(config_of(root, golden.conf("retention")))
+    store = opened(golden, "retention")
 
     for topic, queue_id, ms, wanted in golden.expected("retention")["open"]["offsetByTime"]:
         found = store.reader.offset_by_time(topic, queue_id, ms)
 
         assert found == wanted or found // 100 != wanted // 100
-    store.close(0)
 
 
 @pytest.mark.parametrize("name", ["basic", "retention", "kinds", "ipv6"])
 def test_query_by_key_finds_what_java_finds(golden: Golden, name: str) -> None:
-    root = golden.store(name)
-    store = open_store(config_of(root, golden.conf(name)))
+    store = opened(golden, name)
 
     for query in golden.expected(name)["open"]["indexQueries"]:
         search = store.search(
@@ -164,7 +158,5 @@ def test_query_by_key_finds_what_java_finds(golden: Golden, name: str) -> None:
             begin_ms=query["begin"],
             end_ms=query["end"],
         )
-        assert search is not None
         assert search.advance()
         assert search.log_offsets == query["phyOffsets"], query
-    store.close(0)

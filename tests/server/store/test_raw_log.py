@@ -229,4 +229,3 @@ def test_put_into_a_copy_is_refused(tmp_path: Path) -> None:
     store = open_store(StoreConfig(store_path_root_dir=tmp_path))
     store.is_copy = True
     assert store.put(message(1), START_MS).status == "SERVICE_NOT_AVAILABLE"
-    store.close(START_MS)

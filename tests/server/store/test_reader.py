@@ -29,8 +29,13 @@ from tests.server.store.stores import (
 
 @pytest.fixture
 def store(tmp_path: Path) -> MessageStore:
+    """An empty store with one log file of 1 MiB."""
+    return open_store(small_config(tmp_path, log_file_size=1 << 20))
+
+
+@pytest.fixture
+def filled(store: MessageStore) -> MessageStore:
     """A store with 50 messages in each of queues 0 and 1 of one topic."""
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
     put_all(store, range(100))
     return store
 
@@ -47,41 +52,39 @@ def store(tmp_path: Path) -> MessageStore:
     ],
 )
 def test_get_answers_with_javas_status(
-    store: MessageStore, topic: str, queue_offset: int, status: GetStatus, next_offset: int
+    filled: MessageStore, topic: str, queue_offset: int, status: GetStatus, next_offset: int
 ) -> None:
-    result = store.reader.get_message(topic, 0, queue_offset, count_max=64)
+    result = filled.reader.get_message(topic, 0, queue_offset, count_max=64)
 
     assert (result.status, result.next_offset) == (status, next_offset)
     if topic == "topic-a":
         assert (result.min_offset, result.max_offset) == (0, 50)
 
 
-def test_queue_without_a_stored_message_answers_no_message(store: MessageStore) -> None:
-    store.put(message(1, topic="new"), START_MS)
+def test_queue_without_a_stored_message_answers_no_message(filled: MessageStore) -> None:
+    filled.put(message(1, topic="new"), START_MS)
 
-    result = store.reader.get_message("new", 1, 5, count_max=1)
+    result = filled.reader.get_message("new", 1, 5, count_max=1)
 
     assert (result.status, result.next_offset) == (GetStatus.NO_MESSAGE_IN_QUEUE, 0)
 
 
-def test_adjacent_records_come_in_one_chunk(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+def test_adjacent_records_come_in_one_chunk(store: MessageStore) -> None:
     put_and_write(store, [message(number, queue_id=0) for number in range(10)])
 
     result = store.reader.get_message("topic-a", 0, 2, count_max=5)
 
     assert len(result.chunks) == 1
     assert [record.queue_offset for record in records_in(result.chunks[0])] == [2, 3, 4, 5, 6]
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize(
     ("count_max", "size_max", "count"), [(0, None, 1), (5, None, 5), (64, None, 32), (64, 1, 1)]
 )
 def test_get_keeps_its_limits_but_always_gives_one(
-    store: MessageStore, count_max: int, size_max: int | None, count: int
+    filled: MessageStore, count_max: int, size_max: int | None, count: int
 ) -> None:
-    result = store.reader.get_message("topic-a", 1, 0, count_max=count_max, size_max=size_max)
+    result = filled.reader.get_message("topic-a", 1, 0, count_max=count_max, size_max=size_max)
 
     assert (result.count, result.next_offset) == (count, count)
 
@@ -100,11 +103,9 @@ def test_get_stops_before_256_kib_unless_one_message_is_larger(tmp_path: Path) -
         at = result.next_offset
 
     assert counts == [2, 1, 1, 1]
-    store.close(START_MS)
 
 
-def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+def test_filter_passes_over_messages_and_looks_at_800_entries(store: MessageStore) -> None:
     store._upkeep._table.files.file_size = 20_000
     put_and_write(store, [replace(message(2 * number), tags_code=number) for number in range(1000)])
 
@@ -118,14 +119,13 @@ def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) ->
 
 
 def test_an_entry_that_points_behind_the_log_hides_no_other(
-    store: MessageStore, caplog: pytest.LogCaptureFixture
+    filled: MessageStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    queue = store._table.find("topic-a", 0)
-    assert queue is not None
+    queue = filled._table.find("topic-a", 0)
     CQ_ENTRY.pack_into(queue.tail, 10 * ENTRY_SIZE, 1 << 50, 100, 0)
 
-    before = store.reader.get_message("topic-a", 0, 0, count_max=32)
-    at_it = store.reader.get_message("topic-a", 0, 10, count_max=32)
+    before = filled.reader.get_message("topic-a", 0, 0, count_max=32)
+    at_it = filled.reader.get_message("topic-a", 0, 10, count_max=32)
     records = [one for chunk in (*before.chunks, *at_it.chunks) for one in records_in(chunk)]
 
     assert (before.status, before.count, before.next_offset) == (GetStatus.FOUND, 32, 33)
@@ -137,32 +137,33 @@ def test_an_entry_that_points_behind_the_log_hides_no_other(
     )
 
 
-def test_search_by_time_gives_the_nearest_message(store: MessageStore) -> None:
+def test_search_by_time_gives_the_nearest_message(filled: MessageStore) -> None:
     # Queue 0 holds messages 0, 2, 4 … stored at that many ms after the start.
     times = {-5: 0, 0: 0, 10: 5, 11: 5, 12: 6, 98: 49, 1000: 49}
 
-    found = {ms: store.reader.offset_by_time("topic-a", 0, START_MS + ms) for ms in times}
+    found = {ms: filled.reader.offset_by_time("topic-a", 0, START_MS + ms) for ms in times}
 
     assert {ms: offset for ms, offset in found.items() if ms >= 11} == {
         ms: offset for ms, offset in times.items() if ms >= 11
     }
-    assert store.reader.offset_by_time("topic-a", 0, 0) % 10 == 0
-    assert store.reader.offset_by_time("nowhere", 0, START_MS) == 0
+    assert filled.reader.offset_by_time("topic-a", 0, 0) % 10 == 0
+    assert filled.reader.offset_by_time("nowhere", 0, START_MS) == 0
 
 
-def test_store_time_is_that_of_the_message(store: MessageStore) -> None:
-    assert store.reader.store_time("topic-a", 1, 3) == START_MS + 7
-    assert store.reader.store_time("topic-a", 1, 50) == -1
-    assert store.reader.store_time("nowhere", 1, 0) == -1
+def test_store_time_is_that_of_the_message(filled: MessageStore) -> None:
+    assert filled.reader.store_time("topic-a", 1, 3) == START_MS + 7
+    assert filled.reader.store_time("topic-a", 1, 50) == -1
+    assert filled.reader.store_time("nowhere", 1, 0) == -1
 
 
 @pytest.mark.parametrize("log_offset", [-1, 1, 7, 100, 1 << 40])
-def test_reading_where_no_record_starts_gives_nothing(store: MessageStore, log_offset: int) -> None:
-    assert store.reader.read_record(log_offset) is None
+def test_reading_where_no_record_starts_gives_nothing(
+    filled: MessageStore, log_offset: int
+) -> None:
+    assert filled.reader.read_record(log_offset) is None
 
 
-def test_query_gives_the_newest_in_log_order_within_the_time(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+def test_query_gives_the_newest_in_log_order_within_the_time(store: MessageStore) -> None:
     for number in range(30):
         one = replace(message(number), keys=("same",))
         store.put(one, START_MS + number * 1000)
@@ -177,18 +178,17 @@ def test_query_gives_the_newest_in_log_order_within_the_time(tmp_path: Path) -> 
     assert [_number(record) for record in between] == [3, 4, 5]
     assert store.reader.index_end()[0] == START_MS + 29_000
     assert records_of_key(store, "topic-b", "same", count_max=5) == []
-    store.close(START_MS)
 
 
 def _number(record: bytes) -> int:
     return records_in(record)[0].flag
 
 
-def test_put_that_is_not_written_cannot_be_read(store: MessageStore) -> None:
-    place = store.put(message(200), START_MS)
+def test_put_that_is_not_written_cannot_be_read(filled: MessageStore) -> None:
+    place = filled.put(message(200), START_MS)
 
-    assert store.max_offset("topic-a", 0) == 50
-    assert store.reader.read_record(place.log_offset) is None
+    assert filled.max_offset("topic-a", 0) == 50
+    assert filled.reader.read_record(place.log_offset) is None
 
 
 @pytest.mark.parametrize("is_mapped", [True, False])
@@ -218,7 +218,6 @@ def test_records_read_at_once_with_what_lies_between_are_the_records(
             assert b"".join(found.chunks) == b"".join(one for one in whole if one is not None)
             assert None not in whole
             at = found.next_offset
-    store.close(START_MS)
 
 
 def test_random_gets_return_the_same_with_the_kernels_and_without(
@@ -249,12 +248,10 @@ def test_random_gets_return_the_same_with_the_kernels_and_without(
             result = store.reader.get_message("topic-a", queue_id, queue_offset, **asked)
             found.append(replace(result, chunks=[b"".join(result.chunks)]))
         assert found[0] == found[-1]
-    store.close(START_MS)
 
 
-def test_search_by_time_is_exact_or_nearest_in_every_queue(tmp_path: Path) -> None:
+def test_search_by_time_is_exact_or_nearest_in_every_queue(store: MessageStore) -> None:
     chance = random.Random(11)
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
     stored: dict[int, list[int]] = {}
     for queue_id in range(8):
         # Runs of equal times, holes, and queues of one file or several (of 20 entries).
@@ -283,7 +280,6 @@ def test_search_by_time_is_exact_or_nearest_in_every_queue(tmp_path: Path) -> No
                 assert times[found] in (before, after)
                 if times.index(after) % 20:
                     assert abs(times[found] - ms) == nearest
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize(
@@ -292,9 +288,8 @@ def test_search_by_time_is_exact_or_nearest_in_every_queue(tmp_path: Path) -> No
 )
 @pytest.mark.parametrize("is_filtered", [False, True])
 def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
-    tmp_path: Path, back: int, count: int, suggests: bool, *, is_filtered: bool
+    store: MessageStore, back: int, count: int, suggests: bool, *, is_filtered: bool
 ) -> None:
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
     size = store.put(message(0, queue_id=0), START_MS).size
     put_and_write(store, [message(0, queue_id=0) for _ in range(49)])
     # Asked for each message, as in Java: the one that makes a pull full, and the last one.
@@ -305,11 +300,9 @@ def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
 
     assert (found.status, found.count, found.suggest_slave) == (GetStatus.FOUND, count, suggests)
     assert found.next_offset == 50 - back + count
-    store.close(START_MS)
 
 
-def test_far_behind_the_end_a_pull_gets_64_kib_at_most(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+def test_far_behind_the_end_a_pull_gets_64_kib_at_most(store: MessageStore) -> None:
     put_and_write(store, [message(number, queue_id=0, body=b"x" * 20_000) for number in range(10)])
 
     in_memory = store.reader.get_message("topic-a", 0, 0, count_max=32)
@@ -317,7 +310,6 @@ def test_far_behind_the_end_a_pull_gets_64_kib_at_most(tmp_path: Path) -> None:
     on_disk = store.reader.get_message("topic-a", 0, 0, count_max=32)
 
     assert (in_memory.count, on_disk.count) == (10, 3)
-    store.close(START_MS)
 
 
 def test_other_keys_of_the_same_hash_are_found_too_and_the_caller_tells_them_apart(
@@ -332,14 +324,12 @@ def test_other_keys_of_the_same_hash_are_found_too_and_the_caller_tells_them_apa
     found = records_of_key(store, "topic-a", "Aa", count_max=64)
 
     assert [_number(record) for record in found] == [0, 1, 2]
-    store.close(START_MS)
 
 
 def test_a_thread_that_reads_cold_entries_reads_their_records_at_once(
-    store: MessageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filled: MessageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = store.reader._find("topic-a", 1)
-    assert known is not None
+    known = filled.reader._find("topic-a", 1)
     entries = bytes(known.read(5, 3))
     (tmp_path / "entries").write_bytes(entries)
 
@@ -349,7 +339,7 @@ def test_a_thread_that_reads_cold_entries_reads_their_records_at_once(
 
     monkeypatch.setattr(ConsumeQueue, "read", refuse)
     with pytest.raises(ColdRead) as caught:
-        store.reader.get_message("topic-a", 1, 5, count_max=3, may_wait=False)
+        filled.reader.get_message("topic-a", 1, 5, count_max=3, may_wait=False)
 
     read, pread = [], os.pread
     monkeypatch.setattr(os, "pread", lambda *args: read.append(args[1:]) or pread(*args))

@@ -10,12 +10,14 @@ import pytest
 
 from server.store.errors import StoreLocked
 from server.store.results import DispatchEntry, PutStatus
+from server.store.store import MessageStore
 from storefmt.formats.checkpoint import Checkpoint
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
     START_MS,
     abandon,
     delete_topic,
+    finish,
     flush,
     make_ahead,
     message,
@@ -26,8 +28,7 @@ from tests.server.store.stores import (
 )
 
 
-def test_async_flush_shows_messages_after_the_write(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_async_flush_shows_messages_after_the_write(store: MessageStore) -> None:
     seen: list[list[DispatchEntry]] = []
     store.dispatched.add(seen.append)
     store.put(message(1), START_MS)
@@ -38,7 +39,6 @@ def test_async_flush_shows_messages_after_the_write(tmp_path: Path) -> None:
     assert [(entry.queue_id, entry.queue_offset) for entry in seen[0]] == [(1, 0)]
     assert store.max_offset("topic-a", 1) == 1
     assert store.needs_flush
-    store.close(START_MS)
 
 
 def test_sync_flush_shows_messages_only_when_they_are_on_disk(tmp_path: Path) -> None:
@@ -47,23 +47,21 @@ def test_sync_flush_shows_messages_only_when_they_are_on_disk(tmp_path: Path) ->
     job = store.begin_flush()
     put_and_write(store, [message(3)])
 
-    assert job is not None
     assert store.begin_flush() is None
     assert store.max_offset("topic-a", 1) == 0
-    job.run()
-    store.end_flush(job)
+    assert finish(store, job)
 
     assert store.max_offset("topic-a", 1) == 1
     assert store.flushed_offset == job.until < store.written_offset
     flush(store)
     assert store.max_offset("topic-a", 1) == 2
     assert not store.needs_flush
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("jump_ms", [-30 * 86_400_000, -3_600_000, 0, 3_600_000])
-def test_housekeeping_goes_on_wherever_the_clock_is_set(tmp_path: Path, jump_ms: int) -> None:
-    store = open_store(small_config(tmp_path))
+def test_housekeeping_goes_on_wherever_the_clock_is_set(
+    store: MessageStore, tmp_path: Path, jump_ms: int
+) -> None:
     put_all(store, range(20))
     flush(store)
     now_ms = START_MS + 1_000 + jump_ms
@@ -84,17 +82,15 @@ def test_housekeeping_moves_the_checkpoint_to_what_was_synced(tmp_path: Path) ->
 
     job = store.housekeeping(START_MS + 1000)
 
-    assert job is not None
     assert store.housekeeping(START_MS + 9000) is None
-    job.run()
-    store.end_flush(job)
+    assert finish(store, job)
     found = Checkpoint.decode((tmp_path / "checkpoint").read_bytes())
     assert found == Checkpoint(START_MS + 4, START_MS + 8, 0)
-    store.close(START_MS)
 
 
-def test_next_log_file_is_made_ahead_and_removed_when_it_is_not_needed(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_next_log_file_is_made_ahead_and_removed_when_it_is_not_needed(
+    store: MessageStore, tmp_path: Path
+) -> None:
     put_and_write(store, [message(0, body=b"x" * (LOG_FILE_SIZE * 7 // 8))])
 
     make_ahead(store)
@@ -104,8 +100,7 @@ def test_next_log_file_is_made_ahead_and_removed_when_it_is_not_needed(tmp_path:
     assert len(list((tmp_path / "commitlog").iterdir())) == 1
 
 
-def test_clean_stop_leaves_what_java_leaves(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_clean_stop_leaves_what_java_leaves(store: MessageStore, tmp_path: Path) -> None:
     assert (tmp_path / "abort").exists()
     put_all(store, range(3))
 
@@ -117,8 +112,7 @@ def test_clean_stop_leaves_what_java_leaves(tmp_path: Path) -> None:
     assert (tmp_path / "lock").read_bytes() == b"lock"
 
 
-def test_closing_twice_and_using_a_closed_store_is_harmless(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_closing_twice_and_using_a_closed_store_is_harmless(store: MessageStore) -> None:
     store.close(START_MS)
 
     store.close(START_MS)
@@ -138,17 +132,13 @@ def test_close_flushes_what_a_job_under_way_has_not(tmp_path: Path) -> None:
     again = open_store(small_config(tmp_path, sync=True))
     assert again.recovery.scanned_size == 0
     assert again.max_offset("topic-a", 1) == 2
-    again.close(START_MS)
 
 
 def test_second_store_of_one_directory_is_refused(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+    open_store(small_config(tmp_path))
 
     with pytest.raises(StoreLocked, match="this process"):
         open_store(small_config(tmp_path))
-
-    store.close(START_MS)
-    open_store(small_config(tmp_path)).close(START_MS)
 
 
 def test_directory_locked_by_another_process_is_refused(tmp_path: Path) -> None:
@@ -162,19 +152,16 @@ def test_directory_locked_by_another_process_is_refused(tmp_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as other:
-        assert other.stdout is not None
         other.stdout.readline()
 
         with pytest.raises(StoreLocked, match="another broker"):
             open_store(small_config(tmp_path))
 
-        assert other.stdin is not None
         other.stdin.close()
-    open_store(small_config(tmp_path)).close(START_MS)
 
 
 def test_an_open_store_holds_the_lock_java_takes(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+    open_store(small_config(tmp_path))
     program = (
         "import fcntl, sys; file = open(sys.argv[1], 'r+');"
         "fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)"
@@ -186,11 +173,9 @@ def test_an_open_store_holds_the_lock_java_takes(tmp_path: Path) -> None:
 
     assert b"BlockingIOError" in done.stderr
     assert fcntl.LOCK_EX
-    store.close(START_MS)
 
 
-def test_deleted_topic_leaves_an_empty_directory(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_deleted_topic_leaves_an_empty_directory(store: MessageStore, tmp_path: Path) -> None:
     put_all(store, range(10))
     store.put(message(1, topic="stays"), START_MS)
     store.close(START_MS)

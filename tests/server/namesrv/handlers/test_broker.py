@@ -1,7 +1,6 @@
 """Registration over the wire: checks, forms of the body, versions, permissions."""
 
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from remoting.bodies import (
     encode_value,
 )
 from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
 from remoting.headers import QueryDataVersion, UnRegisterBroker
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn
@@ -24,15 +24,23 @@ BODY = RegisterBrokerBody(topic_config_serialize_wrapper=WRAPPER)
 ADDRESS = "10.0.0.1:10911"
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
-
-
-def register(desk: Desk, *, body: bytes, version: int = 407, conn=None, **changes: object):
+def register(
+    desk: Desk, *, body: bytes = BODY.encode(), version=407, conn=None, ext=None, **changes: object
+) -> Command:
     return desk.ask(
-        RequestCode.REGISTER_BROKER, registration(**changes), body=body, version=version, conn=conn
+        RequestCode.REGISTER_BROKER,
+        registration(**changes),
+        body=body,
+        version=version,
+        conn=conn,
+        ext=ext,
     )
+
+
+def ask_version(desk: Desk, version: DataVersion) -> Command:
+    """Ask whether the topics of a broker are of another version."""
+    header = QueryDataVersion(broker_name="a", broker_addr=ADDRESS, cluster_name="C", broker_id=0)
+    return desk.ask(RequestCode.QUERY_DATA_VERSION, header, body=encode_value(version))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +63,7 @@ def test_every_form_of_the_body_registers_the_topics(desk, body, compressed, ver
 
 
 def test_a_wrong_crc_is_refused_and_nothing_registered(desk: Desk) -> None:
-    answer = register(desk, body=BODY.encode(), body_crc32=5)
+    answer = register(desk, body_crc32=5)
 
     assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "crc32 not match")
     assert desk.state.routes.data_version(ADDRESS) is None
@@ -90,7 +98,7 @@ def test_a_flipped_bit_never_breaks_the_name_server(desk: Desk) -> None:
 
 
 def test_a_bad_broker_name_is_refused_with_its_text(desk: Desk) -> None:
-    answer = register(desk, body=BODY.encode(), broker_name=" ")
+    answer = register(desk, broker_name=" ")
 
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "broker name is ' '" in (answer.remark or "")
@@ -106,11 +114,11 @@ def test_a_missing_field_is_named(desk: Desk) -> None:
 def test_order_topics_come_with_the_answer(desk: Desk) -> None:
     desk.state.kv.put("ORDER_TOPIC_CONFIG", "T", "a:4")
 
-    assert register(desk, body=BODY.encode()).body == b'{"table":{"T":"a:4"}}'
+    assert register(desk).body == b'{"table":{"T":"a:4"}}'
 
 
 def test_a_slave_learns_its_master(desk: Desk) -> None:
-    register(desk, body=BODY.encode())
+    register(desk)
 
     answer = register(desk, body=b"", broker_id=1, broker_addr="10.0.0.2:10911")
 
@@ -118,7 +126,7 @@ def test_a_slave_learns_its_master(desk: Desk) -> None:
 
 
 def test_unregister_takes_the_topics_away(desk: Desk) -> None:
-    register(desk, body=BODY.encode())
+    register(desk)
 
     goodbye = UnRegisterBroker(broker_name="a", broker_addr=ADDRESS, cluster_name="C", broker_id=0)
     assert desk.ask(RequestCode.UNREGISTER_BROKER, goodbye).code == 0
@@ -128,7 +136,7 @@ def test_unregister_takes_the_topics_away(desk: Desk) -> None:
 
 def test_a_closed_connection_takes_its_broker_along(desk: Desk) -> None:
     conn = FakeConn(9)
-    register(desk, body=BODY.encode(), conn=conn)
+    register(desk, conn=conn)
 
     desk.state.connection_closed(conn)
 
@@ -137,7 +145,7 @@ def test_a_closed_connection_takes_its_broker_along(desk: Desk) -> None:
 
 
 def test_a_silent_broker_is_dropped_and_its_connection_closed(desk: Desk) -> None:
-    register(desk, body=BODY.encode())
+    register(desk)
 
     desk.state.expire(desk.clock.ms + 120_000)
     alive = desk.conn.is_closing
@@ -148,14 +156,11 @@ def test_a_silent_broker_is_dropped_and_its_connection_closed(desk: Desk) -> Non
 
 
 def test_an_unchanged_version_keeps_a_broker_alive(desk: Desk) -> None:
-    register(desk, body=BODY.encode())
+    register(desk)
     desk.clock.ms += 100_000
-    question = QueryDataVersion(broker_name="a", broker_addr=ADDRESS, cluster_name="C", broker_id=0)
 
-    same = desk.ask(
-        RequestCode.QUERY_DATA_VERSION, question, body=encode_value(WRAPPER.data_version)
-    )
-    other = desk.ask(RequestCode.QUERY_DATA_VERSION, question, body=encode_value(DataVersion(1, 1)))
+    same = ask_version(desk, WRAPPER.data_version)
+    other = ask_version(desk, DataVersion(1, 1))
 
     assert (same.ext, other.ext) == ({"changed": "false"}, {"changed": "true"})
     assert decode_value(DataVersion, other.body) == DataVersion(1000, 3)
@@ -170,30 +175,20 @@ def test_an_unchanged_version_keeps_a_broker_alive(desk: Desk) -> None:
     ],
 )
 def test_permissions_of_a_broker(desk: Desk, code: int, field: str, perm: int) -> None:
-    register(desk, body=BODY.encode())
+    register(desk)
 
     answer = desk.ask(code, ext={"brokerName": "a"})
 
     assert answer.ext == {field: "1"}
-    route = desk.state.routes.route("T")
-    assert route is not None
-    assert route.queue_datas[0].perm == perm
+    assert desk.state.routes.route("T").queue_datas[0].perm == perm
 
 
 def test_epoch_of_a_promotion_is_told_to_brokers_and_keeps_the_old_master_out(desk: Desk) -> None:
-    before = register(desk, body=BODY.encode())
-    new = {"broker_addr": "10.0.0.2:10911", "broker_id": 0}
-    command = registration(**new)
+    before = register(desk)
 
-    taken = desk.ask(
-        RequestCode.REGISTER_BROKER, command, body=BODY.encode(), ext={"haEpoch": "1795368000000"}
-    )
-    refused = register(desk, body=BODY.encode())
-    asked = desk.ask(
-        RequestCode.QUERY_DATA_VERSION,
-        QueryDataVersion(broker_name="a", broker_addr=ADDRESS, cluster_name="C", broker_id=0),
-        body=encode_value(DataVersion(1000, 3)),
-    )
+    taken = register(desk, ext={"haEpoch": "1795368000000"}, broker_addr="10.0.0.2:10911")
+    refused = register(desk)
+    asked = ask_version(desk, DataVersion(1000, 3))
 
     # Where nobody was promoted the answer is Java's.
     assert "haEpoch" not in before.ext
@@ -205,9 +200,7 @@ def test_epoch_of_a_promotion_is_told_to_brokers_and_keeps_the_old_master_out(de
 
 @pytest.mark.parametrize("text", ["-1", "x", "9999999999999999999999"])
 def test_epoch_that_is_none_registers_nothing(desk: Desk, text: str) -> None:
-    answer = desk.ask(
-        RequestCode.REGISTER_BROKER, registration(), body=BODY.encode(), ext={"haEpoch": text}
-    )
+    answer = register(desk, ext={"haEpoch": text})
 
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert desk.state.routes.topics().topic_list == []

@@ -1,7 +1,5 @@
 """Key values over the wire."""
 
-from pathlib import Path
-
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
@@ -11,8 +9,7 @@ NOWHERE = {"namespace": "nowhere", "key": "k"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
+def desk(desk: Desk) -> Desk:
     answer = desk.ask(RequestCode.PUT_KV_CONFIG, ext={"namespace": "NS", "key": "k", "value": "v"})
     assert answer.code == 0
     return desk

@@ -1,7 +1,5 @@
 """Settings change by allow-list, from this machine, all or none."""
 
-from pathlib import Path
-
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
@@ -9,11 +7,6 @@ from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk
 
 REMOTE = FakeConn(2, peer=("10.0.0.9", 4000))
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 def update(desk: Desk, body: bytes, conn: FakeConn | None = None):

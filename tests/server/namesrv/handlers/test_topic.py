@@ -1,7 +1,6 @@
 """Routes over the wire: both JSON styles, order topics, unknown topics."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,7 @@ from tests.server.namesrv.desk import Desk, finished, registration
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path)
+def desk(desk: Desk) -> Desk:
     topics, version = announce({"T": TopicConfig("T", 4, 4)}), DataVersion(1, 1)
     finished(desk.state.routes.register(registration(), topics, version, conn_id=1, now_ms=0))
     return desk

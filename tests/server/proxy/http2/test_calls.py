@@ -198,7 +198,6 @@ async def test_a_method_knows_how_long_its_client_waits() -> None:
     await peer.heard()
 
     assert told[0] is None
-    assert told[1] is not None
     assert 3000 < told[1] <= 3600
 
 

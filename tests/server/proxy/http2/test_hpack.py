@@ -13,27 +13,11 @@ from server.proxy.http2.hpack import (
     huffman_decode,
 )
 
+GET = [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "www.example.com")]
 REQUESTS = (
     # RFC 7541, C.4: three requests of one connection, with Huffman's code.
-    (
-        "828684418cf1e3c2e5f23a6ba0ab90f4ff",
-        [
-            (":method", "GET"),
-            (":scheme", "http"),
-            (":path", "/"),
-            (":authority", "www.example.com"),
-        ],
-    ),
-    (
-        "828684be5886a8eb10649cbf",
-        [
-            (":method", "GET"),
-            (":scheme", "http"),
-            (":path", "/"),
-            (":authority", "www.example.com"),
-            ("cache-control", "no-cache"),
-        ],
-    ),
+    ("828684418cf1e3c2e5f23a6ba0ab90f4ff", GET),
+    ("828684be5886a8eb10649cbf", [*GET, ("cache-control", "no-cache")]),
     (
         "828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf",
         [

@@ -70,6 +70,11 @@ def clean(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:
             store.cleaner.end(job)
 
 
+def delete_by_hand(store: MessageStore) -> None:
+    store.cleaner.delete_by_hand()
+    clean(store)
+
+
 def filled(config: StoreConfig, disk: SimDisk | None = None) -> MessageStore:
     store = open_store(config, disk=disk)
     put_all(store, range(COUNT))
@@ -84,9 +89,8 @@ def names(root: Path, folder: str) -> list[str]:
 def test_expired_files_of_log_queues_and_index_go_and_the_rest_is_read(tmp_path: Path) -> None:
     store = filled(settings(tmp_path))
     before = {queue_id: bodies(store, "topic-a", queue_id) for queue_id in (0, 1)}
-    store.cleaner.delete_by_hand()
 
-    clean(store)
+    delete_by_hand(store)
 
     assert names(tmp_path, "commitlog")[0] == f"{store.min_log_offset:020d}"
     assert store.min_log_offset == store.written_offset // LOG_FILE_SIZE * LOG_FILE_SIZE > 0
@@ -97,16 +101,13 @@ def test_expired_files_of_log_queues_and_index_go_and_the_rest_is_read(tmp_path:
         assert first <= low * 20 < first + 400
     assert len(records_of_key(store, "topic-a", f"k{COUNT - 1}", count_max=5)) == 1
     assert records_of_key(store, "topic-a", "k1", count_max=5) == []
-    assert store.reader._index is not None
     assert all(f.end_log_offset >= store.min_log_offset for f in store.reader._index.files)
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("was_killed", [False, True])
 def test_restart_after_a_deletion_scans_nothing_old(tmp_path: Path, was_killed: bool) -> None:
     store = filled(settings(tmp_path))
-    store.cleaner.delete_by_hand()
-    clean(store)
+    delete_by_hand(store)
     low, high = store.min_offset("topic-a", 0), store.max_offset("topic-a", 0)
     if was_killed:
         abandon(store)
@@ -122,30 +123,25 @@ def test_restart_after_a_deletion_scans_nothing_old(tmp_path: Path, was_killed: 
         GetStatus.OFFSET_TOO_SMALL
     )
     put_all(store, range(COUNT, COUNT + 4))
-    store.close(START_MS)
 
 
 def test_nothing_goes_that_is_not_expired(tmp_path: Path) -> None:
     store = filled(settings(tmp_path, file_reserved_time_h=1))
     before = names(tmp_path, "commitlog")
-    store.cleaner.delete_by_hand()
 
-    clean(store)
+    delete_by_hand(store)
 
     assert names(tmp_path, "commitlog") == before
     assert store.min_log_offset == 0
-    store.close(START_MS)
 
 
 def test_file_behind_the_safe_point_stays(tmp_path: Path) -> None:
     store = open_store(settings(tmp_path))
     put_all(store, range(COUNT))
-    store.cleaner.delete_by_hand()
 
-    clean(store)
+    delete_by_hand(store)
 
     assert store.min_log_offset == 0
-    store.close(START_MS)
 
 
 def test_reader_of_a_deleted_file_finishes(tmp_path: Path) -> None:
@@ -153,18 +149,15 @@ def test_reader_of_a_deleted_file_finishes(tmp_path: Path) -> None:
     path = tmp_path / "commitlog" / f"{0:020d}"
     before = path.read_bytes()
     fd = os.open(path, os.O_RDONLY)
-    store.cleaner.delete_by_hand()
 
-    clean(store)
+    delete_by_hand(store)
 
     assert not path.exists()
     assert os.pread(fd, LOG_FILE_SIZE, 0) == before
     os.close(fd)
-    store.close(START_MS)
 
 
-def test_file_that_cannot_be_deleted_is_read_again() -> None:
-    disk = SimDisk()
+def test_file_that_cannot_be_deleted_is_read_again(disk: SimDisk) -> None:
     store = filled(settings(Path("/store")), disk)
     store.cleaner.delete_by_hand()
     disk.on_call = refusing("unlink", code=errno.EPERM, folder="commitlog")
@@ -180,7 +173,6 @@ def test_stop_ends_a_deletion_between_two_files(tmp_path: Path) -> None:
     store.cleaner.delete_by_hand()
     job = store.cleaner.step(START_MS + COUNT)
     while not isinstance(job, DeleteLogJob):
-        assert job is not None
         job.run()
         store.cleaner.end(job)
         job = store.cleaner.step(START_MS + COUNT)
@@ -194,11 +186,9 @@ def test_stop_ends_a_deletion_between_two_files(tmp_path: Path) -> None:
     again = open_store(settings(tmp_path))
     assert again.recovery.record_count == 0
     assert len(bodies(again, "topic-a", 0)) == COUNT // 2
-    again.close(START_MS)
 
 
-def test_full_disk_refuses_messages_and_deletes_nothing(tmp_path: Path) -> None:
-    disk = SimDisk()
+def test_full_disk_refuses_messages_and_deletes_nothing(disk: SimDisk, tmp_path: Path) -> None:
     store = filled(settings(Path("/store"), file_reserved_time_h=72), disk)
     disk.usage_now = DiskUsage(91, 9)
 
@@ -220,8 +210,7 @@ def test_queue_without_messages_is_removed_by_hand_and_begins_again(tmp_path: Pa
         store.put(message(number, topic="old"), START_MS + number)
     put_all(store, range(COUNT))
     sync(store)
-    store.cleaner.delete_by_hand()
-    clean(store)
+    delete_by_hand(store)
     assert store.min_offset("old", 0) == store.max_offset("old", 0) == 15
     told: list[bool] = []
 
@@ -238,7 +227,6 @@ def test_queue_without_messages_is_removed_by_hand_and_begins_again(tmp_path: Pa
     again = open_store(settings(tmp_path))
     assert again.max_offset("old", 0) == 1
     assert again.recovery.record_count == 1
-    again.close(START_MS)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -266,8 +254,7 @@ def test_power_cut_while_deleting_leaves_a_row_without_a_gap(seed: int) -> None:
 
 def delete_all(store: MessageStore) -> None:
     """Delete all expired files, and then the queues that have no messages any more."""
-    store.cleaner.delete_by_hand()
-    clean(store)
+    delete_by_hand(store)
     store.cleaner.remove_expired_queues(lambda: None)
     clean(store)
 
@@ -387,10 +374,8 @@ def test_deletion_leaves_what_the_java_broker_left(golden: Golden, tmp_path: Pat
         for topic, queue_id in store.queues()
     } == {name: low for name, low in mins.items() if low}
     recorded = [line["beginPhyOffset"] for line in golden.jsonl("retention", "index")]
-    assert store.reader._index is not None
     ours = [file.begin_log_offset for file in store.reader._index.files]
     assert ours == recorded[: len(ours)] != []
-    store.close(START_MS)
 
 
 def test_clock_and_ages_survive_a_restart(tmp_path: Path) -> None:
@@ -407,7 +392,6 @@ def test_clock_and_ages_survive_a_restart(tmp_path: Path) -> None:
 
     assert again.cleaner.policy.clock_ms == shown + 3_600_000
     assert again.min_log_offset == 0
-    again.close(START_MS)
 
 
 def test_log_file_is_given_back_in_slices_unless_somebody_reads_it(

@@ -87,8 +87,7 @@ def filled(case: Case, disk: SimDisk) -> MessageStore:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_the_rules_name_goes_and_nothing_else(case: Case) -> None:
-    disk = SimDisk()
+def test_what_the_rules_name_goes_and_nothing_else(disk: SimDisk, case: Case) -> None:
     store = filled(case, disk)
     before = {queue_id: bodies(store, "topic-a", queue_id) for queue_id in (0, 1)}
     for minute in range(case.age_min + 1):
@@ -126,8 +125,7 @@ def test_what_the_rules_name_goes_and_nothing_else(case: Case) -> None:
     assert store.put(message(COUNT), now_ms).status is PutStatus.PUT_OK
 
 
-def test_removal_by_hand_takes_queues_without_messages_alone_full_files_too() -> None:
-    disk = SimDisk()
+def test_removal_by_hand_takes_queues_without_messages_alone_full_files_too(disk: SimDisk) -> None:
     config = settings(ROOT)
     store = MessageStore.open(config, now_ms=TEN_MS, disk=disk)
     counts = {"gone-full": 40, "gone": 25, "partly": 3}

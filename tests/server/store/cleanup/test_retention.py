@@ -36,26 +36,21 @@ def expired(
     )
 
 
-def test_expired_files_go_in_the_hour_of_delete_when() -> None:
-    assert expired(policy(), [100, 73, 71, 1]) == [0, 1]
+@pytest.mark.parametrize(
+    ("now_ms", "hours", "usage", "gone"),
+    [
+        pytest.param(FOUR_MS, "04", EMPTY, [0, 1], id="in the hour of deleteWhen"),
+        pytest.param(NOON_MS, "04", EMPTY, [], id="in another hour"),
+        pytest.param(NOON_MS, "04;12", EMPTY, [0, 1], id="in one of several hours"),
+        pytest.param(NOON_MS, "04", DiskUsage(76, 24), [0, 1], id="disk over its ratio"),
+    ],
+)
+def test_expired_files_go_in_their_hour_or_when_the_disk_is_over_its_ratio(
+    now_ms: int, hours: str, usage: DiskUsage, gone: list[int]
+) -> None:
+    retention = policy(now_ms=now_ms, delete_when=hours)
 
-
-def test_nothing_goes_in_another_hour() -> None:
-    retention = policy(now_ms=NOON_MS)
-
-    assert expired(retention, [100, 73], now_ms=NOON_MS) == []
-
-
-def test_any_of_several_hours_will_do() -> None:
-    retention = policy(now_ms=NOON_MS, delete_when="04;12")
-
-    assert expired(retention, [100], now_ms=NOON_MS) == [0]
-
-
-def test_expired_files_go_at_any_hour_when_the_disk_is_over_its_ratio() -> None:
-    retention = policy(now_ms=NOON_MS)
-
-    assert expired(retention, [100, 1], now_ms=NOON_MS, usage=DiskUsage(76, 24)) == [0]
+    assert expired(retention, [100, 73, 71, 1], now_ms=now_ms, usage=usage) == gone
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.store.results import PutRun, PutStatus, RunMessage
+from server.store.store import MessageStore
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import blank, decode_record
 from tests.records import record_bytes
@@ -30,9 +31,8 @@ FIXED = 91 + len("topic-a") + len(message(0).properties)
 @pytest.mark.parametrize("born", [BORN, V6])
 @pytest.mark.parametrize("host", [HOST, V6])
 def test_record_equals_the_codec_of_the_declared_layout(
-    tmp_path: Path, born: bytes, host: bytes
+    store: MessageStore, born: bytes, host: bytes
 ) -> None:
-    store = open_store(small_config(tmp_path))
     one = replace(message(3), born_host=born, store_host=host, sys_flag=0x301, flag=-5)
 
     place = store.put(one, START_MS)
@@ -52,12 +52,12 @@ def test_record_equals_the_codec_of_the_declared_layout(
     )
     assert store.reader.read_record(0) == expected
     assert place.size == len(expected)
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("spare", [8, 7])
-def test_record_leaves_eight_bytes_or_goes_into_the_next_file(tmp_path: Path, spare: int) -> None:
-    store = open_store(small_config(tmp_path))
+def test_record_leaves_eight_bytes_or_goes_into_the_next_file(
+    store: MessageStore, tmp_path: Path, spare: int
+) -> None:
     first = store.put(message(0, body=b"a" * 1000), START_MS)
     left = LOG_FILE_SIZE - first.size
 
@@ -91,7 +91,6 @@ def test_put_after_a_file_that_is_full_to_the_byte_writes_the_smallest_blank(
     assert data[-8:] == blank(8)
     again = open_store(config)
     assert again.max_offset("topic-a", 0) == 2
-    again.close(START_MS)
 
 
 def test_what_cannot_be_stored_is_refused_and_takes_no_place(tmp_path: Path) -> None:
@@ -113,23 +112,18 @@ def test_what_cannot_be_stored_is_refused_and_takes_no_place(tmp_path: Path) -> 
         PutStatus.PROPERTIES_SIZE_EXCEEDED,
     ]
     assert accepted[:3] == (PutStatus.PUT_OK, 0, 0)
-    store.close(START_MS)
 
 
-def test_record_larger_than_a_file_is_refused(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
-
+def test_record_larger_than_a_file_is_refused(store: MessageStore) -> None:
     result = store.put(message(0, body=b"x" * LOG_FILE_SIZE), START_MS)
 
     assert result.status is PutStatus.MESSAGE_ILLEGAL
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize(("sys_flag", "is_queued"), [(0, True), (4, False), (8, True), (12, False)])
 def test_half_and_rollback_records_get_no_queue_entry(
-    tmp_path: Path, sys_flag: int, is_queued: bool
+    store: MessageStore, sys_flag: int, is_queued: bool
 ) -> None:
-    store = open_store(small_config(tmp_path))
     store.put(message(0), START_MS)
 
     place = store.put(replace(message(2), sys_flag=sys_flag), START_MS)
@@ -139,10 +133,7 @@ def test_half_and_rollback_records_get_no_queue_entry(
     assert store.max_offset("topic-a", 0) == (3 if is_queued else 2)
     found = records_of_key(store, "topic-a", "k2", count_max=5)
     assert len(found) == (0 if sys_flag == 12 else 1)
-    record = store.reader.read_record(place.log_offset)
-    assert record is not None
-    assert decode_record(record).sys_flag == sys_flag
-    store.close(START_MS)
+    assert decode_record(store.reader.read_record(place.log_offset)).sys_flag == sys_flag
 
 
 @pytest.mark.parametrize("born", [BORN, V6])
@@ -180,8 +171,6 @@ def test_run_makes_the_records_that_single_puts_make(
         found = records_of_key(at_once, "topic-a", one.keys[0], count_max=9)
         assert found == [record]
     assert at_once.max_offset("topic-a", 1) == len(several)
-    singly.close(START_MS)
-    at_once.close(START_MS)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +183,8 @@ def test_run_makes_the_records_that_single_puts_make(
     ids=["larger than a file", "properties", "with the others larger than a file"],
 )
 def test_run_with_a_message_that_cannot_be_stored_leaves_nothing(
-    tmp_path: Path, bad: RunMessage
+    store: MessageStore, bad: RunMessage
 ) -> None:
-    store = open_store(small_config(tmp_path))
     good = RunMessage(b"a", b"", 0, 0, ("key",))
     run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [good, bad, good])
 
@@ -214,8 +202,7 @@ def test_run_with_a_message_that_cannot_be_stored_leaves_nothing(
     assert store.put_run(run, START_MS).status is PutStatus.SERVICE_NOT_AVAILABLE
 
 
-def test_run_without_space_for_its_next_file_leaves_nothing(tmp_path: Path) -> None:
-    disk = SimDisk()
+def test_run_without_space_for_its_next_file_leaves_nothing(disk: SimDisk, tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path), disk=disk)
     first = RunMessage(b"a" * 2000, b"", 0, 0, ())
     run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [first])
@@ -232,8 +219,7 @@ def test_run_without_space_for_its_next_file_leaves_nothing(tmp_path: Path) -> N
     store.close(START_MS)
 
 
-def test_run_that_does_not_fit_goes_into_the_next_file_as_a_whole(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_run_that_does_not_fit_goes_into_the_next_file_as_a_whole(store: MessageStore) -> None:
     half = RunMessage(b"a" * (LOG_FILE_SIZE // 2 - 200), b"", 0, 0, ())
     run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [half])
     first = store.put_run(run, START_MS)
@@ -242,21 +228,15 @@ def test_run_that_does_not_fit_goes_into_the_next_file_as_a_whole(tmp_path: Path
     store.write(START_MS)
 
     assert second.log_offsets == [LOG_FILE_SIZE, LOG_FILE_SIZE + first.size]
-    store.close(START_MS)
 
 
-def test_full_disk_refuses_every_way_to_put(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_full_disk_refuses_every_way_to_put(store: MessageStore) -> None:
     one = message(0)
     run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [RunMessage(b"", b"", 0, 0, ())])
     store.cleaner.policy.disk_full = "the disk is 91 % full"
 
-    statuses = [
-        store.put(one, START_MS).status,
-        store.put_run(run, START_MS).status,
-    ]
+    statuses = [store.put(one, START_MS).status, store.put_run(run, START_MS).status]
 
     assert statuses == [PutStatus.SERVICE_NOT_AVAILABLE] * 2
     assert store.failure == "the disk is 91 % full"
     assert store.written_offset == 0
-    store.close(START_MS)

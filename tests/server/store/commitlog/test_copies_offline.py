@@ -1,36 +1,25 @@
 """Copies of a multi-dispatch: verify and rebuild make the same decisions as a start."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
-from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 from storefmt.offline import StoreDir, verify
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import RebuildResult, rebuild
 from tests.server.store.stores import (
     START_MS,
     abandon,
+    copied,
     message,
     open_store,
     put_and_write,
     small_config,
     tree,
 )
-
-OTHER = {"topic": "topic-b", "topic_bytes": b"topic-b"}
-
-
-def copied(number: int, names: str, offsets: str = "", **changes: object) -> PutMessage:
-    one = message(number, queue_id=1)
-    named = f"{INNER_MULTI_DISPATCH}\x01{names}\x02"
-    if offsets:
-        named += f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02"
-    return replace(one, properties=named.encode() + one.properties, **changes)  # type: ignore[arg-type]
 
 
 def dispatching(root: Path, *, is_on: bool = True) -> StoreConfig:
@@ -68,12 +57,11 @@ def test_what_a_producer_says_changes_no_queue_of_a_broker_that_makes_no_copies(
 ) -> None:
     root = tmp_path / "store"
     own = [message(number, queue_id=1) for number in range(6 + behind)]
-    strays = [copied(50 + number, "topic-a", offsets, **OTHER) for number in range(2)]
-    strays[1].properties = strays[1].properties.replace(
-        f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}".encode(),
-        f"{INNER_MULTI_QUEUE_OFFSET}\x01{int(offsets) + 1}".encode(),
-    )
-    nobody = copied(52, "nobody", "0", **OTHER)
+    strays = [
+        copied(50 + number, "topic-a", offsets=str(int(offsets) + number), topic="topic-b")
+        for number in range(2)
+    ]
+    nobody = copied(52, "nobody", offsets="0", topic="topic-b")
 
     written(dispatching(root, is_on=False), [*own[:6], *strays, nobody, *own[6:]])
     found = queue_findings(root)
@@ -91,7 +79,9 @@ def test_what_a_producer_says_changes_no_queue_of_a_broker_that_makes_no_copies(
 def test_strays_of_a_time_without_copies_make_no_queue_start_again(tmp_path: Path) -> None:
     root = tmp_path / "store"
     own = [message(number, queue_id=1) for number in range(6)]
-    strays = [copied(50 + number, "topic-a", str(number), **OTHER) for number in range(2)]
+    strays = [
+        copied(50 + number, "topic-a", offsets=str(number), topic="topic-b") for number in range(2)
+    ]
     written(dispatching(root, is_on=False), [*own, *strays])
     has_light_queues(root)
     before = tree(root, "consumequeue")

@@ -208,9 +208,7 @@ def test_kernel_refuses_columns_of_other_numbers() -> None:
 
 
 @built
-def test_entries_of_evicted_queues_go_on_in_the_next_chunk(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_entries_of_evicted_queues_go_on_in_the_next_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for way in WAYS:
         _, table, _, dispatcher = make(way, set(), monkeypatch)

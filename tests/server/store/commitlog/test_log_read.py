@@ -1,6 +1,7 @@
 """Reads of records that are not adjacent and not all in memory."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,10 +42,16 @@ class HalfCold(CommitLog):
             os.close(fd)
 
 
-def test_after_one_cold_read_the_thread_is_to_read_the_rest_of_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[HalfCold]:
     log = HalfCold(tmp_path)
+    yield log
+    log.close()
+
+
+def test_after_one_cold_read_the_thread_is_to_read_the_rest_of_the_file(
+    log: HalfCold, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ColdRead) as caught:
         read_merged(log, PIECES)
     first_of_next = next(at for at, _ in PIECES if at >= FILE_SIZE)
@@ -59,11 +66,9 @@ def test_after_one_cold_read_the_thread_is_to_read_the_rest_of_the_file(
     assert read_merged(log, []) == []
     monkeypatch.undo()
     assert len(read_merged(log, PIECES)) == len(PIECES)
-    log.close()
 
 
-def test_a_cold_read_gives_its_descriptors_back(tmp_path: Path) -> None:
-    log = HalfCold(tmp_path)
+def test_a_cold_read_gives_its_descriptors_back(log: HalfCold) -> None:
     log.file_at(0)
     before = descriptor_count()
     for end in (ColdRead.warm, ColdRead.drop):
@@ -72,13 +77,11 @@ def test_a_cold_read_gives_its_descriptors_back(tmp_path: Path) -> None:
         assert descriptor_count() > before
         end(caught.value)
         assert descriptor_count() == before
-    log.close()
 
 
 def test_warming_reads_what_there_is_and_gives_its_descriptors_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    log: HalfCold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = HalfCold(tmp_path)
     before = descriptor_count()
     read: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "pread", lambda fd, size, pos: read.append((pos, size)))
@@ -88,4 +91,3 @@ def test_warming_reads_what_there_is_and_gives_its_descriptors_back(
 
     assert read == [(at % FILE_SIZE, size) for at, size in PIECES]
     assert descriptor_count() == before
-    log.close()

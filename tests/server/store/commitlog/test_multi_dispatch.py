@@ -11,11 +11,7 @@ from server.store.errors import StoreFull
 from server.store.results import DispatchEntry, PutMessage, PutStatus, RunResult
 from server.store.store import MessageStore
 from storefmt.formats.message import decode_record
-from storefmt.formats.properties import (
-    INNER_MULTI_DISPATCH,
-    INNER_MULTI_QUEUE_OFFSET,
-    parse_properties,
-)
+from storefmt.formats.properties import INNER_MULTI_QUEUE_OFFSET, parse_properties
 from tests.golden import Golden
 from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (
@@ -23,6 +19,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     config_of,
+    copied,
     delete_topic,
     entries_on_disk,
     index_contents,
@@ -50,10 +47,9 @@ def light_config(root: Path, **changes: object) -> StoreConfig:
     return small_config(root, enable_multi_dispatch=True, enable_lmq=True, **changes)
 
 
-def copied(number: int, names: str, **changes: object) -> PutMessage:
-    one = message(number, queue_id=1)
-    properties = f"{INNER_MULTI_DISPATCH}\x01{names}\x02".encode() + one.properties
-    return replace(one, properties=properties, **changes)  # type: ignore[arg-type]
+def offsets_of_copies(store: MessageStore, log_offset: int) -> str:
+    record = decode_record(store.reader.read_record(log_offset))
+    return record.properties[INNER_MULTI_QUEUE_OFFSET]
 
 
 def copied_queues(root: Path) -> dict[str, bytes]:
@@ -113,12 +109,9 @@ def test_golden_store_opens_with_the_offsets_java_has_and_goes_on(golden: Golden
     place = store.put(copied(1, "%LMQ%kd-u1,kd-multi"), START_MS)
     store.write(START_MS)
 
-    record = store.reader.read_record(place.log_offset)
-    assert record is not None
-    assert decode_record(record).properties[INNER_MULTI_QUEUE_OFFSET] == "10,2"
+    assert offsets_of_copies(store, place.log_offset) == "10,2"
     assert store.max_offset("%LMQ%kd-u1", 0) == 11
     assert store.max_offset("kd-multi", 1) == 3
-    store.close(0)
 
 
 def put_copied(store: MessageStore, number: int, names: str) -> PutStatus:
@@ -143,14 +136,11 @@ NAMED = ["%LMQ%a,other", "%LMQ%a", "topic-a,%LMQ%a,topic-a", " ", "other,%LMQ%b,
 def test_batch_is_copied_like_single_messages(tmp_path: Path) -> None:
     singly = open_store(light_config(tmp_path / "a"))
     at_once = open_store(light_config(tmp_path / "b"))
-    # What a producer says of queue offsets does not count.
-    claim = f"{INNER_MULTI_QUEUE_OFFSET}\x019\x02".encode()
     told: list[DispatchEntry] = []
     at_once.dispatched.add(told.extend)
 
-    several = [copied(number, names, born_ms=7) for number, names in enumerate(NAMED)]
-    for one in several:
-        one.properties = claim + one.properties
+    # What a producer says of queue offsets does not count.
+    several = [copied(n, names, offsets="9", born_ms=7) for n, names in enumerate(NAMED)]
     put_and_write(singly, [replace(one) for one in several])
     result = put_batch(at_once, *several)
 
@@ -160,8 +150,6 @@ def test_batch_is_copied_like_single_messages(tmp_path: Path) -> None:
     assert own_queue_bodies(at_once) == own_queue_bodies(singly)
     assert len(bodies(at_once, "%LMQ%a", 0)) == 4
     assert [entry.log_offset for entry in told] == sorted(entry.log_offset for entry in told)
-    singly.close(START_MS)
-    at_once.close(START_MS)
 
 
 @pytest.mark.parametrize("multi_dispatch", [True, False])
@@ -173,10 +161,7 @@ def test_what_the_messages_of_a_batch_say_of_queue_offsets_hides_no_queue_after_
     store = open_store(config)
     for number in range(6):
         store.put(message(number, queue_id=1), START_MS)
-    claim = f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02".encode()
-    strays = [copied(50 + n, "topic-a", topic="topic-b", topic_bytes=b"topic-b") for n in range(3)]
-    for stray in strays:
-        stray.properties = claim + stray.properties
+    strays = [copied(50 + n, "topic-a", offsets=offsets, topic="topic-b") for n in range(3)]
     put_batch(store, *strays)
     sent = own_queue_bodies(store)
     abandon(store)
@@ -185,7 +170,6 @@ def test_what_the_messages_of_a_batch_say_of_queue_offsets_hides_no_queue_after_
 
     assert [len(queue) for queue in sent] == [6 + 3 * multi_dispatch, 3]
     assert own_queue_bodies(after) == sent
-    after.close(START_MS)
 
 
 def test_batch_with_a_name_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
@@ -200,11 +184,9 @@ def test_batch_with_a_name_that_is_refused_leaves_nothing(tmp_path: Path) -> Non
     assert statuses == [illegal, exceeded, PutStatus.PUT_OK]
     assert len(bodies(store, "topic-a", 1)) == len(bodies(store, "%LMQ%a", 0)) == 2
     assert store.max_offset("other", 1) == 1
-    store.close(START_MS)
 
 
-def test_batch_that_could_not_be_written_takes_no_offset_of_a_copy() -> None:
-    disk = SimDisk()
+def test_batch_that_could_not_be_written_takes_no_offset_of_a_copy(disk: SimDisk) -> None:
     store = open_store(light_config(Path("/store")), disk=disk)
     put_batch(store, copied(0, "%LMQ%a,other"))
     disk.on_call = refusing("pwrite")
@@ -217,9 +199,7 @@ def test_batch_that_could_not_be_written_takes_no_offset_of_a_copy() -> None:
     assert bodies(store, "topic-a", 1) == [first, third, fourth]
     assert bodies(store, "%LMQ%a", 0) == [first, third]
     assert bodies(store, "other", 1) == [first, fourth]
-    last = store.reader.read_record(store.last_log_offset)
-    assert last is not None
-    assert decode_record(last).properties[INNER_MULTI_QUEUE_OFFSET] == "1"
+    assert offsets_of_copies(store, store.last_log_offset) == "1"
     store.close(START_MS)
 
 
@@ -244,7 +224,6 @@ def test_message_that_names_its_own_queue_is_there_once_also_after_a_start(
     assert sent == [message(number).body for number in range(9)]
     assert bodies(after, "topic-a", 1) == bodies(after, "%LMQ%a", 0) == sent
     assert after.max_offset("topic-a", 1) == 9
-    after.close(START_MS)
 
 
 def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path: Path) -> None:
@@ -256,9 +235,7 @@ def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path
     put_copied(store, 2, "%LMQ%a,")
     put_copied(store, 3, " ")
 
-    record = store.reader.read_record(0)
-    assert record is not None
-    assert decode_record(record).properties[INNER_MULTI_QUEUE_OFFSET] == "0,0,0,0"
+    assert offsets_of_copies(store, 0) == "0,0,0,0"
     first, second = message(1).body, message(2).body
     assert bodies(store, "%LMQ%a", 0) == [first, second]
     assert bodies(store, "%LMQ%b", 0) == [first]
@@ -269,7 +246,6 @@ def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path
     ]  # fmt: skip
     assert store.put_count == 3
     assert len(records_of_key(store, "topic-a", "k1", count_max=9)) == 1
-    store.close(START_MS)
 
 
 def test_restart_and_kill_keep_the_copies(tmp_path: Path) -> None:
@@ -288,14 +264,12 @@ def test_restart_and_kill_keep_the_copies(tmp_path: Path) -> None:
     assert counts == [50, 50]
     assert again.recovery.clean
     assert bodies(again, "%LMQ%a", 0) == [message(number).body for number in range(51)]
-    again.close(START_MS)
 
 
 def test_waiting_messages_are_copied_once_when_they_are_put_again(tmp_path: Path) -> None:
     config = light_config(tmp_path)
     store = open_store(config)
-    stale = copied(1, f"%LMQ%a\x02{INNER_MULTI_QUEUE_OFFSET}\x017", topic="SCHEDULE_TOPIC_XXXX")
-    stale.topic_bytes = b"SCHEDULE_TOPIC_XXXX"
+    stale = copied(1, "%LMQ%a", offsets="7", topic="SCHEDULE_TOPIC_XXXX")
 
     store.put(stale, START_MS)
     put_and_write(store, [copied(1, "%LMQ%a", sys_flag=4)])
@@ -304,7 +278,6 @@ def test_waiting_messages_are_copied_once_when_they_are_put_again(tmp_path: Path
 
     assert store.max_offset("SCHEDULE_TOPIC_XXXX", 1) == 1
     assert store.max_offset("%LMQ%a", 0) == 0
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("name", ["../../up", "a/b", "a,,b", "x" * 128, "%LMQ%" + "é" * 62])
@@ -313,7 +286,6 @@ def test_name_that_is_no_topic_is_refused(tmp_path: Path, name: str) -> None:
 
     assert put_copied(store, 1, name) is PutStatus.MESSAGE_ILLEGAL
     assert store.written_offset == 0
-    store.close(START_MS)
 
 
 def test_one_light_queue_too_many_is_refused_and_others_go_on(tmp_path: Path) -> None:
@@ -325,18 +297,15 @@ def test_one_light_queue_too_many_is_refused_and_others_go_on(tmp_path: Path) ->
 
     ok, exceeded = PutStatus.PUT_OK, PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
     assert statuses == [ok, ok, exceeded, ok, ok, ok]
-    store.close(START_MS)
 
 
-def test_without_the_setting_nothing_is_copied(tmp_path: Path) -> None:
-    store = open_store(small_config(tmp_path))
+def test_without_the_setting_nothing_is_copied(store: MessageStore) -> None:
     one = copied(1, "%LMQ%a")
 
     put_and_write(store, [one])
 
     assert store.queues() == [("topic-a", 1)]
     assert one.properties == copied(1, "%LMQ%a").properties
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("behind", [0, 2])
@@ -347,10 +316,9 @@ def test_what_a_producer_says_of_copies_changes_no_queue_of_a_broker_that_makes_
     store = open_store(small_config(tmp_path, log_file_size=1 << 20))
     for number in range(6):
         store.put(message(number, queue_id=1), START_MS)
-    stray = copied(50, "topic-a", topic="topic-b", topic_bytes=b"topic-b")
-    named = f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02".encode()
     for _ in range(2):
-        store.put(replace(stray, properties=named + stray.properties), START_MS)
+        stray = copied(50, "topic-a", offsets=offsets, topic="topic-b")
+        store.put(stray, START_MS)
     put_and_write(store, [message(number, queue_id=1) for number in range(6, 6 + behind)])
     sent = bodies(store, "topic-a", 1)
     abandon(store)
@@ -360,4 +328,3 @@ def test_what_a_producer_says_of_copies_changes_no_queue_of_a_broker_that_makes_
     assert len(sent) == 6 + behind
     assert bodies(after, "topic-a", 1) == sent
     assert after.max_offset("topic-a", 1) == 6 + behind
-    after.close(START_MS)

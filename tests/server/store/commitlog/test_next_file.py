@@ -32,15 +32,12 @@ def put(store: MessageStore, count: int) -> list[PutStatus]:
     return statuses
 
 
-def test_file_is_made_by_the_job_and_used_without_another_call() -> None:
-    disk = SimDisk()
+def test_file_is_made_by_the_job_and_used_without_another_call(disk: SimDisk) -> None:
     store = filled_to_three_quarters(disk)
     job = store.begin_next_file()
-    assert job is not None
     assert disk.stat(SECOND) is None
 
-    job.run()
-    store.end_flush(job)
+    finish(store, job)
     calls: list[str] = []
     disk.on_call = lambda name, path: calls.append(name)
     put(store, 4)
@@ -50,18 +47,15 @@ def test_file_is_made_by_the_job_and_used_without_another_call() -> None:
     assert store.begin_next_file() is None
 
 
-def test_file_that_is_needed_at_once_is_made_at_once_and_only_once() -> None:
-    disk = SimDisk()
+def test_file_that_is_needed_at_once_is_made_at_once_and_only_once(disk: SimDisk) -> None:
     store = filled_to_three_quarters(disk)
     job = store.begin_next_file()
-    assert job is not None
 
     put(store, 4)
     made = disk.stat(SECOND)
     calls: list[str] = []
     disk.on_call = lambda name, path: calls.append(name)
-    job.run()
-    store.end_flush(job)
+    finish(store, job)
 
     assert made is not None
     assert calls == []
@@ -79,8 +73,7 @@ def test_no_job_is_due_early_and_only_one_at_a_time() -> None:
     assert store.begin_next_file() is None
 
 
-def test_without_space_nothing_is_left_and_it_is_tried_again() -> None:
-    disk = SimDisk()
+def test_without_space_nothing_is_left_and_it_is_tried_again(disk: SimDisk) -> None:
     store = filled_to_three_quarters(disk)
     disk.on_call = refusing("allocate")
     assert finish(store, store.begin_next_file())
@@ -96,10 +89,8 @@ def test_without_space_nothing_is_left_and_it_is_tried_again() -> None:
 
 def test_stop_leaves_no_file_that_was_made_ahead() -> None:
     for is_ended in (True, False):
-        disk = SimDisk()
-        store = filled_to_three_quarters(disk)
+        store = filled_to_three_quarters(disk := SimDisk())
         job = store.begin_next_file()
-        assert job is not None
         job.run()
         if is_ended:
             store.end_flush(job)
@@ -109,8 +100,7 @@ def test_stop_leaves_no_file_that_was_made_ahead() -> None:
         assert disk.list(SECOND.parent) == ["00000000000000000000"]
 
 
-def test_warming_writes_zeros_and_syncs_them() -> None:
-    disk = SimDisk()
+def test_warming_writes_zeros_and_syncs_them(disk: SimDisk) -> None:
     calls: list[str] = []
     store = filled_to_three_quarters(disk, warm=True)
     disk.on_call = lambda name, path: calls.append(name)
@@ -121,8 +111,7 @@ def test_warming_writes_zeros_and_syncs_them() -> None:
     assert disk.files()[str(SECOND)] == bytes(FILE_SIZE)
 
 
-def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed() -> None:
-    disk = SimDisk()
+def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed(disk: SimDisk) -> None:
     disk.mkdir(ROOT)
     calls: list[str] = []
     size, mib = 16 << 20, 1 << 20
@@ -146,11 +135,9 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed() -> None:
     assert calls == ["create", "allocate", *(["pwrite"] * 4 + ["fdatasync"]) * 2]
 
 
-def test_file_that_was_given_up_is_not_made() -> None:
-    disk = SimDisk()
+def test_file_that_was_given_up_is_not_made(disk: SimDisk) -> None:
     store = filled_to_three_quarters(disk)
     job = store.begin_next_file()
-    assert job is not None
     job.give_up()
     job.run()
 

@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
+@pytest.fixture
+def file(path: Path) -> Iterator[DiskFile]:
+    file = RealDisk().open(path)
+    yield file
+    file.close()
+
+
 def open_cold(path: Path) -> DiskFile:
     """Return an open file of which nothing is cached; skips where the system cannot tell."""
     forget_file(path)
@@ -36,14 +44,11 @@ def open_cold(path: Path) -> DiskFile:
     pytest.skip("this file system does not tell what it has in memory")
 
 
-def test_cached_read_returns_the_bytes(path: Path) -> None:
-    file = RealDisk().open(path)
-
+def test_cached_read_returns_the_bytes(file: DiskFile, path: Path) -> None:
     with no_wait():
         assert file.pread(300, 256) == path.read_bytes()[256:556]
         assert file.pread(100, SIZE - 10) == path.read_bytes()[-10:]
         assert file.pread(100, SIZE + 10) == b""
-    file.close()
 
 
 def cold_read(path: Path, size: int, at: int) -> tuple[DiskFile, ColdRead]:
@@ -126,7 +131,7 @@ def test_what_was_read_first_tells_what_is_read_then(path: Path) -> None:
 
 
 def test_system_that_cannot_tell_is_read_as_ever(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    file: DiskFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = os.preadv
 
@@ -135,36 +140,32 @@ def test_system_that_cannot_tell_is_read_as_ever(
             raise OSError(errno.EOPNOTSUPP, "not supported")
         return known(fd, views, pos)
 
-    file = RealDisk().open(path)
     monkeypatch.setattr(os, "preadv", refuse)
 
     with no_wait():
         assert file.pread(256, 0) == bytes(range(256))
-    file.close()
 
 
 @pytest.mark.parametrize("is_asked_politely", [True, False])
-def test_a_buffer_is_filled_as_far_as_the_file_goes(path: Path, is_asked_politely: bool) -> None:
-    file = RealDisk().open(path)
+def test_a_buffer_is_filled_as_far_as_the_file_goes(
+    file: DiskFile, path: Path, is_asked_politely: bool
+) -> None:
     for pos, count in ((256, 300), (SIZE - 10, 10), (SIZE + 10, 0)):
         data = bytearray(300)
         with no_wait(is_asked_politely):
             assert file.read_into(memoryview(data), pos) == count
         assert bytes(data) == path.read_bytes()[pos : pos + count].ljust(300, b"\0")
-    file.close()
 
 
 def test_a_read_that_the_system_cuts_short_goes_on(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    file: DiskFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = os.preadv
     monkeypatch.setattr(os, "preadv", lambda fd, views, pos: known(fd, [views[0][:100]], pos))
-    file = RealDisk().open(path)
     data = bytearray(1000)
 
     assert file.read_into(memoryview(data), 20) == 1000
     assert data == path.read_bytes()[20:1020]
-    file.close()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +12,9 @@ from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_scan import LogWalk, ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk import file_windows
-from server.store.disk.disk import RealDisk
+from server.store.disk.disk import DiskFile, RealDisk
 from server.store.disk.file_windows import FileWindows
-from tests.server.store.stores import (
-    abandon,
-    message,
-    open_store,
-    put_and_write,
-    small_config,
-)
+from tests.server.store.stores import abandon, message, open_store, put_and_write, small_config
 
 PART = 1_000
 BRIDGE = 64
@@ -150,25 +144,24 @@ def test_a_bad_sector_that_nobody_came_to_is_not_told() -> None:
     assert file.calls == [("pread", 0), ("begin", PART), ("wait", PART)]
 
 
-def test_a_thread_reads_as_pread_does(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(DATA)
-    file = RealDisk().open(path)
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[DiskFile]:
+    (tmp_path / "file").write_bytes(DATA)
+    file = RealDisk().open(tmp_path / "file")
+    yield file
+    file.close()
 
+
+def test_a_thread_reads_as_pread_does(file: DiskFile) -> None:
     reads = [file.begin_read(400, pos) for pos in (0, 300, SIZE - 10, SIZE + 10)]
 
     found = [read() for read in reads]
     assert found == [DATA[:400], DATA[300:700], DATA[-10:], b""]
-    file.close()
 
 
 def test_a_thread_hands_over_the_error_of_its_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file: DiskFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(DATA)
-    file = RealDisk().open(path)
-
     def refuse(fd: int, size: int, pos: int) -> bytes:
         raise OSError(errno.EIO, "bad sector")
 
@@ -177,7 +170,6 @@ def test_a_thread_hands_over_the_error_of_its_read(
 
     with pytest.raises(OSError, match="bad sector"):
         read()
-    file.close()
 
 
 @pytest.mark.parametrize("part_size", [100, 333, PART, 5_000, 1 << 20])
@@ -187,11 +179,9 @@ def test_a_walk_finds_every_record_wherever_parts_end(
     monkeypatch.setattr(file_windows, "WINDOW_SIZE", part_size)
     config = small_config(tmp_path / "store")
     count = 120
+    several = [message(n, body=b"%d" % n * (n * 7 % 900)) for n in range(count)]
     store = open_store(config)
-    put_and_write(
-        store,
-        [message(number, body=b"%d" % number * (number * 7 % 900)) for number in range(count)],
-    )
+    put_and_write(store, several)
     abandon(store)
 
     found = [

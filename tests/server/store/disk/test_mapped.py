@@ -1,6 +1,7 @@
 """Several parts of a file are joined without the bytes between them."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,16 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=mapped.joins())
-def file(path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> DiskFile:
+def file(
+    path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DiskFile]:
     """The file, read with each way to join."""
     monkeypatch.setattr(mapped, "_join", mapped.joins()[request.param])
     file = RealDisk().open(path)
     # Read just now: all of it is in memory.
     file.pread(SIZE, 0)
-    return file
+    yield file
+    file.close()
 
 
 def test_parts_are_joined_in_order(file: DiskFile, path: Path) -> None:
@@ -38,7 +42,6 @@ def test_parts_are_joined_in_order(file: DiskFile, path: Path) -> None:
 
     assert found == b"".join(data[start:end] for start, end in places)
     assert file.parts([(SIZE - 3, SIZE)], 0) == data[-3:]
-    file.close()
 
 
 def test_what_is_written_is_seen_at_once(file: DiskFile) -> None:
@@ -47,7 +50,6 @@ def test_what_is_written_is_seen_at_once(file: DiskFile) -> None:
     file.pwrite(b"new", 150)
 
     assert file.parts([(150, 153)], 0) == b"new"
-    file.close()
 
 
 def test_parts_beyond_the_file_or_too_far_apart_are_left_to_pread(file: DiskFile) -> None:
@@ -60,7 +62,6 @@ def test_parts_out_of_order_are_left_to_pread(file: DiskFile) -> None:
     assert file.parts([(10, 20), (0, 5), (30, 40)], 0) is None
     assert file.parts([(10, 20), (30, 50), (30, 40)], 0) is None
     assert file.parts([(10, 20), (25, 22), (30, 40)], 0) is None
-    file.close()
 
 
 def test_a_file_cut_under_the_mapping_kills_nobody(file: DiskFile, path: Path) -> None:
@@ -69,7 +70,6 @@ def test_a_file_cut_under_the_mapping_kills_nobody(file: DiskFile, path: Path) -
     os.truncate(path, 4_096)
 
     assert file.parts([(SIZE - 3, SIZE)], 0) is None
-    file.close()
 
 
 def test_pages_that_are_not_in_memory_are_not_touched(path: Path) -> None:
@@ -91,7 +91,6 @@ def test_without_mincore_nothing_is_mapped_memory(
     monkeypatch.setattr(mapped, "_join", mapped.join_pure)
 
     assert file.parts([(0, 10)], 0) is None
-    file.close()
 
 
 def test_an_empty_file_has_no_mapping(tmp_path: Path) -> None:
@@ -103,10 +102,9 @@ def test_an_empty_file_has_no_mapping(tmp_path: Path) -> None:
 
 def test_a_closed_mapping_keeps_no_hold_of_the_file(file: DiskFile, path: Path) -> None:
     other = RealDisk().open(path)
-    assert file.parts([(0, 10)], 0) is not None
-    assert not other.is_ours_alone()
+    assert other.parts([(0, 10)], 0) is not None
+    assert not file.is_ours_alone()
 
-    file.close()
-
-    assert other.is_ours_alone()
     other.close()
+
+    assert file.is_ours_alone()

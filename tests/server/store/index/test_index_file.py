@@ -24,9 +24,8 @@ def found(index: Index, key: str) -> list[int]:
 
 
 def test_slots_that_could_not_be_read_do_not_count_as_empty(
-    monkeypatch: pytest.MonkeyPatch,
+    disk: SimDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = SimDisk()
     first = open_index(disk, [])
     first._put_rows([(index_key_hash(f"T#k{n}"), n, 1_000 + n) for n in range(20)], now_ms=1)
     first.write()

@@ -40,6 +40,11 @@ def search(index: Index, count_max: int = 10_000) -> KeySearch:
     return index.search("T", "k", count_max=count_max, begin_ms=0, end_ms=1 << 60)
 
 
+def run_to_end(one: KeySearch) -> None:
+    while not one.advance():
+        pass
+
+
 def test_search_finds_all_in_steps_of_a_bounded_size(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,8 +77,7 @@ def test_keys_added_meanwhile_are_not_seen_and_harm_nothing(index: Index) -> Non
     one.advance()
     add(index, range(2 * FILE_COUNT, 3 * FILE_COUNT))
     index.write()
-    while not one.advance():
-        pass
+    run_to_end(one)
 
     assert one.log_offsets == [*range(2 * FILE_COUNT - 10, -1, -10)]
 
@@ -84,8 +88,7 @@ def test_file_deleted_meanwhile_is_passed_over(index: Index) -> None:
     one = search(index)
     one.advance()
     assert index.take_expired(log_min=FILE_COUNT) == [Path("/index") / "19700101000000001"]
-    while not one.advance():
-        pass
+    run_to_end(one)
 
     assert one.log_offsets == [*range(2 * FILE_COUNT - 10, FILE_COUNT - 1, -10)]
 
@@ -137,7 +140,6 @@ def test_circle_ends_the_search_of_its_file_alone(
 
     monkeypatch.setattr(IndexFile, "entry", entry)
     one = search(index)
-    while not one.advance():
-        pass
+    run_to_end(one)
 
     assert one.log_offsets == [5_990, *range(FILE_COUNT - 10, -1, -10)]

@@ -18,36 +18,23 @@ from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.message import decode_record, encode_record
+from storefmt.formats.message import decode_record
 from storefmt.paths import StorePaths
 from tests.server.store.sparsestores import (
     LOG_FILE_SIZE,
+    PER_FILE,
     QUEUE_FILE_SIZE,
     QUEUES,
+    SIZE,
     ReadOnlyFile,
     files,
     mark_killed,
+    place,
+    record,
 )
-from tests.server.store.stores import HOST, START_MS, abandon
+from tests.server.store.stores import START_MS, abandon
 
 CODE = tags_code("even")
-
-
-def record(number: int, log_offset: int) -> bytes:
-    return encode_record(
-        topic=b"topic-a", queue_id=number % QUEUES, queue_offset=number // QUEUES,
-        log_offset=log_offset, flag=0, sys_flag=0, born_ms=START_MS, born_host=HOST,
-        store_ms=START_MS + number, store_host=HOST, reconsume_times=0,
-        prepared_transaction_offset=0, body=b"%012d" % number, properties=b"TAGS\x01even",
-    )  # fmt: skip
-
-
-SIZE = len(record(0, 0))
-PER_FILE = (LOG_FILE_SIZE - 8) // SIZE
-
-
-def place(number: int) -> int:
-    return number // PER_FILE * LOG_FILE_SIZE + number % PER_FILE * SIZE
 
 
 class MadeUpFile(ReadOnlyFile):

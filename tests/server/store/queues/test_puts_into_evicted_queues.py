@@ -78,7 +78,6 @@ def test_a_put_leaves_its_queue_asleep(tmp_path: Path) -> None:
     assert (TOPIC, queue_id) not in store._table.queues
     assert store.max_offset(TOPIC, queue_id) == 4
     assert bodies(store, TOPIC, queue_id) == [b"first", b"second", b"third", b"fourth"]
-    store.close(START_MS)
 
 
 def test_a_queue_woken_before_the_flush_keeps_the_order(tmp_path: Path) -> None:
@@ -94,7 +93,6 @@ def test_a_queue_woken_before_the_flush_keeps_the_order(tmp_path: Path) -> None:
     flush(store)
 
     assert bodies(store, TOPIC, queue_id) == [b"first", b"second", b"third"]
-    store.close(START_MS)
 
 
 def test_a_message_on_its_way_to_a_deleted_queue_is_not_for_the_next_of_that_name(
@@ -113,11 +111,9 @@ def test_a_message_on_its_way_to_a_deleted_queue_is_not_for_the_next_of_that_nam
     assert store.queues() == [("other", 0), (TOPIC, queue_id)]
     assert bodies(store, TOPIC, queue_id) == [b"new"]
     assert bodies(store, "other", 0) == [b"other"]
-    store.close(START_MS)
 
 
-def test_offsets_are_taken_back_when_the_log_was_not_written() -> None:
-    disk = SimDisk()
+def test_offsets_are_taken_back_when_the_log_was_not_written(disk: SimDisk) -> None:
     store = open_store(roomy(Path("/store")), disk=disk)
     queue_id = evicted(store)
     assert put(store, queue_id, b"lost") == 1
@@ -143,7 +139,6 @@ def test_a_half_message_takes_no_place(tmp_path: Path) -> None:
     store.write(START_MS)
 
     assert bodies(store, TOPIC, queue_id) == [b"first", b"second"]
-    store.close(START_MS)
 
 
 def test_a_queue_with_many_unwritten_entries_is_written(tmp_path: Path) -> None:
@@ -155,7 +150,6 @@ def test_a_queue_with_many_unwritten_entries_is_written(tmp_path: Path) -> None:
 
     assert list((tmp_path / "store/consumequeue" / TOPIC / str(queue_id)).iterdir())
     assert len(bodies(store, TOPIC, queue_id)) == queue_table.UNWRITTEN_MAX + 2
-    store.close(START_MS)
 
 
 class Model:

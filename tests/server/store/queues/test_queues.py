@@ -22,6 +22,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     delete_topic,
+    finish,
     flush,
     keep_up,
     message,
@@ -32,14 +33,6 @@ from tests.server.store.stores import (
 
 COUNT = LOADED_IDLE_MAX + 500
 TOPIC = "topic-a"
-
-
-class Calls:
-    """Counts calls of a disk by name, and which queue files are open."""
-
-    def __init__(self, disk: SimDisk) -> None:
-        self.names: list[str] = []
-        disk.on_call = lambda name, path: self.names.append(name)
 
 
 def put_one_each(store: MessageStore, count: int, now_ms: int) -> None:
@@ -107,20 +100,19 @@ def test_start_after_a_kill_wakes_the_queues_of_the_tail_alone(disk: SimDisk) ->
 def test_no_step_of_the_upkeep_writes_more_than_some_queues() -> None:
     disk = SimDisk()
     store = open_store(small_config(Path("/store")), disk=disk)
-    calls = Calls(disk)
+    calls: list[str] = []
+    disk.on_call = lambda name, path: calls.append(name)
     put_one_each(store, COUNT, START_MS)
     flush(store)
 
     for step in range(200):
-        calls.names.clear()
+        calls.clear()
         job = store.housekeeping(START_MS + 60_000 + step)
         if job is not None:
             break
-        assert calls.names.count("create") <= 2 * upkeep.QUEUES_A_STEP // NEW_FILE_COST
+        assert calls.count("create") <= 2 * upkeep.QUEUES_A_STEP // NEW_FILE_COST
 
-    assert job is not None
-    job.run()
-    store.end_flush(job)
+    assert finish(store, job)
     abandon(store)
     assert len(open_store(small_config(Path("/store")), disk=disk.kept()).queues()) == COUNT
 
@@ -191,7 +183,6 @@ def test_queues_in_use_take_turns_and_lose_nothing(tmp_path: Path) -> None:
     again = open_store(config)
     assert again.recovery.clean
     assert_all_there(again, range(61))
-    again.close(START_MS)
 
 
 def test_tails_of_many_queues_are_cut_between_entries(
@@ -209,7 +200,6 @@ def test_tails_of_many_queues_are_cut_between_entries(
 
     again = open_store(roomy_config(tmp_path / "store"))
     assert_all_there(again, range(50))
-    again.close(START_MS)
 
 
 @pytest.mark.usefixtures("crowd")
@@ -224,7 +214,6 @@ def test_queues_at_rest_are_built_again_after_a_kill(tmp_path: Path) -> None:
     again = open_store(config)
     assert len(again._table.queues) == 20
     assert_all_there(again, range(30))
-    again.close(START_MS)
 
 
 @pytest.mark.usefixtures("crowd")
@@ -239,7 +228,6 @@ def test_deleted_queues_take_what_rests_of_them_along(tmp_path: Path) -> None:
     put_rounds(store, range(8, 9))
 
     assert_all_there(store, range(8, 9))
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
@@ -263,7 +251,6 @@ def test_queues_made_again_during_a_round_are_for_the_next_one(
 
     again = open_store(config)
     assert_all_there(again, range(5, 6))
-    again.close(START_MS)
 
 
 @pytest.mark.usefixtures("crowd")
@@ -278,7 +265,6 @@ def test_a_backlog_at_its_limit_makes_queues_go_to_their_files(
     assert store._table.files.backlog.chunk_count == 1
     assert len(list((tmp_path / "store").rglob("consumequeue/*/*/0*"))) > TURNS // 2
     assert_all_there(store, range(3))
-    store.close(START_MS)
 
 
 @pytest.mark.usefixtures("crowd")
@@ -322,4 +308,3 @@ def test_queues_in_use_by_turns_take_no_memory_to_speak_of(tmp_path: Path) -> No
 
     # 28 entries of each take 560 bytes, and are in a file but for the last chunk.
     assert grown < CHUNK_SIZE + 20 * 1_000
-    store.close(START_MS)

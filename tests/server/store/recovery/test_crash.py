@@ -88,6 +88,18 @@ def check(disk: SimDisk, history: History) -> MessageStore:
     return store
 
 
+def stop_and_check(store: MessageStore, disk: SimDisk, history: History, seed: int) -> None:
+    """Put one more message, stop, and check what a power cut leaves of that."""
+    result = store.put(message(0), history.now_ms)
+    assert result.status is PutStatus.PUT_OK
+    store.write(history.now_ms)
+    flush(store)
+    history.put.setdefault((0, result.queue_offset), set()).add(message(0).body)
+    history.acknowledged[0, result.queue_offset] = message(0).body
+    store.close(history.now_ms)
+    check(disk.crash(seed), history).close(history.now_ms)
+
+
 def read_all(store: MessageStore, queue_id: int) -> list[bytes]:
     found: list[bytes] = []
     while len(found) < store.max_offset("topic-a", queue_id):
@@ -200,12 +212,7 @@ def full_disk_run(names: set[str], number: int, *, count: int) -> bool:
         assert len(read_all(store, queue_id)) == store.max_offset("topic-a", queue_id)
     was_reached = failing.was_reached
     disk.on_call = SimDisk().on_call
-    result = store.put(message(0), history.now_ms)
-    assert result.status is PutStatus.PUT_OK
-    store.write(history.now_ms)
-    history.put.setdefault((0, result.queue_offset), set()).add(message(0).body)
-    store.close(history.now_ms)
-    check(disk.crash(number), history).close(history.now_ms)
+    stop_and_check(store, disk, history, number)
     return was_reached
 
 
@@ -263,14 +270,7 @@ def crowded_run(first: int, *, count: int, code: int) -> bool:
     assert not store.is_read_only
     was_reached = disk.opened >= first
     disk._failing = range(0)
-    result = store.put(message(0), history.now_ms)
-    assert result.status is PutStatus.PUT_OK
-    store.write(history.now_ms)
-    flush(store)
-    history.put.setdefault((0, result.queue_offset), set()).add(message(0).body)
-    history.acknowledged[0, result.queue_offset] = message(0).body
-    store.close(history.now_ms)
-    check(disk.crash(first), history).close(history.now_ms)
+    stop_and_check(store, disk, history, first)
     return was_reached
 
 
@@ -297,8 +297,7 @@ def test_message_seen_after_a_kill_survives_a_power_cut() -> None:
         assert after.max_offset("topic-a", 0) == 8
 
 
-def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
-    disk = SimDisk()
+def test_rest_of_a_failed_write_does_not_come_to_life(disk: SimDisk) -> None:
     store = open_store(config_for(), disk=disk)
     for number in range(4):
         store.put(message(2 * number, body=b"x" * 300), START_MS)

@@ -19,9 +19,8 @@ from tests.server.store.stores import (
 
 @pytest.mark.parametrize("seed", range(8))
 def test_topic_that_was_deleted_behind_what_a_power_cut_left_keeps_its_new_messages(
-    seed: int,
+    disk: SimDisk, seed: int
 ) -> None:
-    disk = SimDisk()
     config = small_config(Path("/store"), log_file_size=1 << 16)
     store = open_store(config, disk=disk)
     put_and_write(store, [message(0, queue_id=0)])

@@ -92,7 +92,7 @@ def names_of(files: Files, part: str) -> list[str]:
     return [name for name, data in sorted(files.items()) if name.startswith(start) and data]
 
 
-def check_lengths(part: str, lengths: Iterable[int], *, clean: bool) -> tuple[int, int]:
+def check_lengths(part: str, lengths: Iterable[int], clean: bool) -> tuple[int, int]:
     """Cut a file to each length, open, check; returns how many there were, and the longest in ms.
 
     Lengths that the file does not have are left out.
@@ -178,13 +178,8 @@ def test_file_cut_to_a_sample_of_lengths_opens(part: str, *, clean: bool) -> Non
 def test_file_cut_to_any_length_opens(part: str, *, clean: bool) -> None:
     shares = [(part, range(first, 2 * SIZE, SHARES), clean) for first in range(SHARES)]
 
-    found = soak.spread(check_share, shares, minutes=0.4)
+    found = soak.spread(check_lengths, shares, minutes=0.4)
 
     counts, slowest = zip(*found, strict=True)
     print(f"{part}: {sum(counts)} lengths, the slowest {max(slowest)} ms")
     assert sum(counts)
-
-
-def check_share(part: str, lengths: range, clean: bool) -> tuple[int, int]:
-    """Run ``check_lengths`` in a process of its own."""
-    return check_lengths(part, lengths, clean=clean)

@@ -63,7 +63,6 @@ def test_untouched_store_opens_without_a_scan(copy: Path) -> None:
     assert store.recovery.scanned_size == 0
     assert store.max_offset("topic-a", 0) == COUNT // 2
     assert len(records_of_key(store, "topic-a", f"k{COUNT - 1}", count_max=5)) == 1
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("was_killed", [False, True])
@@ -106,7 +105,6 @@ def test_torn_record_is_erased_and_its_place_used_again(copy: Path) -> None:
     assert place.log_offset == last.log_offset
     assert place.queue_offset == last.queue_offset
     assert store.recovery.cut_size > 0
-    store.close(START_MS)
 
 
 def test_records_that_a_recovery_discarded_never_come_back(tmp_path: Path) -> None:
@@ -133,7 +131,6 @@ def test_records_that_a_recovery_discarded_never_come_back(tmp_path: Path) -> No
     assert (
         path.read_bytes()[places[6].log_offset :].count(0) == LOG_FILE_SIZE - places[6].log_offset
     )
-    store.close(START_MS)
 
 
 def test_damage_in_the_middle_leaves_everything_else_readable(copy: Path) -> None:
@@ -167,7 +164,6 @@ def test_missing_log_file_in_the_middle_costs_only_its_own_records(copy: Path) -
     readable = bodies(store, "topic-a", 0) + bodies(store, "topic-a", 1)
     assert len(readable) == COUNT - len(lost)
     assert store.recovery.damaged == [(LOG_FILE_SIZE, LOG_FILE_SIZE)]
-    store.close(START_MS)
 
 
 def test_file_with_the_records_of_another_place_gives_no_message_twice(copy: Path) -> None:
@@ -178,7 +174,6 @@ def test_file_with_the_records_of_another_place_gives_no_message_twice(copy: Pat
     found = bodies(store, "topic-a", 0) + bodies(store, "topic-a", 1)
     assert len(found) == len(set(found)) < COUNT
     assert store.recovery.damaged[0][0] == LOG_FILE_SIZE
-    store.close(START_MS)
 
 
 @pytest.mark.parametrize("change", [-1, 1, -5000, 4096])
@@ -302,7 +297,6 @@ def test_damaged_safe_point_counts_as_absent(copy: Path, content: bytes) -> None
 
     assert store.recovery.record_count == COUNT
     assert store.recovery.rebuilt_queues == []
-    store.close(START_MS)
 
 
 def test_basic_golden_store_gets_its_queues_and_index_back(golden: Golden) -> None:
@@ -350,7 +344,6 @@ def test_topic_that_was_deleted_stays_deleted_after_a_crash(tmp_path: Path) -> N
 
     assert ("gone", 1) not in store.queues()
     assert store.max_offset("topic-a", 0) == 10
-    store.close(START_MS)
 
 
 def test_topic_made_again_starts_at_zero_also_after_a_crash(tmp_path: Path) -> None:
@@ -365,4 +358,3 @@ def test_topic_made_again_starts_at_zero_also_after_a_crash(tmp_path: Path) -> N
 
     assert store.max_offset("topic-a", 0) == 2
     assert [body[:8] for body in bodies(store, "topic-a", 0)] == [b"body 100", b"body 102"]
-    store.close(START_MS)

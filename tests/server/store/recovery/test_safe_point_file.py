@@ -57,7 +57,6 @@ def test_changes_that_wait_for_a_write_share_the_next_one(
     assert write.count == 2
     assert [one.exception() for one in done] == [None] * (COUNT + 1)
     point = read_safe_point(RealDisk(), StorePaths(tmp_path))
-    assert point is not None
     assert len(point.deleted_topics) == COUNT + 1
 
 

@@ -12,7 +12,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,7 @@ from server.runtime.jsonfile import write_atomic
 from storefmt.config.tables import ConsumerOffsets, load_config
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
-from tests import soak
-from tests.server.forking import ForkServer, fork_server
+from tests.server.forking import ForkServer, at_each_call, changing_calls, fork_server
 from tests.server.store.stores import (
     START_MS,
     flush,
@@ -52,8 +50,6 @@ CALLS = (
 )
 """All that changes a file or a name: between two of them a kill leaves the same."""
 SAMPLES = (1, 4, 11, 23)
-PROCESSORS = 2
-NEVER = "retval=0:when=60000"
 
 
 def offsets_path(root: Path) -> Path:
@@ -141,37 +137,15 @@ def test_killed_at_a_sample_of_calls_it_opens(
             break
 
 
-def changing_calls(children: ForkServer, directory: Path) -> list[tuple[str, int]]:
-    """Return kind and number of each call of a whole run that changes something."""
-    ended = children.run(directory / str(COUNT), ",".join(CALLS), NEVER)
-    assert not ended.was_hit
-    shutil.rmtree(directory / str(COUNT))
-    numbers: Counter[str] = Counter()
-    found = []
-    for line in children.trace.read_text().splitlines():
-        call = line.split()[1].partition("(")[0]
-        if call in CALLS:
-            numbers[call] += 1
-            if call != "openat" or "O_CREAT" in line:
-                found.append((call, numbers[call]))
-    return found
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_killed_at_every_call_that_changes_something_it_opens(
-    children: ForkServer, tmp_path: Path
-) -> None:
-    points = changing_calls(children, tmp_path)
+def test_killed_at_every_call_that_changes_something_it_opens(tmp_path: Path) -> None:
+    points = changing_calls(MODULE, tmp_path / "whole", CALLS, COUNT)
 
-    def kill_at(part: int) -> None:
-        directory = tmp_path / f"part {part}"
-        directory.mkdir()
-        with fork_server(MODULE, directory) as own:
-            for call, number in soak.some(points[part::PROCESSORS], minutes=5):
-                assert opens_after_kill(own, directory / str(COUNT), call, number), (call, number)
+    def kill(children: ForkServer, directory: Path, call: str, number: int) -> None:
+        assert opens_after_kill(children, directory / str(COUNT), call, number), (call, number)
 
-    with ThreadPoolExecutor(PROCESSORS) as threads:
-        list(threads.map(kill_at, range(PROCESSORS)))
+    at_each_call(kill, MODULE, tmp_path, points, minutes=5)
+
     print(Counter(call for call, _ in points))
     assert len(points) > 6 * COUNT

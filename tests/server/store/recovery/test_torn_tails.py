@@ -168,10 +168,7 @@ STATES: dict[str, dict[str, Change]] = {
         "lost": lost("checkpoint"),
         "garbage": written("/store/checkpoint", b"\xff" * 4096),
     },
-    "dispatch": {
-        "whole": as_it_is,
-        "torn": written("/store/dispatch.json", b'{"version": 2, "st'),
-    },
+    "dispatch": {"whole": as_it_is, "torn": written("/store/dispatch.json", b'{"version": 2, "st')},
 }
 
 
