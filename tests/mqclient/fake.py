@@ -7,23 +7,31 @@ async with FakeServer() as fake:
     assert fake.asked[0].ext == {...}
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
+from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from remoting.aio.server import RemotingServer, ServerConn
-from remoting.bodies import BrokerData, QueueData, TopicRouteData
+from remoting.bodies import (
+    BrokerData,
+    GetConsumerListByGroupResponseBody,
+    QueueData,
+    TopicRouteData,
+)
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
 from remoting.header import Header
+from remoting.headers import PullMessageResponse, SendMessageResponse
 from storefmt.formats.hosts import pack_host
 from tests.records import record_bytes
 
 Answer = Callable[[Command], Command | None]
 NOW_MS = 1_700_000_000_000
+STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
 
 
 class FakeServer:
@@ -72,12 +80,33 @@ class FakeServer:
         """Answer requests of a code by a function; None leaves the request waiting."""
         self._answers.setdefault(request_code, []).append(answer)
 
+    def take_members(self) -> None:
+        """Answer what producers and consumers tell: heartbeats, positions, and that they leave."""
+        for code in (
+            RequestCode.HEART_BEAT,
+            RequestCode.UNREGISTER_CLIENT,
+            RequestCode.UPDATE_CONSUMER_OFFSET,
+        ):
+            self.say(code)
+
+    def list_members(self, *client_ids: str) -> None:
+        """Answer who is in a group."""
+        body = GetConsumerListByGroupResponseBody(consumer_id_list=list(client_ids))
+        self.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=body.encode())
+
     def drop(self, request_code: int) -> None:
         """Close the connection when such a request comes."""
         self.do(request_code, _hang_up)
 
-    def route(self, *topics: str, queues: int = 2, brokers: int = 1, perm: int = 6) -> None:
-        """Answer route requests: ``brokers`` brokers, all of them this server."""
+    def route(
+        self,
+        *topics: str,
+        queues: int = 2,
+        brokers: int = 1,
+        perm: int = 6,
+        slaves: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
+        """Answer route requests: ``brokers`` brokers, all of them this server, and their slaves."""
         names = [f"broker-{number}" for number in range(brokers)]
         found = TopicRouteData(
             queue_datas=[
@@ -87,7 +116,7 @@ class FakeServer:
                 for name in names
             ],
             broker_datas=[
-                BrokerData(cluster="C", broker_name=name, broker_addrs={0: self.address})
+                BrokerData(cluster="C", broker_name=name, broker_addrs={0: self.address, **slaves})
                 for name in names
             ],
         )
@@ -124,6 +153,13 @@ class FakeServer:
 
 
 @asynccontextmanager
+async def asking(*, brokers: int = 1) -> AsyncIterator[tuple[FakeServer, Admin]]:
+    """Yield a server that has topic T, and who administers it."""
+    async with serving(brokers=brokers) as (fake, client):
+        yield fake, Admin(client)
+
+
+@asynccontextmanager
 async def serving(
     *, brokers: int = 1, **more: object
 ) -> AsyncIterator[tuple[FakeServer, MQClient]]:
@@ -132,6 +168,18 @@ async def serving(
         fake.route("T", brokers=brokers)
         async with fake.client(**more) as client:
             yield fake, client
+
+
+def pulled(
+    next_offset: int, *, min_offset: int = 0, max_offset: int = 50, suggested: int = 0
+) -> PullMessageResponse:
+    """Return the header of an answer to a pull."""
+    return PullMessageResponse(
+        suggest_which_broker_id=suggested,
+        next_begin_offset=next_offset,
+        min_offset=min_offset,
+        max_offset=max_offset,
+    )
 
 
 def _hang_up(request: Command) -> None:

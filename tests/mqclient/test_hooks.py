@@ -9,9 +9,8 @@ from mqclient.message import Message
 from mqclient.producer.hooks import SendEvent, call_hooks
 from mqclient.producer.producer import Producer
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import SendMessageResponse
 from tests.mqclient.consuming import QUEUE
-from tests.mqclient.fake import NOW_MS, serving
+from tests.mqclient.fake import NOW_MS, STORED, serving
 
 
 class Raises:
@@ -67,8 +66,7 @@ async def test_a_send_hook_sees_each_try_with_its_result_or_error() -> None:
 
     async with serving(brokers=2) as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, ResponseCode.SYSTEM_BUSY)
-        header = SendMessageResponse(msg_id="ID", queue_id=0, queue_offset=1)
-        fake.say(RequestCode.SEND_MESSAGE_V2, header=header)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         producer = Producer(client)
         producer.register_send_hook(Raises())
         producer.register_send_hook(notes)

@@ -24,14 +24,12 @@ from mqclient.producer.transaction_producer import LocalTransactionState, Transa
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode
-from remoting.headers import SendMessageResponse
 from server.pytest_plugin import RocketMQ
 from storefmt.formats.properties import INSTANCE_ID, parse_properties
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import STORED, FakeServer
 from tests.waiting import eventually, until
 
 TENANT = ClientSettings(namespace="N")
-STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
 
 

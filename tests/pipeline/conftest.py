@@ -7,6 +7,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from pipeline.places import StorageDir
 from server.pytest_plugin import RocketMQ, running_pair
 from tests.pipeline.everyjob import LIVE_COUNT
 from tests.pipeline.livetopics import fill, make
@@ -21,6 +22,12 @@ def orders() -> Iterator[RocketMQ]:
         fill(started.namesrv, "Orders", LIVE_COUNT)
         make(started.namesrv, "Sunk")
         yield started
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> StorageDir:
+    """Return a folder on this machine."""
+    return StorageDir(str(tmp_path))
 
 
 @pytest.fixture

@@ -34,7 +34,6 @@ def test_the_package_is_the_last_resort_and_takes_sparks_arguments(
 
     home = java_home({"PATH": ""}, installed=tmp_path / "none")
 
-    assert home is not None
     done = ran(home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version")
     assert 'version "17' in done.stderr
 

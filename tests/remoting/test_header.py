@@ -21,23 +21,15 @@ class Sample(Header):
 
 
 def test_keys_come_from_names_or_metadata() -> None:
-    assert [one.key for one in fields_of(Sample)] == [
-        "name",
-        "small",
-        "large",
-        "sure",
-        "positive",
-        "oddKEY",
-    ]
+    keys = [one.key for one in fields_of(Sample)]
+
+    assert keys == ["name", "small", "large", "sure", "positive", "oddKEY"]
 
 
 def test_camel_case_keeps_digits_and_single_words() -> None:
-    assert [camel_case(name) for name in ("topic", "queue_id", "body_crc32", "is_order")] == [
-        "topic",
-        "queueId",
-        "bodyCrc32",
-        "isOrder",
-    ]
+    names = ("topic", "queue_id", "body_crc32", "is_order")
+
+    assert [camel_case(name) for name in names] == ["topic", "queueId", "bodyCrc32", "isOrder"]
 
 
 def test_both_ways() -> None:

@@ -35,36 +35,22 @@ def test_written_send_equals_the_typed_header(
 ) -> None:
     group, topic, default_topic, properties, broker_name = texts
     queue_nums, queue_id, sys_flag, flag = numbers
-    header = SendMessageV2(
-        producer_group=group,
-        topic=topic,
-        default_topic=default_topic,
-        default_topic_queue_nums=queue_nums,
-        queue_id=queue_id,
-        sys_flag=sys_flag,
-        born_timestamp=born_ms,
-        flag=flag,
-        properties=properties,
-        reconsume_times=0,
-        unit_mode=marks[0],
-        batch=marks[1],
-        broker_name=broker_name,
-    )
+    fields = {
+        "producer_group": group,
+        "topic": topic,
+        "default_topic": default_topic,
+        "default_topic_queue_nums": queue_nums,
+        "queue_id": queue_id,
+        "sys_flag": sys_flag,
+        "flag": flag,
+        "properties": properties,
+        "unit_mode": marks[0],
+        "batch": marks[1],
+        "broker_name": broker_name,
+    }
+    header = SendMessageV2(**fields, born_timestamp=born_ms, reconsume_times=0)
 
-    ext = send_v2_ext(
-        producer_group=group,
-        topic=topic,
-        default_topic=default_topic,
-        default_topic_queue_nums=queue_nums,
-        queue_id=queue_id,
-        sys_flag=sys_flag,
-        born_ms=born_ms,
-        flag=flag,
-        properties=properties,
-        unit_mode=marks[0],
-        batch=marks[1],
-        broker_name=broker_name,
-    )
+    ext = send_v2_ext(**fields, born_ms=born_ms)
 
     assert list(ext.items()) == list(header.to_ext().items())
     for language in (LanguageCode.PYTHON, LanguageCode.DOTNET):

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from storefmt.errors import StoreError
+from storefmt.errors import DamageKind, RecordDamaged, StoreError
 
 FUZZ = settings(derandomize=True, deadline=None, max_examples=200)
 """The same examples on every run."""
@@ -44,6 +45,35 @@ def every_flip(data: bytes) -> list[bytes]:
     """Return ``data`` with each of its bits flipped."""
     whole = int.from_bytes(data, "big")
     return [(whole ^ (1 << bit)).to_bytes(len(data), "big") for bit in range(len(data) * 8)]
+
+
+def assert_cuts_are_damage(
+    decode: Callable[[bytes], object], data: bytes, *, kind: DamageKind | None = None
+) -> None:
+    """Decode ``data`` cut before each of its bytes: damage, of this kind where one is given."""
+    for cut in every_cut(data):
+        with pytest.raises(RecordDamaged) as caught:
+            decode(cut)
+        assert kind in (None, caught.value.kind)
+
+
+def flipped(data: bytes, bit: int) -> bytes:
+    """Return ``data`` with one bit flipped; bit 0 is the highest of the first byte."""
+    changed = bytearray(data)
+    changed[bit // 8] ^= 0x80 >> bit % 8
+    return bytes(changed)
+
+
+def flip(file: Path, pos: int, mask: int = 1) -> None:
+    """Flip bits of one byte of a file."""
+    overwrite(file, pos, bytes([file.read_bytes()[pos] ^ mask]))
+
+
+def overwrite(file: Path, pos: int, data: bytes) -> None:
+    """Write over some bytes of a file."""
+    with file.open("r+b") as writer:
+        writer.seek(pos)
+        writer.write(data)
 
 
 @contextmanager

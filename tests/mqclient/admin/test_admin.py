@@ -1,16 +1,11 @@
 """Admin calls: each sends one request to the right server and returns a typed value."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import pytest
 
-from mqclient.admin.admin import Admin
 from mqclient.errors import BadAnswer, BadRequest, BrokerRefused, NoRoute, NotFound
 from remoting.bodies import (
     ClusterInfo,
     ConsumerConnection,
-    GetConsumerListByGroupResponseBody,
     KVTable,
     MessageQueue,
     QueryConsumeQueueResponseBody,
@@ -30,18 +25,10 @@ from remoting.headers import (
 )
 from storefmt.config import fastjson
 from storefmt.config.tables import SubscriptionGroup, TopicConfig, TopicTable
-from tests.mqclient.fake import NOW_MS, FakeServer, record
+from tests.mqclient.fake import NOW_MS, asking, record
 
 QUEUES = [MessageQueue("T", "broker-0", queue_id) for queue_id in (0, 1)]
 INDEX = QueryMessageResponse(index_last_update_timestamp=0, index_last_update_phyoffset=0)
-
-
-@asynccontextmanager
-async def asking(*, brokers: int = 1) -> AsyncIterator[tuple[FakeServer, Admin]]:
-    async with FakeServer() as fake:
-        fake.route("T", brokers=brokers)
-        async with fake.client() as client:
-            yield fake, Admin(client)
 
 
 async def test_name_server_is_asked_for_clusters_and_topics() -> None:
@@ -96,8 +83,7 @@ async def test_group_without_members_is_empty_and_other_refusals_stay() -> None:
     async with asking() as (fake, admin):
         fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, 1, remark="no consumer for this group")
         fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, 2, remark="busy")
-        ids = GetConsumerListByGroupResponseBody(consumer_id_list=["b", "a"])
-        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=ids.encode())
+        fake.list_members("b", "a")
         assert await admin.consumer_ids(fake.address, "G") == []
         with pytest.raises(BrokerRefused):
             await admin.consumer_ids(fake.address, "G")

@@ -10,7 +10,6 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import BadAnswer, BrokerRefused, ClientError, TimedOut
 from remoting.bodies import (
     ConsumerRunningInfo,
-    GetConsumerListByGroupResponseBody,
     KVTable,
     LockBatchRequestBody,
     LockBatchResponseBody,
@@ -19,7 +18,7 @@ from remoting.bodies import (
 )
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import asking
 
 QUEUES = [MessageQueue("T", "b", queue_id) for queue_id in (0, 1)]
 ROW = {
@@ -34,11 +33,10 @@ ROW = {
 
 
 async def test_lock_and_unlock_name_client_and_queues() -> None:
-    async with FakeServer() as fake, fake.client() as client:
+    async with asking() as (fake, admin):
         held = LockBatchResponseBody(lock_ok_mq_set=[QUEUES[1]])
         fake.say(RequestCode.LOCK_BATCH_MQ, body=held.encode())
         fake.say(RequestCode.UNLOCK_BATCH_MQ)
-        admin = Admin(client)
         assert await admin.lock_batch(fake.address, "G", "c", QUEUES) == [QUEUES[1]]
         await admin.unlock_batch(fake.address, "G", "c", QUEUES)
         for request in fake.asked:
@@ -47,22 +45,22 @@ async def test_lock_and_unlock_name_client_and_queues() -> None:
 
 
 async def test_our_broker_shows_its_table() -> None:
-    async with FakeServer() as fake, fake.client() as client:
+    async with asking() as (fake, admin):
         rows = [ROW, {**ROW, "group": "A"}]
         fake.say(ExtensionCode.GET_LOCK_TABLE, body=json.dumps(rows).encode())
-        view = await Admin(client).locks(fake.address, ["G"])
+        view = await admin.locks(fake.address, ["G"])
         assert view.exact
         assert view.locks == [QueueLock("G", QUEUES[1], "c", 5, 60_005)]
-        every = await Admin(client).locks(fake.address)
+        every = await admin.locks(fake.address)
         assert [lock.group for lock in every.locks] == ["A", "G"]
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[1]", b'[{"group":"G"}]', b"no json", b""])
 async def test_table_that_cannot_be_read_is_named(body: bytes) -> None:
-    async with FakeServer() as fake, fake.client() as client:
+    async with asking() as (fake, admin):
         fake.say(ExtensionCode.GET_LOCK_TABLE, body=body)
         with pytest.raises(BadAnswer, match="lock table of"):
-            await Admin(client).lock_table(fake.address)
+            await admin.lock_table(fake.address)
 
 
 async def test_java_broker_is_looked_at_through_its_clients() -> None:
@@ -73,14 +71,13 @@ async def test_java_broker_is_looked_at_through_its_clients() -> None:
         },
         properties={"PROP_CONSUMEORDERLY": "true"},
     )
-    ids = GetConsumerListByGroupResponseBody(consumer_id_list=["c1", "c2"])
 
-    async with FakeServer() as fake, fake.client() as client:
+    async with asking() as (fake, admin):
         fake.say(ExtensionCode.GET_LOCK_TABLE, 3, remark=" request type 10001 not supported")
-        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=ids.encode())
+        fake.list_members("c1", "c2")
         fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, body=info.encode())
         fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, 207, remark="timeout")
-        view = await Admin(client).locks(fake.address, ["G"])
+        view = await admin.locks(fake.address, ["G"])
         assert not view.exact
         assert view.locks == [QueueLock("G", QUEUES[0], "c1", 100, 30_100)]
         (silent,) = view.unanswered
@@ -90,20 +87,19 @@ async def test_java_broker_is_looked_at_through_its_clients() -> None:
 async def test_a_member_that_does_not_consume_in_order_holds_no_lock() -> None:
     table = {QUEUES[0]: ProcessQueueInfo(locked=True, last_lock_timestamp=100)}
     info = ConsumerRunningInfo(mq_table=table, properties={"PROP_CONSUMEORDERLY": "false"})
-    ids = GetConsumerListByGroupResponseBody(consumer_id_list=["c1"])
 
-    async with FakeServer() as fake, fake.client() as client:
+    async with asking() as (fake, admin):
         fake.say(ExtensionCode.GET_LOCK_TABLE, 3, remark=" request type 10001 not supported")
-        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=ids.encode())
+        fake.list_members("c1")
         fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, body=info.encode())
-        assert (await Admin(client).locks(fake.address, ["G"])).locks == []
+        assert (await admin.locks(fake.address, ["G"])).locks == []
 
 
 async def test_other_refusals_of_the_table_stay() -> None:
-    async with FakeServer() as fake, fake.client() as client:
+    async with asking() as (fake, admin):
         fake.say(ExtensionCode.GET_LOCK_TABLE, 16, remark="no permission")
         with pytest.raises(BrokerRefused):
-            await Admin(client).locks(fake.address)
+            await admin.locks(fake.address)
 
 
 @pytest.mark.parametrize(

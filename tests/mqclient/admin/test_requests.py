@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -20,17 +19,11 @@ from remoting.bodies import (
     TopicList,
 )
 from remoting.codes import RequestCode, ResponseCode
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import FakeServer, asking
 
 NAMED = re.compile(r"RequestCode\.([A-Z0-9_]+)")
 QUEUE = MessageQueue("T", "broker-0", 1)
 OFFSET_ID = "7F00000100002A9F0000000000000007"
-
-
-@asynccontextmanager
-async def asking() -> AsyncIterator[tuple[FakeServer, Admin]]:
-    async with FakeServer() as fake, fake.client() as client:
-        yield fake, Admin(client)
 
 
 def test_no_request_of_an_admin_tool_is_missing(shared: Path) -> None:

@@ -25,10 +25,9 @@ from mqclient.producer.producer import Producer
 from mqclient.producer.transaction_producer import LocalTransactionState
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue, TopicList
 from remoting.codes import RequestCode
-from remoting.headers import SendMessageResponse
 from server.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import STORED, FakeServer
 from tests.waiting import wait
 
 
@@ -49,16 +48,13 @@ def fake() -> Iterator[FakeServer]:
 
 def test_calls_wait_for_their_results_and_errors(fake: FakeServer) -> None:
     fake.route("T")
-    fake.say(
-        RequestCode.SEND_MESSAGE_V2,
-        header=SendMessageResponse(msg_id="id", queue_id=0, queue_offset=3),
-    )
+    fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
     fake.say(
         RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, body=TopicList(topic_list=["T"]).encode()
     )
 
     with BlockingClient(fake.address) as client:
-        assert client.send(Message("T", b"x")).queue_offset == 3
+        assert client.send(Message("T", b"x")).queue_offset == 5
         assert BlockingAdmin(client).topic_list() == ["T"]
         with pytest.raises(NoRoute):
             client.send(Message("Missing", b"x"))
@@ -77,11 +73,10 @@ def test_closed_client_says_so(fake: FakeServer) -> None:
 
 def test_closing_waits_for_what_is_on_its_way(fake: FakeServer) -> None:
     fake.route("T")
-    stored = SendMessageResponse(msg_id="id", queue_id=0, queue_offset=3)
-    fake.say(RequestCode.SEND_MESSAGE_V2, header=stored)
+    fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
     with BlockingClient(fake.address, timeout_s=60) as client:
         sent = [client.producer.send_async(Message("T", b"x")) for _ in range(5)]
-    assert [future.result(timeout=90).queue_offset for future in sent] == [3] * 5
+    assert [future.result(timeout=90).queue_offset for future in sent] == [5] * 5
 
 
 def test_a_call_that_waits_when_the_client_closes_says_so(fake: FakeServer) -> None:
@@ -161,8 +156,7 @@ def test_a_fork_is_told_that_the_client_stayed_behind() -> None:
 
 def test_a_client_whose_event_loop_has_ended_says_so(fake: FakeServer) -> None:
     fake.route("T")
-    stored = SendMessageResponse(msg_id="id", queue_id=0, queue_offset=3)
-    fake.say(RequestCode.SEND_MESSAGE_V2, header=stored)
+    fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
     client = MQClient(fake.address, timeout_s=60)
     producer = Producer(client)
     # The first connects, the second writes on the connection that it finds.

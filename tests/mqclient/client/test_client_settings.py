@@ -13,14 +13,11 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import (
     GetMaxOffsetResponse,
-    PullMessageResponse,
-    SendMessageResponse,
     UpdateConsumerOffset,
 )
-from tests.mqclient.fake import NOW_MS, FakeServer, serving
+from tests.mqclient.fake import NOW_MS, STORED, FakeServer, pulled, serving
 from tests.waiting import until
 
-STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=0, queue_offset=5)
 QUEUE = MessageQueue("T", "broker-0", 0)
 
 
@@ -44,8 +41,7 @@ def test_client_id(settings: ClientSettings, name: str) -> None:
 async def test_heartbeats_come_as_often_as_was_set() -> None:
     often = ClientSettings(heartbeat_broker_interval_ms=1)
     async with serving(settings=often) as (fake, client):
-        fake.say(RequestCode.HEART_BEAT)
-        fake.say(RequestCode.UNREGISTER_CLIENT)
+        fake.take_members()
         async with Producer(client) as producer:
             await producer.queues("T")
             await until(lambda: len(fake.asked_for(RequestCode.HEART_BEAT)) > 3)
@@ -73,15 +69,11 @@ async def test_vip_channel_is_the_second_port_for_what_java_asks_there() -> None
         return {command.code for command in fake.asked}
 
     def answer(*fakes: FakeServer) -> None:
-        pulled = PullMessageResponse(
-            suggest_which_broker_id=0, next_begin_offset=0, min_offset=0, max_offset=0
-        )
         for fake in fakes:
-            fake.say(RequestCode.HEART_BEAT)
-            fake.say(RequestCode.UNREGISTER_CLIENT)
+            fake.take_members()
             fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
             fake.say(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetResponse(offset=7))
-            fake.say(RequestCode.PULL_MESSAGE, header=pulled)
+            fake.say(RequestCode.PULL_MESSAGE, header=pulled(0))
 
     async def work(client: MQClient, first: FakeServer, second: FakeServer) -> None:
         async with Producer(client) as producer, PullConsumer(client, "G") as consumer:

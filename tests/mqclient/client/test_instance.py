@@ -104,8 +104,7 @@ async def test_unknown_topic_has_no_route_and_unknown_broker_no_address(fake: Fa
             await client.route("Other")
         with pytest.raises(NoRoute) as broker:
             await client.master_of(MessageQueue("T", "elsewhere", 0))
-        assert topic.value.address == fake.address
-        assert topic.value.remark == "No topic route info"
+        assert (topic.value.address, topic.value.remark) == (fake.address, "No topic route info")
         assert "elsewhere" in str(broker.value)
         assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
 

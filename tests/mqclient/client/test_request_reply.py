@@ -6,22 +6,16 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.client.request_reply import PendingReplies
-from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, TimedOut
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.producer.producer import Producer
-from remoting.bodies import ConsumeFromWhere
 from server.pytest_plugin import RocketMQ
+from tests.mqclient.consuming import polling
 from tests.mqclient.fake import record
-
-FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 
 
 async def answer_one(client: MQClient, topic: str, *, skip: int = 0) -> None:
-    async with LitePullConsumer(client, f"{topic}-answers", FROM_FIRST) as consumer:
-        consumer.subscribe(topic)
-        await consumer.start()
+    async with polling(client, f"{topic}-answers", topic) as consumer:
         questions: list[MessageExt] = []
         while len(questions) <= skip:
             questions += await consumer.poll(1000)
@@ -68,9 +62,7 @@ async def test_no_reply_in_time_is_said_and_a_plain_message_has_none(rocketmq: R
         with pytest.raises(TimedOut, match="no reply"):
             await producer.request(Message("AskedInVain", b"?"), timeout_s=2)
         await producer.send(Message("NotAsked", b"!"))
-        async with LitePullConsumer(client, "not-asked", FROM_FIRST) as consumer:
-            consumer.subscribe("NotAsked")
-            await consumer.start()
+        async with polling(client, "not-asked", "NotAsked") as consumer:
             (message,) = await consumer.poll(60_000)
         with pytest.raises(BadRequest, match="asks for no reply"):
             await producer.reply(message, b"!")

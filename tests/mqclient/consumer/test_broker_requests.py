@@ -18,7 +18,6 @@ from remoting.bodies import (
     MessageQueue,
 )
 from remoting.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
-from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
@@ -38,14 +37,8 @@ QUEUES = [MessageQueue("T", "broker-0", i) for i in range(2)]
 @asynccontextmanager
 async def consuming_both_queues() -> AsyncIterator[tuple[FakeServer, MQClient, PushConsumer]]:
     async with serving() as (fake, client):
-        body = GetConsumerListByGroupResponseBody(consumer_id_list=[client.client_id])
-        for code in (
-            RequestCode.HEART_BEAT,
-            RequestCode.UNREGISTER_CLIENT,
-            RequestCode.UPDATE_CONSUMER_OFFSET,
-        ):
-            fake.say(code)
-        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=body.encode())
+        fake.take_members()
+        fake.list_members(client.client_id)
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, ResponseCode.QUERY_NOT_FOUND)
         settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
         async with PushConsumer(client, "G", settings) as consumer:

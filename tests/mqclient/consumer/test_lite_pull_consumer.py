@@ -1,6 +1,7 @@
 """Lite pull consumers against the embedded broker: share, assign, seek, commit."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -12,18 +13,16 @@ from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
-from remoting.bodies import ConsumeFromWhere, MessageQueue
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import QueryConsumerOffsetResponse
 from server.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
+from tests.mqclient.consuming import POLL_FROM_FIRST, polling
 from tests.mqclient.fake import serving
 from tests.waiting import eventually, until
 
-FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-BY_HAND = LitePullSettings(
-    consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, auto_commit=False
-)
+BY_HAND = replace(POLL_FROM_FIRST, auto_commit=False)
 
 
 async def send(client: MQClient, topic: str, count: int) -> None:
@@ -48,23 +47,17 @@ def numbers(messages: list[MessageExt]) -> list[int]:
 
 async def test_polls_give_each_message_once_and_the_next_member_goes_on(client: MQClient) -> None:
     await send(client, "LiteAll", 60)
-    async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
-        consumer.subscribe("LiteAll")
-        await consumer.start()
+    async with polling(client, "lite-all", "LiteAll") as consumer:
         assert numbers(await poll(consumer, 60)) == list(range(60))
         assert await consumer.poll(0) == []
-    async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
-        consumer.subscribe("LiteAll")
-        await consumer.start()
+    async with polling(client, "lite-all", "LiteAll") as consumer:
         await send(client, "LiteAll", 1)
         assert numbers(await poll(consumer, 1)) == [0]
 
 
 async def test_only_wanted_tags_are_given(client: MQClient) -> None:
     await send(client, "LiteTags", 20)
-    async with LitePullConsumer(client, "lite-tags", FROM_FIRST) as consumer:
-        consumer.subscribe("LiteTags", "A")
-        await consumer.start()
+    async with polling(client, "lite-tags", "LiteTags", "A") as consumer:
         assert numbers(await poll(consumer, 10)) == list(range(1, 20, 2))
 
 
@@ -90,7 +83,7 @@ async def test_without_auto_commit_only_commit_moves_the_group(client: MQClient)
 async def test_seek_goes_back_and_refuses_what_is_outside(client: MQClient) -> None:
     await send(client, "LiteSeek", 12)
     queue = MessageQueue("LiteSeek", "broker-a", 0)
-    async with LitePullConsumer(client, "lite-seek", FROM_FIRST) as consumer:
+    async with LitePullConsumer(client, "lite-seek", POLL_FROM_FIRST) as consumer:
         await consumer.assign([queue])
         await consumer.start()
         first = await poll(consumer, 3)
@@ -109,7 +102,7 @@ async def test_seek_goes_back_and_refuses_what_is_outside(client: MQClient) -> N
 async def test_paused_queue_gives_nothing_until_resumed(client: MQClient) -> None:
     await send(client, "LitePause", 4)
     queue = MessageQueue("LitePause", "broker-a", 0)
-    async with LitePullConsumer(client, "lite-pause", FROM_FIRST) as consumer:
+    async with LitePullConsumer(client, "lite-pause", POLL_FROM_FIRST) as consumer:
         await consumer.assign([queue])
         await consumer.start()
         await poll(consumer, 1)
@@ -123,7 +116,7 @@ async def test_paused_queue_gives_nothing_until_resumed(client: MQClient) -> Non
 async def test_a_topic_unsubscribed_from_is_left_to_the_others(client: MQClient) -> None:
     for topic in ("LiteKept", "LiteLeft"):
         await send(client, topic, 1)
-    async with LitePullConsumer(client, "lite-leaves", FROM_FIRST) as consumer:
+    async with LitePullConsumer(client, "lite-leaves", POLL_FROM_FIRST) as consumer:
 
         def topics() -> set[str]:
             return {queue.topic for queue in consumer.assignment()}
@@ -138,15 +131,13 @@ async def test_a_topic_unsubscribed_from_is_left_to_the_others(client: MQClient)
 
 async def test_one_that_cannot_start_is_no_member(client: MQClient) -> None:
     await send(client, "LiteSql", 1)
-    consumer = LitePullConsumer(client, "lite-sql", FROM_FIRST)
+    consumer = LitePullConsumer(client, "lite-sql", POLL_FROM_FIRST)
     consumer.subscribe("LiteSql", "a >", kind="SQL92")
     with pytest.raises(BrokerRefused, match="LiteSql"):
         await consumer.start()
     assert not consumer.is_running
     assert client.members.heartbeat_data().consumer_data_set == []
-    async with LitePullConsumer(client, "lite-sql", FROM_FIRST) as another:
-        another.subscribe("LiteSql")
-        await another.start()
+    async with polling(client, "lite-sql", "LiteSql") as another:
         await consumer.shutdown()
         assert numbers(await poll(another, 1)) == [0]
 
@@ -166,7 +157,7 @@ async def test_subscribing_and_assigning_do_not_mix(client: MQClient) -> None:
 
 async def test_assigned_queues_give_what_their_expression_wants(client: MQClient) -> None:
     await send(client, "LiteAssignedTags", 20)
-    async with LitePullConsumer(client, "lite-assigned-tags", FROM_FIRST) as consumer:
+    async with LitePullConsumer(client, "lite-assigned-tags", POLL_FROM_FIRST) as consumer:
         consumer.set_sub_expression_for_assign("LiteAssignedTags", "A")
         queues = [MessageQueue("LiteAssignedTags", "broker-a", n) for n in range(4)]
         await consumer.assign(queues)
@@ -208,9 +199,7 @@ async def test_a_change_of_the_queues_is_told_while_it_runs(rocketmq: RocketMQ) 
 
 async def test_assigned_queues_stay_where_they_are_when_a_broker_moves_the_group() -> None:
     async with serving() as (fake, client):
-        fake.say(RequestCode.HEART_BEAT)
-        fake.say(RequestCode.UNREGISTER_CLIENT)
-        fake.say(RequestCode.UPDATE_CONSUMER_OFFSET)
+        fake.take_members()
         header = QueryConsumerOffsetResponse(offset=7)
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, header=header)
         async with (

@@ -7,13 +7,11 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BadAnswer, BadRequest, BrokerRefused
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse, SearchOffsetResponse
-from tests.mqclient.fake import record, serving
+from remoting.headers import QueryConsumerOffsetResponse, SearchOffsetResponse
+from tests.mqclient.fake import pulled, record, serving
 
 QUEUE = MessageQueue("T", "broker-0", 1)
-ENDS = PullMessageResponse(
-    suggest_which_broker_id=0, next_begin_offset=9, min_offset=2, max_offset=12
-)
+ENDS = pulled(9, min_offset=2, max_offset=12)
 
 
 async def test_pull_travels_in_the_fields_of_java() -> None:

@@ -95,10 +95,7 @@ async def test_orderly_listener_keeps_the_order_of_each_queue_through_failures(
     await send(client, "PushOrder", 40)
     done: dict[int, list[int]] = {}
     failed: set[bytes] = set()
-    settings = PushSettings(
-        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
-        suspend_current_queue_time_ms=10,
-    )
+    settings = replace(FROM_FIRST, suspend_current_queue_time_ms=10)
     async with PushConsumer(client, "push-order", settings) as consumer:
         consumer.subscribe("PushOrder")
 
@@ -119,9 +116,6 @@ async def test_orderly_listener_keeps_the_order_of_each_queue_through_failures(
 
 
 async def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketMQ) -> None:
-    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
-        return OK
-
     async with (
         MQClient(rocketmq.namesrv, timeout_s=60) as one,
         MQClient(rocketmq.namesrv, timeout_s=60) as two,
@@ -131,7 +125,7 @@ async def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketM
         second = PushConsumer(two, "push-share", FROM_FIRST)
         for consumer in (first, second):
             consumer.subscribe("PushShare")
-            consumer.register_message_listener(listen)
+            consumer.register_message_listener(lambda messages, context: OK)
             await consumer.start()
 
         def queues(consumer: PushConsumer) -> list[int]:
@@ -173,7 +167,6 @@ async def test_a_suspended_consumer_gets_its_queues_and_no_message_until_it_is_r
         await send(client, "PushSuspended", 5)
         async with PushConsumer(client, "push-suspended", FROM_FIRST) as consumer:
             consumer.subscribe("PushSuspended")
-
             collect(consumer, got)
             with pytest.raises(BadRequest, match="does not run"):
                 consumer.suspend()
@@ -205,7 +198,6 @@ async def test_a_smaller_pool_still_gets_every_message(rocketmq: RocketMQ) -> No
         await send(client, "PushPool", 8)
         consumer = PushConsumer(client, "push-pool", FROM_FIRST)
         consumer.subscribe("PushPool")
-
         collect(consumer, got)
         await consumer.start()
         consumer.update_core_pool_size(1)
@@ -217,29 +209,23 @@ async def test_a_smaller_pool_still_gets_every_message(rocketmq: RocketMQ) -> No
 async def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
     rocketmq: RocketMQ, tmp_path: Path
 ) -> None:
-    settings = PushSettings(
+    settings = replace(
+        FROM_FIRST,
         message_model=MessageModel.BROADCASTING,
-        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
         await_termination_ms_when_shutdown=60_000,
     )
 
     async def listens(name: str | None, count: int, group: str = "push-cast") -> list[bytes]:
         bodies: list[bytes] = []
         names = ClientSettings(instance_name=name)
-        async with MQClient(rocketmq.namesrv, names, timeout_s=60) as client:
-            consumer = PushConsumer(client, group, settings, local_dir=tmp_path)
-            async with consumer:
-                consumer.subscribe("PushCast")
-
-                @consumer.concurrently
-                async def listen(
-                    messages: list[MessageExt], context: ConsumeConcurrentlyContext
-                ) -> Status:
-                    bodies.extend(message.body for message in messages)
-                    return OK
-
-                await consumer.start()
-                await until(lambda: len(bodies) >= count)
+        async with (
+            MQClient(rocketmq.namesrv, names, timeout_s=60) as client,
+            PushConsumer(client, group, settings, local_dir=tmp_path) as consumer,
+        ):
+            consumer.subscribe("PushCast")
+            collect(consumer, bodies)
+            await consumer.start()
+            await until(lambda: len(bodies) >= count)
         return sorted(bodies)
 
     async with MQClient(rocketmq.namesrv, timeout_s=60) as client:

@@ -16,14 +16,13 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse, SendMessageResponse
+from remoting.headers import QueryConsumerOffsetResponse
 from tests.mqclient.consuming import QUEUE, consuming
-from tests.mqclient.fake import NOW_MS, FakeServer, record
+from tests.mqclient.fake import NOW_MS, STORED, FakeServer, pulled, record
 from tests.waiting import until
 
 SEND = RequestCode.SEND_MESSAGE_V2
 PULL = RequestCode.PULL_MESSAGE
-STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=0, queue_offset=5)
 
 
 @pytest.mark.parametrize(("posted", "expression"), [(False, None), (True, "A || B")])
@@ -59,19 +58,11 @@ async def test_pull_threshold_for_all_and_consume_max_span(
 
     async with FakeServer() as fake:
         fake.route("T")
-        for code in (
-            RequestCode.HEART_BEAT,
-            RequestCode.UNREGISTER_CLIENT,
-            RequestCode.UPDATE_CONSUMER_OFFSET,
-        ):
-            fake.say(code)
+        fake.take_members()
         at = QueryConsumerOffsetResponse(offset=0)
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, header=at)
-        ends = PullMessageResponse(
-            suggest_which_broker_id=0, next_begin_offset=10, min_offset=0, max_offset=50
-        )
         body = record("T", b"0") + record("T", b"9", queue_offset=9)
-        fake.say(PULL, header=ends, body=body)
+        fake.say(PULL, header=pulled(10), body=body)
         fake.do(PULL, lambda request: None)
         async with fake.client() as client, LitePullConsumer(client, "G", settings) as consumer:
             await consumer.assign([QUEUE])

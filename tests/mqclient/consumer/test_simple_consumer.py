@@ -10,7 +10,7 @@ import pytest
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute
-from mqclient.message import MessageExt, read_messages
+from mqclient.message import read_messages
 from remoting.bodies import ConsumeFromWhere
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
@@ -217,7 +217,7 @@ async def test_what_cannot_be_asked_is_refused_before_it_is_sent() -> None:
         with pytest.raises(BadRequest, match="does not name its topic"):
             await consumer.ack("0 5 60000 0 0 broker-0 0 0")
         with pytest.raises(BadRequest, match="has no receipt handle"):
-            await consumer.ack(pulled())
+            await consumer.ack(read_messages(record("T", b"b"), broker_name="b", address="")[0])
         with pytest.raises(BadRequest):
             consumer.subscribe("T", " || ")
         with pytest.raises(BadRequest):
@@ -258,8 +258,3 @@ async def test_an_acknowledgement_that_fails_is_logged_and_the_message_comes_aga
             assert await consumer.receive(invisible_ms=60_000, wait_ms=0) == []
 
     assert "comes again" in caplog.text
-
-
-def pulled() -> MessageExt:
-    """Return a message that no simple consumer received."""
-    return read_messages(record("T", b"b"), broker_name="broker-0", address="")[0]

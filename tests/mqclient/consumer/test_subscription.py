@@ -16,8 +16,7 @@ def test_everything_is_wanted(expression: str | None) -> None:
 def test_tags_are_split_and_trimmed() -> None:
     wanted = Subscription.parse("A || B|| C ")
 
-    assert wanted.tags == {"A", "B", "C"}
-    assert wanted.expression == "A || B|| C "
+    assert (wanted.tags, wanted.expression) == ({"A", "B", "C"}, "A || B|| C ")
 
 
 @pytest.mark.parametrize(("text", "kind"), [("||", "TAG"), ("a > 1", "XPATH"), ("", SQL92)])

@@ -14,13 +14,10 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import SendMessageResponse
 from storefmt.formats.batch import split_batch
 from storefmt.formats.msgid import UniqueIds
 from storefmt.formats.sysflag import Compression, inflate
-from tests.mqclient.fake import NOW_MS, serving
-
-STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
+from tests.mqclient.fake import NOW_MS, STORED, serving
 
 
 async def test_message_travels_in_the_fields_of_java() -> None:

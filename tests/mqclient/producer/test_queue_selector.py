@@ -13,13 +13,7 @@ QUEUES = [MessageQueue("T", name, number) for name in ("a", "b") for number in (
 def test_queues_come_in_turn() -> None:
     turns = RoundRobin(start=3)
 
-    assert [turns.pick(QUEUES) for _ in range(5)] == [
-        QUEUES[3],
-        QUEUES[0],
-        QUEUES[1],
-        QUEUES[2],
-        QUEUES[3],
-    ]
+    assert [turns.pick(QUEUES) for _ in range(5)] == [QUEUES[n] for n in (3, 0, 1, 2, 3)]
 
 
 def test_failed_broker_is_avoided_while_there_is_another() -> None:

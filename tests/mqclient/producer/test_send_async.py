@@ -15,11 +15,9 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import SendMessageResponse
-from tests.mqclient.fake import FakeServer, serving
+from tests.mqclient.fake import STORED, FakeServer, serving
 
 SEND = RequestCode.SEND_MESSAGE_V2
-STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
 MESSAGE = Message("T", b"x")
 
 
@@ -45,8 +43,14 @@ async def connected(fake: FakeServer, client: MQClient, **settings: int) -> Prod
     return producer
 
 
+def assert_each_at_the_other_broker(fake: FakeServer, count: int) -> None:
+    brokers = [request.ext["n"] for request in fake.asked_for(SEND)]
+    assert len(brokers) == count
+    assert all(one != other for one, other in itertools.pairwise(brokers))
+
+
 async def test_it_goes_on_at_once_and_the_future_has_the_result() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         fake.say(SEND, header=STORED)
         done: list[asyncio.Future[SendResult]] = []
 
@@ -65,22 +69,18 @@ async def test_it_goes_on_at_once_and_the_future_has_the_result() -> None:
 async def test_it_is_tried_again_so_often_where_no_broker_answered(
     retries: int, count: int
 ) -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         settings = ProducerSettings(
             retry_times_when_send_async_failed=retries, retry_times_when_send_failed=7
         )
         fake.drop(SEND)
         with pytest.raises(Unreachable):
             await Producer(client, settings=settings).send_async(MESSAGE)
-        brokers = [request.ext["n"] for request in fake.asked_for(SEND)]
-
-    assert len(brokers) == count
-    # Each at the other broker.
-    assert all(one != other for one, other in itertools.pairwise(brokers))
+        assert_each_at_the_other_broker(fake, count)
 
 
 async def test_a_refusal_is_an_answer_and_not_tried_again() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         fake.say(SEND, 14, remark="disk full")
         with pytest.raises(BrokerRefused):
             await Producer(client).send_async(MESSAGE)
@@ -88,7 +88,7 @@ async def test_a_refusal_is_an_answer_and_not_tried_again() -> None:
 
 
 async def test_stored_but_not_safe_is_a_result_whatever_the_settings() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         fake.say(SEND, 10, header=STORED)
         settings = ProducerSettings(retry_another_broker_when_not_store_ok=True)
         result = await Producer(client, settings=settings).send_async(MESSAGE)
@@ -96,7 +96,7 @@ async def test_stored_but_not_safe_is_a_result_whatever_the_settings() -> None:
 
 
 async def test_a_chosen_queue_is_tried_again_as_well() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         fake.drop(SEND)
         fake.say(SEND, header=STORED)
         queue = MessageQueue("T", "broker-0", 1)
@@ -108,24 +108,23 @@ async def test_a_chosen_queue_is_tried_again_as_well() -> None:
 
 
 async def test_the_time_limit_holds_for_all_tries_together() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         with pytest.raises(TimedOut):
             await Producer(client).send_async(MESSAGE, timeout_s=0.05)
         assert len(fake.asked_for(SEND)) <= 1
 
 
 async def test_shutdown_waits_for_what_is_on_its_way() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         fake.say(SEND, header=STORED)
-        fake.say(RequestCode.HEART_BEAT)
-        fake.say(RequestCode.UNREGISTER_CLIENT)
+        fake.take_members()
         async with Producer(client) as producer:
             task = producer.send_async(MESSAGE)
         assert task.done()
 
 
 async def test_on_a_standing_connection_no_task_is_needed() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = await connected(fake, client)
         tasks = asyncio.all_tasks()
         sent = [producer.send_async(MESSAGE) for _ in range(8)]
@@ -146,7 +145,7 @@ async def test_on_a_standing_connection_no_task_is_needed() -> None:
 
 
 async def test_the_broker_may_store_in_another_queue() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = await connected(fake, client)
         result = await producer.send_async(MESSAGE, queue=MessageQueue("T", "broker-0", 7))
         assert result.queue.queue_id == 7
@@ -159,21 +158,18 @@ async def test_the_broker_may_store_in_another_queue() -> None:
 
 @pytest.mark.parametrize("retries", [0, 2])
 async def test_tries_after_one_on_a_standing_connection(retries: int) -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = await connected(fake, client, retry_times_when_send_async_failed=retries)
         fake.drop(SEND)
         await producer.send(MESSAGE)
         fake.asked.clear()
         with pytest.raises(Unreachable, match="ended before the answer"):
             await producer.send_async(MESSAGE)
-        brokers = [request.ext["n"] for request in fake.asked_for(SEND)]
-
-    assert len(brokers) == retries + 1
-    assert all(one != other for one, other in itertools.pairwise(brokers))
+        assert_each_at_the_other_broker(fake, retries + 1)
 
 
 async def test_a_later_try_gives_the_future_its_result() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = await connected(fake, client)
         fake.drop(SEND)
         fake.do(SEND, stored)
@@ -185,7 +181,7 @@ async def test_a_later_try_gives_the_future_its_result() -> None:
 
 
 async def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = await connected(fake, client)
         for message in (
             Message("T", b"x", tags="\ud800"),
@@ -209,7 +205,7 @@ async def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
 
 async def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
     # The one that nobody answered, the one whose connection ended, and its second try.
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = await connected(fake, client)
         fake.do(SEND, lambda request: None)
         fake.drop(SEND)
@@ -225,7 +221,7 @@ async def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
 
 
 async def test_it_goes_to_the_queue_that_its_key_or_its_sender_chooses() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         fake.do(SEND, stored)
         producer = Producer(client)
         queues = await producer.queues("T")
@@ -240,7 +236,7 @@ async def test_it_goes_to_the_queue_that_its_key_or_its_sender_chooses() -> None
 
 
 async def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (_, client):
+    async with serving(brokers=2) as (_, client):
         producer = Producer(client)
         nothing = producer.send_async(MESSAGE, select=lambda queues, message: None)  # type: ignore[arg-type,return-value]
         with pytest.raises(BadRequest, match="no queue of topic T"):
@@ -250,7 +246,7 @@ async def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
 
 
 async def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
-    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
+    async with serving(brokers=2) as (fake, client):
         producer = Producer(client)
         queues = await producer.queues("T")
         fake.drop(SEND)

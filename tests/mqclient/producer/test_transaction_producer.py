@@ -10,17 +10,14 @@ from collections.abc import Iterator
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
-from remoting.bodies import ConsumeFromWhere
+from tests.mqclient.consuming import polling
 
 COMMIT = LocalTransactionState.COMMIT_MESSAGE
 ROLLBACK = LocalTransactionState.ROLLBACK_MESSAGE
 UNKNOWN = LocalTransactionState.UNKNOW
-FROM_FIRST = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 
 
 class Ledger:
@@ -51,8 +48,6 @@ def namesrv() -> Iterator[str]:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         yield json.loads(process.stdout.readline())["namesrv"]
         process.stdin.close()
         process.wait(60)
@@ -70,9 +65,7 @@ async def test_commit_is_seen_rollback_is_not_and_an_open_one_is_asked_for(names
         ]
         assert states == [COMMIT, ROLLBACK, UNKNOWN, UNKNOWN]
         seen: set[bytes] = set()
-        async with LitePullConsumer(client, "books", FROM_FIRST) as consumer:
-            consumer.subscribe("Booked")
-            await consumer.start()
+        async with polling(client, "books", "Booked") as consumer:
             async with asyncio.timeout(60):
                 while len(seen) < 3:
                     seen |= {message.body for message in await consumer.poll(500)}

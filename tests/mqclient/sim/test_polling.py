@@ -52,21 +52,25 @@ async def given(consumer: LitePullConsumer) -> list[MessageExt]:
         return batch
 
 
+async def begun(consumer: LitePullConsumer) -> None:
+    """Start a consumer, which is given the three messages."""
+    await consumer.start()
+    assert len(await given(consumer)) == 3
+
+
 @pytest.mark.parametrize("auto_commit", [True, False])
 def test_a_batch_at_work_when_its_owner_fails_is_given_again(auto_commit: bool) -> None:
     async def act(world: World) -> None:
         with contextlib.suppress(OSError):
             async with polling(world, "m0", auto_commit=auto_commit) as consumer:
                 consumer.subscribe(TOPIC)
-                await consumer.start()
-                assert len(await given(consumer)) == 3
+                await begun(consumer)
                 await asyncio.sleep(AT_WORK_S)
                 raise OSError("the database is away")
         assert position(world) is None
         async with polling(world, "m1", auto_commit=auto_commit) as consumer:
             consumer.subscribe(TOPIC)
-            await consumer.start()
-            assert len(await given(consumer)) == 3
+            await begun(consumer)
             await consumer.commit()
             assert position(world) == 3
 
@@ -81,12 +85,10 @@ def test_a_queue_that_goes_to_another_member_takes_no_position_past_the_work(
         consumers = [polling(world, f"m{n}", auto_commit=auto_commit) for n in range(3)]
         for consumer in consumers:
             consumer.subscribe(TOPIC)
-        await consumers[1].start()
-        assert len(await given(consumers[1])) == 3
+        await begun(consumers[1])
         await asyncio.sleep(AT_WORK_S)
         # By its name this one is first, and gets the only queue.
-        await consumers[0].start()
-        assert len(await given(consumers[0])) == 3
+        await begun(consumers[0])
         assert consumers[1].assignment() == []
         assert position(world) is None
         await consumers[1].commit()
@@ -101,8 +103,7 @@ def test_messages_of_others_behind_a_batch_are_passed_with_it_and_not_before() -
     async def act(world: World) -> None:
         async with polling(world, "m0") as consumer:
             consumer.subscribe(TOPIC, TAG)
-            await consumer.start()
-            assert len(await given(consumer)) == 3
+            await begun(consumer)
             world.brokers["a"].put(TOPIC, 0, b"for others", TAGS="others")
             await asyncio.sleep(AT_WORK_S)
             assert await consumer.poll(0) == []
@@ -116,8 +117,7 @@ def test_queues_assigned_anew_keep_what_is_done_and_give_the_rest_again() -> Non
     async def act(world: World) -> None:
         async with polling(world, "m0") as consumer:
             await consumer.assign([QUEUE])
-            await consumer.start()
-            assert len(await given(consumer)) == 3
+            await begun(consumer)
             await consumer.assign([])
             await consumer.commit()
             assert position(world) is None
@@ -145,8 +145,7 @@ def test_a_seek_does_not_take_back_a_queue_that_was_given_away_meanwhile() -> No
         first, second = polling(world, "m0"), polling(world, "m1")
         for consumer in (first, second):
             consumer.subscribe(TOPIC)
-        await second.start()
-        assert len(await given(second)) == 3
+        await begun(second)
         seek = asyncio.ensure_future(second.seek(QUEUE, 0))
         await asyncio.sleep(0.5)
         await first.start()
@@ -178,7 +177,6 @@ def test_a_member_that_cannot_begin_its_queues_leaves_again() -> None:
         world.network.servers["a:10911"] = serve
         async with polling(world, "m0") as another:
             await another.assign([QUEUE])
-            await another.start()
-            assert len(await given(another)) == 3
+            await begun(another)
 
     play(act)

@@ -7,17 +7,15 @@ from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
 )
-from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.trace.message_trace import MessageTrace
 from mqclient.trace.trace_data import MessageType, keys_of, record
 from remoting.bodies import ConsumeFromWhere
 from storefmt.names import TRACE_TOPIC
-
-FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+from tests.mqclient.consuming import polling
 
 
 def shown(text: str) -> str:
@@ -42,7 +40,7 @@ async def test_a_message_leaves_three_records_under_its_id(client: MQClient) -> 
     producer.register_send_hook(trace)
     sent = await producer.send(Message("Traced", b"x", tags="A", keys="k1"))
     done = asyncio.Event()
-    settings = PushSettings(consume_from_where=FIRST)
+    settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
     async with PushConsumer(client, "traced", settings) as consumer:
         consumer.subscribe("Traced")
         consumer.register_consume_hook(trace)
@@ -57,10 +55,7 @@ async def test_a_message_leaves_three_records_under_its_id(client: MQClient) -> 
         await consumer.start()
         await asyncio.wait_for(done.wait(), 60)
     await trace.shutdown()
-    reader_settings = LitePullSettings(consume_from_where=FIRST)
-    async with LitePullConsumer(client, "trace-reader", reader_settings) as reader:
-        reader.subscribe(TRACE_TOPIC)
-        await reader.start()
+    async with polling(client, "trace-reader", TRACE_TOPIC) as reader:
         found: list[MessageExt] = []
         # The records may be in messages of several queues.
         kinds = b"Pub", b"SubBefore", b"SubAfter"
@@ -71,10 +66,7 @@ async def test_a_message_leaves_three_records_under_its_id(client: MQClient) -> 
     found.sort(key=lambda each: each.log_offset)
 
     text = shown("".join(each.body.decode() for each in found))
-    assert [part.partition("|")[0] for part in text.split("#")[:-1]] == [
-        "Pub",
-        "SubBefore",
-        "SubAfter",
-    ]
+    parts = [part.partition("|")[0] for part in text.split("#")[:-1]]
+    assert parts == ["Pub", "SubBefore", "SubAfter"]
     assert "|Traced|" in text
     assert "|true|k1|0|" in text

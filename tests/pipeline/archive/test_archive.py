@@ -1,7 +1,7 @@
 """Archives: which files count, and what the topics of a broker become in them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,9 +17,8 @@ from pipeline.sources.live.options import LiveReadOptions
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
-from storefmt.formats.message import Record
-from storefmt.offline.views.storedir import StoreDir
 from tests.pipeline.livetopics import fill, filled_pair, make
+from tests.storefmt.offline.stores import records_in
 
 QUEUE = MessageQueue("T", "broker-a", 0)
 COUNT = 100
@@ -42,15 +41,30 @@ def messages(uri: str) -> list[tuple[object, ...]]:
 
 
 def stored(store: Path, topic: str) -> list[tuple[object, ...]]:
-    with StoreDir.open(store) as opened_store:
-        return sorted(
-            (one.topic, one.queue_id, one.queue_offset, one.body)
-            for one in opened_store.records()
-            if isinstance(one, Record) and one.topic == topic
-        )
+    return sorted(
+        (one.topic, one.queue_id, one.queue_offset, one.body)
+        for one in records_in(store)
+        if one.topic == topic
+    )
 
 
 pair = filled_pair("Orders", COUNT)
+
+
+def dying_after(count: int) -> Callable[..., Iterator[ArchiveFile]]:
+    """Return what writes as an archive job does, and is killed behind so many batches."""
+    left = count
+
+    def write(
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+    ) -> Iterator[ArchiveFile]:
+        nonlocal left
+        yield from write_here(place, live, tasks)
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+
+    return write
 
 
 def options(pair: RocketMQ, **more: str) -> dict[str, str]:
@@ -164,20 +178,9 @@ def test_files_have_every_column_and_say_what_is_in_them(pair: RocketMQ, tmp_pat
 def test_a_run_that_dies_before_its_manifest_leaves_nothing(pair: RocketMQ, tmp_path: Path) -> None:
     uri = str(tmp_path / "archive")
     given = options(pair, maxOffsetsPerTrigger="30")
-    calls = 0
-
-    def dies(
-        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
-    ) -> Iterator[ArchiveFile]:
-        nonlocal calls
-        calls += 1
-        yield from write_here(place, live, tasks)
-        if calls == 2:
-            raise KeyboardInterrupt
-
     done: list[Archived] = []
     with pytest.raises(KeyboardInterrupt):
-        done.extend(archiving(uri, given, write=dies))
+        done.extend(archiving(uri, given, write=dying_after(2)))
     assert len(list((tmp_path / "archive").glob("data/**/*.parquet"))) > len(opened(uri).files())
 
     archive_local(uri, **given)
@@ -191,7 +194,6 @@ def test_what_the_broker_lost_is_an_error_or_passed_over(pair: RocketMQ, tmp_pat
     uri = str(tmp_path / "archive")
     archive_local(uri, **options(pair))
     archive = opened(uri)
-    assert archive.positions is not None
     ahead = {queue: at + 1_000 for queue, at in archive.positions.items()}
     archive.commit([], ahead)
 
@@ -206,13 +208,8 @@ def test_a_filter_archives_what_it_lets_through(pair: RocketMQ, tmp_path: Path) 
 
     archive_local(uri, **options(pair, filterExpression="TagA"))
 
-    with StoreDir.open(pair.store) as store:
-        tagged = [
-            one
-            for one in store.records()
-            if isinstance(one, Record) and one.topic == "Orders" and one.tags == "TagA"
-        ]
-    assert len(messages(uri)) == len(tagged) > 0
+    tagged = sum((one.topic, one.tags) == ("Orders", "TagA") for one in records_in(pair.store))
+    assert len(messages(uri)) == tagged > 0
 
 
 def test_the_outlook_counts_and_changes_nothing(pair: RocketMQ, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from storefmt.formats.message import Record
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.pipeline.livetopics import fill, live, make, read_queues
+from tests.storefmt.offline.stores import records_in
 
 COUNT, BROKER = 120, "broker-a"
 
@@ -59,16 +60,11 @@ def archive(pair: RocketMQ, tmp_path_factory: pytest.TempPathFactory) -> str:
     return uri
 
 
-def records(store: Path) -> list[Record]:
-    with StoreDir.open(store) as opened:
-        return [one for one in opened.records() if isinstance(one, Record)]
-
-
 def archived_records(pair: RocketMQ, *topics: str) -> list[Record]:
     """Return what the archive was made of, in log order."""
     return [
         one
-        for one in records(pair.store)
+        for one in records_in(pair.store)
         if one.topic in topics and not (one.queue_id == 1 and one.queue_offset < 10)
     ]
 
@@ -80,7 +76,7 @@ def test_a_restored_log_has_the_bytes_of_the_old_one(
 
     rows = restore_store(archive, str(store), file_size=16_384)
 
-    found, expected = records(store), archived_records(pair, "Orders", "Other")
+    found, expected = records_in(store), archived_records(pair, "Orders", "Other")
     assert len(found) == 2 * COUNT - 20
     assert [one._replace(log_offset=0) for one in found] == [
         one._replace(log_offset=0) for one in expected
@@ -107,7 +103,7 @@ def test_an_archive_of_an_earlier_version_is_restored(
     restore_store(str(old), str(tmp_path / "store"), file_size=16_384)
 
     expected = archived_records(pair, "Orders", "Other")
-    assert [one.body for one in records(tmp_path / "store")] == [one.body for one in expected]
+    assert [one.body for one in records_in(tmp_path / "store")] == [one.body for one in expected]
 
 
 def test_our_broker_opens_a_restored_store_and_serves_every_message(
@@ -121,8 +117,6 @@ def test_our_broker_opens_a_restored_store_and_serves_every_message(
     with subprocess.Popen(
         serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
         found = read_queues(ready["namesrv"], "Orders", total=COUNT - 10)
         process.stdin.close()

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,13 @@ from deltalake import DeltaTable
 from pyiceberg.table import StaticTable
 
 from pipeline.archive.archive import opened
-from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.tables import ArchiveTable, table_at, table_writer
 from pipeline.errors import BadArchive, BadOption
-from pipeline.jobs.archive import archive_local, archiving, write_here
+from pipeline.jobs.archive import archive_local, archiving
 from pipeline.places import StorageDir
-from pipeline.sources.live.options import LiveReadOptions
-from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
-from tests.pipeline.archive.test_archive import stored
+from tests.pipeline.archive.test_archive import dying_after, stored
 from tests.pipeline.archive.test_upkeep import DAY_MS, rows, written
 from tests.pipeline.livetopics import filled_pair
 
@@ -98,19 +95,9 @@ def test_a_run_that_dies_before_its_commit_leaves_nothing(
     pair: RocketMQ, tmp_path: Path, kind: str
 ) -> None:
     uri = str(tmp_path / "archive")
-    calls = 0
-
-    def dies(
-        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
-    ) -> Iterator[ArchiveFile]:
-        nonlocal calls
-        calls += 1
-        yield from write_here(place, live, tasks)
-        if calls == 2:
-            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(archiving(uri, options(pair), write=dies, kind=kind))
+        list(archiving(uri, options(pair), write=dying_after(2), kind=kind))
     assert 0 < len(bodies(kind, uri)) < COUNT
     archive_local(uri, **options(pair))
 
@@ -118,8 +105,7 @@ def test_a_run_that_dies_before_its_commit_leaves_nothing(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_two_writers_one_is_told(tmp_path: Path, kind: str) -> None:
-    place = StorageDir(str(tmp_path))
+def test_of_two_writers_one_is_told(tmp_path: Path, place: StorageDir, kind: str) -> None:
     with table_writer(place, kind) as archive:
         archive.commit(written(place, rows([1])), {QUEUE: 1, OTHER: 0})
     first, second = (table_at(place, None) for _ in range(2))
@@ -140,9 +126,8 @@ def test_of_two_writers_one_is_told(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_positions_stay_through_commits_of_others_and_without_files(
-    tmp_path: Path, kind: str
+    tmp_path: Path, place: StorageDir, kind: str
 ) -> None:
-    place = StorageDir(str(tmp_path))
     archive = table_at(place, kind)
     assert archive.positions is None
     archive.commit(written(place, rows([1, DAY_MS, None])), {QUEUE: 3})
@@ -167,8 +152,7 @@ def test_days_and_topics_are_partitions(tmp_path: Path) -> None:
     delta = DeltaTable(str(tmp_path / "delta")).partitions()
     iceberg = StaticTable.from_metadata(str(tmp_path / "iceberg")).inspect.partitions()
 
-    key = "day"
-    days = sorted(str(one[key]) for one in delta)
+    days = sorted(str(one["day"]) for one in delta)
     assert days == ["1970-01-01", "1970-01-02", "None"]
     assert {one["topic"] for one in delta} == {"T"}
     found = [one["partition"] for one in iceberg.to_pylist()]
@@ -176,8 +160,7 @@ def test_days_and_topics_are_partitions(tmp_path: Path) -> None:
     assert {one["topic"] for one in found} == {"T"}
 
 
-def test_a_reader_finds_the_newest_metadata_after_a_kill(tmp_path: Path) -> None:
-    place = StorageDir(str(tmp_path))
+def test_a_reader_finds_the_newest_metadata_after_a_kill(tmp_path: Path, place: StorageDir) -> None:
     archive = table_at(place, "iceberg")
     archive.commit(written(place, rows([1])), {QUEUE: 1})
     (tmp_path / "metadata" / "version-hint.text").write_text("1")
@@ -191,9 +174,8 @@ def test_a_reader_finds_the_newest_metadata_after_a_kill(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_of_fewer_columns_gets_the_new_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    tmp_path: Path, place: StorageDir, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    place = StorageDir(str(tmp_path))
     module = f"pipeline.archive.{kind}"
     with monkeypatch.context() as earlier:
         if kind == "delta":
@@ -238,7 +220,6 @@ def other_s3(monkeypatch: pytest.MonkeyPatch, s3_keys: None) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
         text=True,
     ) as server:
-        assert server.stdout is not None
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.stdout.readline().strip())
         yield "s3://tables/some/archive"
         server.communicate("")
@@ -258,8 +239,7 @@ def test_a_table_on_s3_is_as_one_here(pair: RocketMQ, other_s3: str, kind: str) 
         assert StaticTable.from_metadata(other_s3, address).scan().count() == COUNT
 
 
-def test_files_of_killed_runs_go_with_a_vacuum_of_delta(tmp_path: Path) -> None:
-    place = StorageDir(str(tmp_path))
+def test_files_of_killed_runs_go_with_a_vacuum_of_delta(tmp_path: Path, place: StorageDir) -> None:
     with table_writer(place, "delta") as archive:
         archive.commit(written(place, rows([1])), {QUEUE: 1})
         (dead,) = written(place, rows([2]))
@@ -271,8 +251,7 @@ def test_files_of_killed_runs_go_with_a_vacuum_of_delta(tmp_path: Path) -> None:
     assert [row[2] for row in bodies("delta", str(tmp_path))] == [0]
 
 
-def test_an_archive_keeps_its_format(tmp_path: Path) -> None:
-    place = StorageDir(str(tmp_path))
+def test_an_archive_keeps_its_format(tmp_path: Path, place: StorageDir) -> None:
     table_at(place, "delta").commit([], {QUEUE: 1})
 
     with pytest.raises(BadOption, match="is an archive of format delta, not iceberg"):

@@ -15,17 +15,12 @@ from pipeline.frames import commitlog
 from pipeline.jobs.extract import extract, extract_local, rows_of
 from storefmt.errors import BadCall
 from storefmt.formats.message import Record
-from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.storefmt.offline.stores import records_in
 
 
 def expected(store: str, topics: set[str]) -> dict[int, Record]:
-    with StoreDir.open(store) as opened:
-        return {
-            item.log_offset: item
-            for item in opened.records()
-            if isinstance(item, Record) and item.topic in topics
-        }
+    return {one.log_offset: one for one in records_in(store) if one.topic in topics}
 
 
 def run(store: str, to: Path, **asked: Any) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ from pipeline.errors import BadOption
 from pipeline.jobs import grep
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import COMPRESSED, inflate
-from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.storefmt.offline.stores import records_in
 
 PATTERN = "[0-9][0-9]"
 
@@ -19,20 +19,16 @@ def given(record: Record) -> bytes:
     return inflate(record.body, record.sys_flag, size_max=1 << 20)
 
 
-def expected(golden: Golden, name: str) -> list[int]:
-    with StoreDir.open(golden.store(name)) as store:
-        return [
-            item.log_offset
-            for item in store.records()
-            if isinstance(item, Record) and re.search(PATTERN.encode(), given(item))
-        ]
-
-
 @pytest.mark.parametrize("name", ["basic", "kinds"])
 def test_hits_are_those_of_a_plain_search(golden: Golden, name: str) -> None:
-    found = grep.rows_of(grep.grep_local(str(golden.store(name)), pattern=PATTERN), pattern=PATTERN)
+    store = golden.store(name)
+    expected = [
+        one.log_offset for one in records_in(store) if re.search(PATTERN.encode(), given(one))
+    ]
 
-    assert [hit["log_offset"] for hit in found] == expected(golden, name)
+    found = grep.rows_of(grep.grep_local(str(store), pattern=PATTERN), pattern=PATTERN)
+
+    assert [hit["log_offset"] for hit in found] == expected
     assert found
     assert len(found) < 1420
 
@@ -44,17 +40,16 @@ def test_what_is_no_expression_is_refused(golden: Golden) -> None:
 
 def test_compressed_bodies_are_searched_as_they_were_given(golden: Golden) -> None:
     store = golden.store("kinds")
-    with StoreDir.open(store) as opened:
-        wanted = [
-            item.log_offset
-            for item in opened.records()
-            if isinstance(item, Record) and item.sys_flag & COMPRESSED and b"violin" in given(item)
-        ]
+    wanted = {
+        one.log_offset
+        for one in records_in(store)
+        if one.sys_flag & COMPRESSED and b"violin" in given(one)
+    }
 
     found = grep.rows_of(grep.grep_local(str(store), pattern="violin4"), pattern="violin4")
 
     assert wanted
-    assert {hit["log_offset"] for hit in found} >= set(wanted)
+    assert {hit["log_offset"] for hit in found} >= wanted
     assert all("violin4" in hit["excerpt"] for hit in found)
 
 

@@ -11,10 +11,9 @@ from pyspark.sql import SparkSession
 from pipeline.errors import BadOption
 from pipeline.jobs.stats import WAYS, rows_of, stats, stats_local
 from storefmt.formats.hosts import address_text
-from storefmt.formats.message import Record
-from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.programs import python
+from tests.storefmt.offline.stores import records_in
 
 HOUR_MS = 3_600_000
 
@@ -51,8 +50,7 @@ def test_an_empty_log_gives_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", WAYS)
 def test_finer_rows_are_those_of_the_records(golden: Golden, by: str) -> None:
     store = golden.store("kinds")
-    with StoreDir.open(store) as opened:
-        records = [item for item in opened.records() if isinstance(item, Record)]
+    records = records_in(store)
     names = {
         "queue": lambda record: record.queue_id,
         "producer": lambda record: address_text(record.born_host),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.command import Command
-from remoting.frame import FrameReader, RawFrame, decode_frame
+from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
 from server.runtime.program import event_loop
 
 _T = TypeVar("_T")
@@ -32,6 +32,10 @@ def run(coroutine: Coroutine[object, object, _T]) -> _T:
     result = event_loop.run(guarded())
     assert unseen == []
     return result
+
+
+def request(opaque: int = 0, body: bytes = b"") -> bytes:
+    return encode_frame(Command(code=34, opaque=opaque, body=body))
 
 
 class Desk:
@@ -72,6 +76,14 @@ class Desk:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         self._peers.append(writer)
         return reader, writer
+
+    async def answered_peer(
+        self, *requests: bytes
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, list[Command]]:
+        """Connect a plain peer that has the answer to each of its requests, and return these."""
+        reader, writer = await self.plain_peer()
+        writer.write(b"".join(requests))
+        return reader, writer, await read_commands(reader, len(requests))
 
 
 @asynccontextmanager

@@ -12,9 +12,8 @@ from remoting.aio.server import ServerConn
 from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode, client_context
 from remoting.command import Command
 from remoting.errors import ConnectFailed, RemotingError
-from remoting.frame import encode_frame
 from tests.remoting.aio.certificates import server_tls, write
-from tests.remoting.aio.peers import Desk, echo, read_commands, run
+from tests.remoting.aio.peers import Desk, echo, read_commands, request, run
 from tests.waiting import until
 
 MIB = 1024 * 1024
@@ -69,7 +68,7 @@ async def test_requests_right_behind_the_handshake_are_answered_under_tls() -> N
             "127.0.0.1", served.port, ssl=client_context(ClientTls()), server_hostname="x"
         )
         for opaque in range(50):
-            writer.write(encode_frame(Command(code=34, opaque=opaque)))
+            writer.write(request(opaque))
         answers = await read_commands(reader, 50)
         writer.close()
         assert [answer.opaque for answer in answers] == list(range(50))
@@ -78,7 +77,7 @@ async def test_requests_right_behind_the_handshake_are_answered_under_tls() -> N
 async def test_a_plain_frame_may_come_byte_by_byte() -> None:
     async with desk() as served:
         reader, writer = await served.plain_peer()
-        for byte in encode_frame(Command(code=34, opaque=7)):
+        for byte in request(7):
             writer.write(bytes((byte,)))
             await writer.drain()
             await asyncio.sleep(0)
@@ -169,8 +168,7 @@ async def test_a_secured_peer_that_never_reads_is_cut() -> None:
         _, writer = await asyncio.open_connection(
             "127.0.0.1", served.port, ssl=context, server_hostname="x", limit=1
         )
-        frames = b"".join(encode_frame(Command(code=34, opaque=i)) for i in range(64))
-        writer.write(frames)
+        writer.write(request() * 64)
         await until(lambda: bool(served.conns) and served.conns[0].write_paused)
         conn = served.conns[0]
         left = conn.unsent_size

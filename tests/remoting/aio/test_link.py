@@ -18,7 +18,7 @@ class FakeTransport(asyncio.Transport):
         self.writes: list[bytes] = []
         self.calls: list[str] = []
         self.kept_size = 0
-        self.deaf: Link | None = link
+        self.deaf = link
         self.high = 0
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
@@ -63,8 +63,8 @@ class Nobody:
 class Collector(Link):
     """Remembers frames and the error."""
 
-    def __init__(self, outbox: Outbox, *, write_buffer_max: int = 1_000_000) -> None:
-        super().__init__(outbox, write_buffer_max=write_buffer_max)
+    def __init__(self, outbox: Outbox) -> None:
+        super().__init__(outbox, write_buffer_max=1_000_000)
         self.reads: list[int] = []
         self.error: BadFrame | None = None
 
@@ -75,6 +75,14 @@ class Collector(Link):
         self.error = error
 
 
+def connected(*, deaf: bool = False) -> tuple[Outbox, Collector, FakeTransport]:
+    outbox = Outbox()
+    link = Collector(outbox)
+    transport = FakeTransport(link if deaf else None)
+    link.connection_made(transport)
+    return outbox, link, transport
+
+
 def receive(link: Link, data: bytes) -> None:
     buffer = link.get_buffer(-1)
     buffer[: len(data)] = data
@@ -82,9 +90,7 @@ def receive(link: Link, data: bytes) -> None:
 
 
 async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
-    outbox = Outbox()
-    transport, link = FakeTransport(), Collector(outbox)
-    link.connection_made(transport)
+    _, link, transport = connected()
     link.send(b"a")
     link.send(b"b")
     assert transport.writes == []
@@ -117,9 +123,7 @@ async def test_requests_leave_while_the_client_makes_the_next_ones() -> None:
 
 
 async def test_what_is_sent_alone_leaves_now_but_behind_what_waits() -> None:
-    outbox = Outbox()
-    link, transport = Collector(outbox), FakeTransport()
-    link.connection_made(transport)
+    _, link, transport = connected()
     link.send_alone(b"1")
     assert transport.writes == [b"1"]
     link.send(b"2")
@@ -134,9 +138,7 @@ async def test_what_is_sent_alone_leaves_now_but_behind_what_waits() -> None:
 
 
 async def test_what_is_held_leaves_with_the_flush_and_later_sends_by_themselves() -> None:
-    outbox = Outbox()
-    transport, link = FakeTransport(), Collector(outbox)
-    link.connection_made(transport)
+    outbox, link, transport = connected()
     outbox.hold()
     link.send(b"a")
     await asyncio.sleep(0)
@@ -160,9 +162,7 @@ async def test_links_share_one_buffer_and_keep_their_own_frames() -> None:
 
 
 async def test_bytes_that_are_no_frame_close_after_what_was_queued() -> None:
-    outbox = Outbox()
-    transport, link = FakeTransport(), Collector(outbox)
-    link.connection_made(transport)
+    _, link, transport = connected()
     link.send(b"answer")
     receive(link, b"\xff" * 8)
     assert link.error is not None
@@ -171,13 +171,11 @@ async def test_bytes_that_are_no_frame_close_after_what_was_queued() -> None:
     link.send(b"dropped")
     link.close()
     await asyncio.sleep(0)
-    assert (link.reads, transport.writes) == ([], [b"answer"])
-    assert transport.calls == ["close"]
+    assert (link.reads, transport.writes, transport.calls) == ([], [b"answer"], ["close"])
 
 
 async def test_frames_before_bytes_that_are_no_frame_are_handled() -> None:
-    transport, link = FakeTransport(), Collector(Outbox())
-    link.connection_made(transport)
+    _, link, transport = connected()
 
     receive(link, encode_frame(Command(code=1)) * 2 + b"\xff" * 8)
 
@@ -187,10 +185,7 @@ async def test_frames_before_bytes_that_are_no_frame_are_handled() -> None:
 
 
 async def test_a_deaf_peer_is_paused_then_cut() -> None:
-    outbox = Outbox()
-    link = Collector(outbox)
-    transport = FakeTransport(link)
-    link.connection_made(transport)
+    outbox, link, transport = connected(deaf=True)
     link.send(bytes(PAUSE_SIZE + 1))
     outbox.flush()
     assert (link.write_paused, transport.calls) == (True, ["pause"])
@@ -205,10 +200,7 @@ async def test_a_deaf_peer_is_paused_then_cut() -> None:
 
 
 async def test_the_limit_holds_within_one_turn_too() -> None:
-    outbox = Outbox()
-    link = Collector(outbox)
-    transport = FakeTransport(link)
-    link.connection_made(transport)
+    _, link, transport = connected(deaf=True)
     for _ in range(5):
         link.send(bytes(400_000))
     assert link.is_closing
@@ -216,10 +208,7 @@ async def test_the_limit_holds_within_one_turn_too() -> None:
 
 
 async def test_a_peer_that_reads_again_is_read_again() -> None:
-    outbox = Outbox()
-    link = Collector(outbox)
-    transport = FakeTransport(link)
-    link.connection_made(transport)
+    outbox, link, transport = connected(deaf=True)
     link.send(bytes(900_000))
     outbox.flush()
     transport.kept_size = 0

@@ -12,31 +12,22 @@ from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.frame import encode_frame
 from storefmt.formats.hosts import pack_host
-from tests.remoting.aio.peers import Desk, echo, read_commands, run
+from tests.remoting.aio.peers import Desk, echo, read_commands, request, run
 from tests.waiting import until
 
 MIB = 1024 * 1024
 
 
-def request(opaque: int, body: bytes = b"") -> bytes:
-    return encode_frame(Command(code=34, opaque=opaque, body=body))
-
-
 async def test_pipelined_requests_are_answered_in_order() -> None:
     async with Desk(echo) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(b"".join(request(number) for number in range(500)))
-        answers = await read_commands(reader, 500)
+        *_, answers = await desk.answered_peer(*map(request, range(500)))
         assert [answer.opaque for answer in answers] == list(range(500))
 
 
 async def test_each_answer_is_in_the_serialisation_of_its_request() -> None:
     async with Desk(echo) as desk:
-        reader, writer = await desk.plain_peer()
-        for serialize in (0, 1, 1, 0):
-            cmd = Command(code=1, serialize=SerializeType(serialize))
-            writer.write(encode_frame(cmd))
-        answers = await read_commands(reader, 4)
+        commands = [Command(code=1, serialize=SerializeType(kind)) for kind in (0, 1, 1, 0)]
+        *_, answers = await desk.answered_peer(*map(encode_frame, commands))
         assert [answer.serialize for answer in answers] == [0, 1, 1, 0]
 
 
@@ -47,7 +38,6 @@ async def test_all_frames_of_a_read_are_handled_before_one_write() -> None:
     def answer(conn: ServerConn, cmd: Command) -> None:
         seen.append(cmd.opaque)
         transport = conn._transport
-        assert transport is not None
         if not written:
             written.append(0)
 
@@ -60,9 +50,7 @@ async def test_all_frames_of_a_read_are_handled_before_one_write() -> None:
         conn.send_command(cmd.response())
 
     async with Desk(answer) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(b"".join(request(number) for number in range(20)))
-        await read_commands(reader, 20)
+        await desk.answered_peer(*map(request, range(20)))
 
     assert written == [0, 20]
 
@@ -74,9 +62,7 @@ def test_an_owner_may_flush_when_its_turn_is_over() -> None:
 
     async def scene() -> None:
         async with desk:
-            reader, writer = await desk.plain_peer()
-            writer.write(request(1))
-            assert len(await read_commands(reader, 1)) == 1
+            await desk.answered_peer(request())
 
     desk = Desk(answer)
     run(scene())
@@ -85,10 +71,8 @@ def test_an_owner_may_flush_when_its_turn_is_over() -> None:
 def test_server_that_starts_again_answers_though_its_first_loop_ended_within_a_turn() -> None:
     async def scene() -> list[Command]:
         async with desk:
-            reader, writer = await desk.plain_peer()
-            writer.write(request(1))
             async with asyncio.timeout(60):
-                answers = await read_commands(reader, 1)
+                *_, answers = await desk.answered_peer(request())
         # The loop ends before the owner's turn flushes.
         desk.server.outbox.hold()
         return answers
@@ -100,17 +84,13 @@ def test_server_that_starts_again_answers_though_its_first_loop_ended_within_a_t
 
 async def test_a_connection_knows_its_peer_and_sends_at_once() -> None:
     async with Desk(echo) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(request(1))
-        await read_commands(reader, 1)
+        _, writer, _ = await desk.answered_peer(request())
         conn = desk.conns[0]
         ip, port = writer.get_extra_info("sockname")
-        assert conn.peer == (ip, port)
-        assert conn.peer_host == pack_host(ip, port)
+        assert (conn.peer, conn.peer_host) == ((ip, port), pack_host(ip, port))
         assert conn.address == str(conn) == f"{ip}:{port}"
         assert conn.local_port == desk.port
         assert list(desk.server.connections) == [conn]
-        assert conn._transport is not None
         raw = conn._transport.get_extra_info("socket")
         assert raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         writer.close()
@@ -141,9 +121,7 @@ async def test_a_peer_that_sends_garbage_is_closed_without_an_answer(garbage: by
 
 async def test_requests_before_the_garbage_are_still_answered() -> None:
     async with Desk(echo) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(request(1))
-        [answer] = await read_commands(reader, 1)
+        reader, writer, (answer,) = await desk.answered_peer(request(1))
         writer.write(b"\xff" * 8)
         assert answer.opaque == 1
         assert await reader.read() == b""
@@ -178,9 +156,8 @@ async def test_a_peer_that_never_reads_is_paused_then_cut_and_others_go_on() -> 
         conn = desk.conns[0]
         # Paused: what it asks for now is not read, so nothing more piles up.
         deaf.send(request(0, b"x") * 50)
-        reader, writer = await desk.plain_peer()
-        writer.write(request(7))
-        assert [one.opaque for one in await read_commands(reader, 1)] == [7]
+        *_, (answered,) = await desk.answered_peer(request(7))
+        assert answered.opaque == 7
         assert conn.unsent_size <= 8 * MIB
         assert desk.closed == []
         # What the server sends on its own passes the limit in the end.
@@ -235,21 +212,15 @@ def test_a_slow_reader_gets_everything_and_is_read_again() -> None:
 @pytest.mark.parametrize("limit", ["connections_max", "per_address_max"])
 async def test_connections_beyond_the_cap_are_told_busy_and_not_announced(limit: str) -> None:
     async with Desk(echo, **{limit: 1}) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(request(1))
-        await read_commands(reader, 1)
-        second_reader, second = await desk.plain_peer()
-        second.write(request(7))
-        (told,) = await read_commands(second_reader, 1)
+        _, writer, _ = await desk.answered_peer(request())
+        second_reader, second, (told,) = await desk.answered_peer(request(7))
         assert (told.code, told.opaque, told.is_response) == (2, 7, True)
         assert await second_reader.read() == b""
         assert desk.closed == []
         writer.close()
         await until(lambda: len(desk.closed) == 1)
         second.close()
-        reader, writer = await desk.plain_peer()
-        writer.write(request(2))
-        await read_commands(reader, 1)
+        await desk.answered_peer(request())
 
 
 async def test_an_address_that_is_not_let_in_is_closed_and_not_announced() -> None:
@@ -262,9 +233,7 @@ async def test_an_address_that_is_not_let_in_is_closed_and_not_announced() -> No
     async with Desk(echo, may_connect=may_connect) as desk:  # type: ignore[arg-type]
         reader, _ = await desk.plain_peer()
         assert await reader.read() == b""
-        other_reader, other = await desk.plain_peer()
-        other.write(request(1))
-        await read_commands(other_reader, 1)
+        await desk.answered_peer(request())
         assert asked == ["127.0.0.1", "127.0.0.1"]
         assert desk.closed == []
 

@@ -9,8 +9,8 @@ from remoting.aio.resources import Budget, Places, Resources
 from remoting.aio.server import ServerConn
 from remoting.aio.tls import ServerTls
 from remoting.command import Command
-from remoting.frame import FRAME_SIZE_MAX, encode_frame
-from tests.remoting.aio.peers import Desk, echo, read_commands
+from remoting.frame import FRAME_SIZE_MAX
+from tests.remoting.aio.peers import Desk, echo, read_commands, request
 from tests.waiting import until
 
 MIB = 1 << 20
@@ -52,9 +52,7 @@ async def test_unfinished_frames_beyond_the_budget_close_who_holds_most(
             writer.transport.abort()
         await until(lambda: len(desk.closed) == 7)
         assert budget.used_size == 0
-        reader, writer = await desk.plain_peer()
-        writer.write(encode_frame(Command(code=34, body=bytes(2 * MIB))))
-        await read_commands(reader, 1)
+        await desk.answered_peer(request(body=bytes(2 * MIB)))
         await until(lambda: budget.used_size == 0)
 
 
@@ -65,11 +63,11 @@ async def test_unread_answers_are_charged_to_their_peer_and_released() -> None:
     budget = Budget(64 * MIB)
     async with desk_of(budget, answer) as desk:
         reader, writer = await desk.plain_peer()
-        writer.write(encode_frame(Command(code=34)))
+        writer.write(request())
         await until(lambda: budget.used_size > MIB)
         assert budget.used_size == desk.conns[0].held_size == desk.conns[0].unsent_size
         await read_commands(reader, 1)
-        writer.write(encode_frame(Command(code=34))[:9])
+        writer.write(request()[:9])
         await until(lambda: desk.conns[0].waiting_size == 9)
         assert budget.used_size == 9
         writer.close()
@@ -84,7 +82,7 @@ async def test_peers_that_do_not_read_beyond_the_budget_are_closed() -> None:
     async with desk_of(budget, answer) as desk:
         peers = [await desk.plain_peer() for _ in range(4)]
         for _, writer in peers:
-            writer.write(encode_frame(Command(code=34)))
+            writer.write(request())
         await until(lambda: len(desk.conns) == 4)
         await until(lambda: len(desk.closed) >= 2)
         assert budget.used_size <= budget.size_max
@@ -97,9 +95,7 @@ async def test_peers_that_do_not_read_beyond_the_budget_are_closed() -> None:
 async def test_what_the_owner_keeps_for_a_peer_is_charged_until_it_is_gone() -> None:
     budget = Budget(8 * MIB)
     async with desk_of(budget) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(encode_frame(Command(code=34)))
-        await read_commands(reader, 1)
+        _, writer, _ = await desk.answered_peer(request())
         (conn,) = desk.conns
         sizes = []
         for size in (5_000, 3_000, -5_000):
@@ -123,7 +119,7 @@ async def test_a_connection_for_which_there_is_no_descriptor_is_closed_and_a_pla
         first.close()
         await until(lambda: places.count == 1)
         reader, writer = await desk.plain_peer()
-        writer.write(encode_frame(Command(code=34)))
+        writer.write(request())
         await read_commands(reader, 1)
         for one in (second, third, writer):
             one.close()

@@ -5,15 +5,10 @@ import contextlib
 from remoting.aio.server import HANDSHAKE_S, ServerConn
 from remoting.aio.tls import ServerTls
 from remoting.command import Command
-from remoting.frame import encode_frame
-from tests.remoting.aio.peers import Desk, echo, read_commands
+from tests.remoting.aio.peers import Desk, echo, read_commands, request
 from tests.waiting import until
 
 MIB = 1024 * 1024
-
-
-def request(opaque: int) -> bytes:
-    return encode_frame(Command(code=34, opaque=opaque))
 
 
 async def test_sweep_closes_what_is_idle_and_keeps_what_moves() -> None:
@@ -72,9 +67,7 @@ async def test_sweep_closes_a_frame_that_never_ends() -> None:
 
 async def test_sweep_does_not_blame_a_connection_between_frames() -> None:
     async with Desk(echo, partial_frame_s=30) as desk:
-        reader, writer = await desk.plain_peer()
-        writer.write(request(1))
-        await read_commands(reader, 1)
+        reader, writer, _ = await desk.answered_peer(request(1))
         desk.server.sweep(0.0)
         desk.server.sweep(31.0)
         writer.write(request(2)[:9])

@@ -14,6 +14,7 @@ from storefmt.errors import BadCall, DamageKind, RecordDamaged  # noqa: E402
 from storefmt.formats.hosts import address_text, port_of  # noqa: E402
 from storefmt.formats.message import Record, encode_record  # noqa: E402
 from storefmt.formats.scan import Damage, LogFile, LogItem, offset_mismatch, scan_items  # noqa: E402
+from tests.storefmt.broken import flip, overwrite  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 
@@ -225,7 +226,7 @@ def test_column_may_be_asked_for_twice(corpus) -> None:
 
 def test_batches_are_limited_in_rows_across_windows(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(columns, "_kernel", columns._kernel._replace(window_size=1000))
-    path = write_log(tmp_path, [{"queue_offset": number} for number in range(100)])
+    path = write_log(tmp_path, [{"queue_offset": n} for n in range(100)])
 
     batches = list(columns.iter_batches([path], columns=EVERY, rows_max=33))
 
@@ -257,11 +258,9 @@ def walked(file: LogFile) -> Iterator[LogItem]:
 
 @pytest.mark.parametrize("bit", range(0, 8 * 60, 7))
 def test_flipped_bit_costs_what_the_walk_says(tmp_path: Path, bit: int) -> None:
-    path = write_log(tmp_path, [{"queue_offset": number} for number in range(4)], tail=bytes(99))
-    raw = bytearray(path.read_bytes())
-    size = (len(raw) - 99) // 4
-    raw[size + bit // 8] ^= 1 << bit % 8
-    path.write_bytes(raw)
+    path = write_log(tmp_path, [{"queue_offset": n} for n in range(4)], tail=bytes(99))
+    size = (path.stat().st_size - 99) // 4
+    flip(path, size + bit // 8, 1 << bit % 8)
     seen = []
 
     rows = rows_of(
@@ -302,7 +301,7 @@ def offsets_and_damage(
 
 
 def test_records_that_lie_elsewhere_than_they_say_are_damage(tmp_path: Path) -> None:
-    path = write_log(tmp_path, [{"queue_offset": number} for number in range(9)])
+    path = write_log(tmp_path, [{"queue_offset": n} for n in range(9)])
     raw = path.read_bytes()
     size = len(raw) // 9
     # The last three once more, one of them changed, and a good record behind them.
@@ -319,18 +318,16 @@ def test_records_that_lie_elsewhere_than_they_say_are_damage(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("split", [300, 10_000])
 def test_damage_at_the_edge_of_a_range_is_told_once(tmp_path: Path, split: int) -> None:
-    path = write_log(tmp_path, [{"queue_offset": number} for number in range(9)])
-    raw = bytearray(path.read_bytes())
-    size = len(raw) // 9
-    raw[3 * size + 4] ^= 0xFF
-    path.write_bytes(raw)
+    path = write_log(tmp_path, [{"queue_offset": n} for n in range(9)])
+    size = path.stat().st_size // 9
+    flip(path, 3 * size + 4, 0xFF)
     for first in range(2 * size, 5 * size, 13):
         _, seen = offsets_and_damage(path, [0, first, first + split])
         assert seen == [(3 * size, size, "bad_magic")], first
 
 
 def test_a_file_with_a_wrong_name_is_read_once_as_its_records_say(tmp_path: Path) -> None:
-    path = write_log(tmp_path, [{"queue_offset": number} for number in range(3)])
+    path = write_log(tmp_path, [{"queue_offset": n} for n in range(3)])
     raw, seen = path.read_bytes(), []
     copy = path.with_name(f"{len(raw):020d}")
     copy.write_bytes(raw)
@@ -364,20 +361,13 @@ def test_damage_is_raised_when_nobody_hears_of_it(golden) -> None:
 
 def test_topic_that_is_no_text_is_damage_to_its_record_alone(tmp_path: Path) -> None:
     path = write_log(tmp_path, [{"queue_offset": n} for n in range(3)])
-    raw = bytearray(path.read_bytes())
-    size = len(raw) // 3
-    raw[size + 93] = 0xFF
-    path.write_bytes(raw)
-    seen = []
+    size = path.stat().st_size // 3
+    overwrite(path, size + 93, b"\xff")
 
-    batches = columns.iter_batches(
-        [path], columns=("queue_offset",), on_damage=lambda _, item: seen.append(item)
-    )
+    offsets, seen = offsets_and_damage(path, [0, 3 * size])
 
-    assert [row["queue_offset"] for row in rows_of(batches)] == [0, 2]
-    assert [(item.pos, item.size, item.error.kind) for item in seen] == [
-        (size, size, DamageKind.BAD_TEXT)
-    ]
+    assert offsets == [0, 2]
+    assert seen == [(size, size, DamageKind.BAD_TEXT)]
 
 
 def test_default_columns_leave_out_what_is_large(corpus) -> None:

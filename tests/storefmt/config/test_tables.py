@@ -77,8 +77,6 @@ def test_golden_values_equal_what_the_java_managers_loaded(corpus, name: str) ->
     groups = load_config(config / "subscriptionGroup.json", GroupTable.decode)
     delays = load_config(config / "delayOffset.json", DelayOffsets.decode)
 
-    assert topics is not None
-    assert delays is not None
     version = topics.data_version
     assert [version.timestamp_ms, version.counter] == java["topicsDataVersion"]
     built_in = java["topics_read_write_perm_sysflag_order"]
@@ -114,7 +112,6 @@ def test_golden_offsets_equal_what_the_java_manager_loaded(corpus, name: str) ->
         corpus(name).root / "config" / "consumerOffset.json", ConsumerOffsets.decode
     )
 
-    assert found is not None
     assert java == {
         f"{topic}@{group}": {str(queue): offset for queue, offset in queues.items()}
         for (topic, group), queues in found.offsets.items()
@@ -126,7 +123,6 @@ def test_light_queues_have_a_table_of_their_own(corpus) -> None:
 
     found = load_config(path, ConsumerOffsets.decode)
 
-    assert found is not None
     assert found.lmq_offsets == {("%LMQ%kd-u1", "%LMQ%kd-grp"): 2}
     assert found.offsets["kd-normal", "kd-tags"] == {0: 60, 1: 60}
 
@@ -137,10 +133,8 @@ def test_files_of_five_are_read_and_what_is_new_in_them_kept(corpus) -> None:
     offsets = load_config(config / "consumerOffset.json", ConsumerOffsets.decode)
     delays = load_config(config / "delayOffset.json", DelayOffsets.decode)
 
-    assert offsets is not None
     assert offsets.offsets["RMQ_SYS_TRANS_HALF_TOPIC", "CID_RMQ_SYS_TRANS"] == {0: 2}
     assert offsets.extra["groupTopicMap"]["CID_RMQ_SYS_TRANS"] == ["RMQ_SYS_TRANS_HALF_TOPIC"]
-    assert delays is not None
     assert delays.offsets == {1: 6, 2: 1, 5: 0, 18: 0}
     assert delays.extra["dataVersion"]["counter"] == 5
 

@@ -78,7 +78,6 @@ def states_of(numbers: random.Random, slot_count: int) -> list[object]:
     for _ in range(8):
         done = table.put_rows(some_rows(numbers))
         slots = table._slots
-        assert slots is not None
         states.append((done, table.header, bytes(table._fresh), bytes(table._dirty), list(slots)))
         # A damaged file may have any number in a slot.
         slots[numbers.randrange(slot_count)] = numbers.choice((-1, 0, 1, 39, 40, (1 << 31) - 1))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.batch import BatchEntry, join_batch, split_batch
+from tests.storefmt.broken import flipped
 
 ENTRIES = st.lists(
     st.builds(
@@ -56,10 +57,8 @@ def test_flipped_bit_of_a_length_is_damage() -> None:
 
     for pos in (*range(4), *range(16, 20), 23, 24):
         for bit in range(8):
-            flipped = bytearray(body)
-            flipped[pos] ^= 1 << bit
             with pytest.raises(RecordDamaged) as caught:
-                split_batch(bytes(flipped))
+                split_batch(flipped(body, 8 * pos + bit))
             assert caught.value.kind in (DamageKind.TRUNCATED, DamageKind.BAD_LENGTH)
 
 

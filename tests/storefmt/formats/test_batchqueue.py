@@ -12,26 +12,16 @@ from tests.storefmt.vectors import expected_of, files_of
 NAMES = [field.name for field in layout.BATCH_QUEUE_ENTRY.fields]
 
 
-def queue_file(queue_id: int) -> bytes:
-    return files_of("five")[f"batchconsumequeue/bq-topic/{queue_id}/{0:020d}"]
-
-
 def entries_of(queue_id: int) -> list[dict[str, Any]]:
-    entries = BATCH_ENTRY.iter_unpack(queue_file(queue_id))
+    file = files_of("five")[f"batchconsumequeue/bq-topic/{queue_id}/{0:020d}"]
+    entries = BATCH_ENTRY.iter_unpack(file)
     return [dict(zip(NAMES, entry, strict=True)) for entry in entries if any(entry)]
 
 
 def test_every_entry_equals_what_java_read() -> None:
+    names = ("base_queue_offset", "log_offset", "size", "tags_code", "message_count")
     found = [
-        [
-            queue_id,
-            entry["base_queue_offset"],
-            entry["log_offset"],
-            entry["size"],
-            entry["tags_code"],
-            entry["message_count"],
-            entry["compacted_offset"],
-        ]
+        [queue_id, *(entry[name] for name in (*names, "compacted_offset"))]
         for queue_id in (0, 1)
         for entry in entries_of(queue_id)
     ]
@@ -46,8 +36,7 @@ def test_entry_points_at_its_record_and_covers_its_messages(queue_id: int) -> No
 
     for entry in entries:
         record = decode_record(log, entry["log_offset"])
-        assert record.size == entry["size"]
-        assert record.store_ms == entry["store_ms"]
+        assert (record.size, record.store_ms) == (entry["size"], entry["store_ms"])
         assert record.tags_code == entry["tags_code"]
         assert record.queue_offset == entry["base_queue_offset"]
         assert record.properties["INNER_NUM"] == str(entry["message_count"])

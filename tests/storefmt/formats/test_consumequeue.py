@@ -52,10 +52,8 @@ def test_entries_of_normal_topics_hold_the_hash_of_the_tag(corpus) -> None:
     for line in store.golden.jsonl("basic", "cq"):
         if line["topic"] != "SCHEDULE_TOPIC_XXXX":
             for _, log_offset, size, tags_code in line["entries"]:
-                assert (size, tags_code) == (
-                    records[log_offset].size,
-                    records[log_offset].tags_code,
-                )
+                record = records[log_offset]
+                assert (size, tags_code) == (record.size, record.tags_code)
 
 
 @settings(derandomize=True)

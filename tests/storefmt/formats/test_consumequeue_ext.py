@@ -33,7 +33,6 @@ def test_every_golden_unit_equals_what_java_read(corpus, name: str) -> None:
             offset = ext_offset(entry[3])
             base = max(start for start in files if start <= offset)
             unit = decode_unit(files[base], offset - base)
-            assert unit is not None
             assert [unit.tags_code, unit.store_ms, unit.bit_map.hex() or None, unit.size] == (
                 entry[4:8]
             )

@@ -1,6 +1,5 @@
 """DLedger entries equal what the real 4.9.7 broker store with DLedger 0.3.1.2 wrote."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,6 @@ def data_files() -> dict[int, bytes]:
     return {int(Path(p).name): data for p, data in found.items() if p.startswith("dledger-n0/data")}
 
 
-def reader(data: bytes) -> Callable[[int, int], bytes]:
-    return lambda pos, size: data[pos : pos + size]
-
-
 def first() -> DledgerEntry:
     return raft_entries()[0]
 
@@ -50,7 +45,7 @@ def blank(size: int) -> bytes:
 
 
 def walk(data: bytes, base: int = 0) -> list:
-    return list(walk_entries(reader(data), base=base, size=len(data)))
+    return list(walk_entries(lambda at, size: data[at : at + size], base=base, size=len(data)))
 
 
 def test_every_record_inside_is_the_one_that_java_put() -> None:
@@ -109,7 +104,6 @@ def test_consume_queues_point_at_the_record_inside(queue_id: int) -> None:
     assert len(entries) == expected_of("dledger")["queue_max"][queue_id]
     for number, entry in enumerate(entries):
         record = by_offset[entry.log_offset]
-        assert record is not None
         assert (record.size, record.tags_code) == (entry.size, entry.tags_code)
         assert (record.queue_id, record.queue_offset) == (queue_id, number)
 

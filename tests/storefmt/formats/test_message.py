@@ -23,6 +23,7 @@ from storefmt.formats.message import (
     record_size,
 )
 from tests.records import encoded
+from tests.storefmt.broken import assert_cuts_are_damage, every_flip
 from tests.storefmt.corpus import STORES
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -176,10 +177,7 @@ def test_cut_record_is_damage_at_every_byte(hosts: tuple[int, int], topic: bytes
     born, store = (bytes(size) for size in hosts)
     raw = encode_record(**{**SMALL, "born_host": born, "store_host": store, "topic": topic})
 
-    for size in range(len(raw)):
-        with pytest.raises(RecordDamaged) as caught:
-            decode_record(raw[:size])
-        assert caught.value.kind == DamageKind.TRUNCATED
+    assert_cuts_are_damage(decode_record, raw, kind=DamageKind.TRUNCATED)
 
 
 @pytest.mark.parametrize("hosts", [(8, 8), (20, 8), (8, 20), (20, 20)])
@@ -188,11 +186,9 @@ def test_flipped_bit_is_damage_or_another_record_with_other_bytes(hosts: tuple[i
     raw = encode_record(**{**SMALL, "born_host": born, "store_host": store})
     outcomes = []
 
-    for bit in range(len(raw) * 8):
-        flipped = bytearray(raw)
-        flipped[bit // 8] ^= 1 << bit % 8
+    for flipped in every_flip(raw):
         try:
-            record = decode_record(bytes(flipped))
+            record = decode_record(flipped)
         except RecordDamaged as error:
             outcomes.append(error.kind)
         else:

@@ -27,7 +27,6 @@ def test_acknowledgements_name_one_message_or_several() -> None:
     one, several = read_pop_record("ack", ACK), read_pop_record("bAck", BATCH)
 
     assert one == PopRecord("ack", "G", "T", 0, 0, (2,), 1_795_476_736_034, None, "broker-a")
-    assert several is not None
     assert (several.kind, several.queue_offsets) == ("batch ack", (0, 1))
     assert one.revive_ms is several.revive_ms is None
 
@@ -36,7 +35,6 @@ def test_without_distances_the_messages_are_in_a_row() -> None:
     body = {name: value for name, value in json.loads(CK).items() if name not in ("d", "bn")}
     found = read_pop_record("ck", json.dumps(body).encode())
 
-    assert found is not None
     assert (found.queue_offsets, found.broker) == ((5, 6), None)
 
 

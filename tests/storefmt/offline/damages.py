@@ -10,6 +10,7 @@ from typing import Final
 from storefmt.formats import layout
 from storefmt.formats.message import RECORD_SIZE_MIN
 from storefmt.formats.scan import scan_log
+from tests.storefmt.broken import flip, overwrite
 
 SEED: Final = 20261121
 LOG_OFFSET_POS: Final = layout.MESSAGE.part("queue_offset").struct().size
@@ -81,10 +82,8 @@ def zero_pages(root: Path) -> None:
     """Zero some pages of every log file, as a disk may."""
     numbers = random.Random(SEED)
     for path in _logs(root):
-        with path.open("r+b") as file:
-            for _ in range(3):
-                file.seek(numbers.randrange(path.stat().st_size // 4096) * 4096)
-                file.write(bytes(4096))
+        for _ in range(3):
+            overwrite(path, numbers.randrange(path.stat().st_size // 4096) * 4096, bytes(4096))
 
 
 def random_derived_files(root: Path) -> None:
@@ -121,10 +120,9 @@ def repeat_records(root: Path) -> None:
 def change_a_log_offset(root: Path) -> None:
     """Let one record say that it lies elsewhere."""
     path = _logs(root)[0]
-    raw = bytearray(path.read_bytes())
-    starts, _ = scan_log(bytes(raw), 0, len(raw))
-    raw[starts[5] + LOG_OFFSET_POS + 7] ^= 1
-    path.write_bytes(raw)
+    raw = path.read_bytes()
+    starts, _ = scan_log(raw, 0, len(raw))
+    flip(path, starts[5] + LOG_OFFSET_POS + 7)
 
 
 DAMAGES: Final[tuple[Callable[[Path], None], ...]] = (

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from storefmt.formats.message import Record
 from storefmt.offline import Report, StoreDir, verify
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import RebuildResult, StoreShape, rebuild
@@ -41,6 +42,12 @@ def store_of(golden: Golden, name: str) -> Path:
     """Return a private copy of a store; ``slave/master`` is a member of a family."""
     family, _, member = name.rpartition("/")
     return golden.family(family, member) if family else golden.store(name)
+
+
+def records_in(path: Path | str) -> list[Record]:
+    """Return the records of a store, in log order."""
+    with StoreDir.open(path) as store:
+        return [item for item in store.records() if isinstance(item, Record)]
 
 
 def report_of(path: Path, **options: Any) -> Report:

@@ -13,7 +13,8 @@ from storefmt.offline.repair.repair import RepairResult
 from storefmt.offline.verify.findings import Severity
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import read_tree
-from tests.storefmt.offline.stores import repaired, report_of
+from tests.storefmt.broken import overwrite
+from tests.storefmt.offline.stores import records_in, repaired, report_of
 from tests.storefmt.vectors import raft_records, unpack
 
 
@@ -71,8 +72,7 @@ def carved_and_repaired(
     log.close()
     done = repaired(to / "log", to / "store")
     assert not [f for f in report_of(to / "store").findings if f.severity is Severity.ERROR]
-    with StoreDir.open(to / "store") as store:
-        return done, [item for item in store.records() if isinstance(item, Record)]
+    return done, records_in(to / "store")
 
 
 @pytest.mark.parametrize("file_size", [1 << 20, 4096])
@@ -93,11 +93,8 @@ def test_raft_log_of_two_members_gives_what_either_has(tmp_path: Path) -> None:
     shutil.copytree(path / "dledger-n0", path / "dledger-n1")
     for number, name in enumerate(("dledger-n0", "dledger-n1")):
         file = path / name / "data" / f"{0:020d}"
-        data = bytearray(file.read_bytes())
         # Each has lost another record.
-        lost = whole[number + 1]
-        data[lost.log_offset + 100 : lost.log_offset + 104] = b"\xff" * 4
-        file.write_bytes(data)
+        overwrite(file, whole[number + 1].log_offset + 100, b"\xff" * 4)
 
     done, found = carved_and_repaired(path, tmp_path, file_size=1 << 20)
 

@@ -19,7 +19,7 @@ from storefmt.offline import Report, StoreDir, verify
 from storefmt.offline.repair.rebuild import StoreShape
 from storefmt.offline.verify.findings import Severity
 from tests import soak
-from tests.storefmt.broken import changed
+from tests.storefmt.broken import changed, flipped
 from tests.storefmt.offline.stores import rebuilt, report_of, state_of
 from tests.storefmt.offline.tiny import (
     INDEX_ENTRY_COUNT,
@@ -85,8 +85,7 @@ def records_of(file: Path) -> list[tuple[int, int]]:
 def test_healthy_store_has_no_finding(store: Path) -> None:
     for deep in (False, True):
         report = report_of(store, deep=deep)
-        assert report.findings == []
-        assert report.records == RECORD_COUNT
+        assert (report.findings, report.records) == ([], RECORD_COUNT)
 
 
 @pytest.mark.parametrize("step", [*STEPS, 29])
@@ -162,12 +161,6 @@ def test_index_that_says_it_reaches_further_than_it_does_is_told(store: Path) ->
         ("index_header", 24, "end_log_offset")
     ]
     assert [one.kind for one in running] == ["abort"]
-
-
-def flipped(data: bytes, bit: int) -> bytes:
-    changed = bytearray(data)
-    changed[bit // 8] ^= 0x80 >> bit % 8
-    return bytes(changed)
 
 
 @pytest.mark.parametrize("step", [*STEPS, 31])

@@ -32,6 +32,7 @@ async def consuming_with(
     bodies: Sequence[bytes] = (b"a", b"b", b"c"),
     settings: PushSettings | None = None,
     clock_ms: Callable[[], int] = lambda: NOW_MS,
+    taken_back: ResponseCode = ResponseCode.SUCCESS,
 ) -> AsyncIterator[Scene]:
     async with serving(clock_ms=clock_ms) as (fake, client):
         inside = consuming(client, settings or PushSettings(consume_message_batch_max_size=3))
@@ -39,6 +40,7 @@ async def consuming_with(
         service.resize(inside.settings.consume_thread_min)
         held, new = filled(bodies)
         service.submit(held, new)
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, taken_back)
         try:
             yield fake, inside, service, held
         finally:
@@ -59,7 +61,6 @@ async def test_what_lies_behind_ack_index_is_given_back_with_the_listeners_delay
         return OK
 
     async with consuming_with(listen) as (fake, inside, _, held):
-        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
         await until(lambda: held.count == 0)
         assert given_back(fake) == [("1", "4"), ("2", "4")]
         assert inside.offsets.known(QUEUE) == 3
@@ -68,7 +69,6 @@ async def test_what_lies_behind_ack_index_is_given_back_with_the_listeners_delay
 @pytest.mark.parametrize("answer", [None, "CONSUME_SUCCESS!", True, LATER])
 async def test_any_answer_but_success_gives_all_back(answer: object) -> None:
     async with consuming_with(lambda messages, context: answer) as (fake, _, _, held):
-        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
         await until(lambda: held.count == 0)
         assert given_back(fake) == [("0", "0"), ("1", "0"), ("2", "0")]
 
@@ -90,13 +90,8 @@ async def test_a_listener_that_raises_anything_ends_no_worker(
     settings = PushSettings(
         consume_message_batch_max_size=3, consume_thread_min=1, consume_thread_max=1
     )
-    async with consuming_with(awaited if is_async else plain, settings=settings) as (
-        fake,
-        _,
-        service,
-        held,
-    ):
-        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+    listener = awaited if is_async else plain
+    async with consuming_with(listener, settings=settings) as (fake, _, service, held):
         await until(lambda: held.count == 0)
         again, new = filled([b"d"])
         service.submit(again, new)
@@ -116,8 +111,8 @@ async def test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_po
         seen.append((message.body, message.reconsume_times))
         return LATER if message.body == b"b" and message.reconsume_times < 2 else OK
 
-    async with consuming_with(listen, settings=PushSettings()) as (fake, inside, _, held):
-        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, ResponseCode.SYSTEM_ERROR)
+    scene = consuming_with(listen, settings=PushSettings(), taken_back=ResponseCode.SYSTEM_ERROR)
+    async with scene as (_, inside, _, held):
         await until(lambda: held.count == 1)
         assert inside.offsets.known(QUEUE) == 1
         await until(lambda: held.count == 0)
@@ -133,7 +128,6 @@ async def test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters() -> 
         return OK
 
     async with consuming_with(listen, bodies=[b"a", b"broken", b"c"]) as (fake, inside, _, held):
-        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
         await until(lambda: held.count == 0)
         assert given_back(fake) == [("1", "-1")]
         assert seen == [b"a", b"c"]
@@ -141,13 +135,11 @@ async def test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters() -> 
 
 
 async def test_broadcasting_drops_what_failed_and_asks_no_broker() -> None:
-    settings = PushSettings(message_model=MessageModel.BROADCASTING)
-    async with consuming_with(lambda messages, context: LATER, settings=settings) as (
-        fake,
-        inside,
-        _,
-        held,
-    ):
+    scene = consuming_with(
+        lambda messages, context: LATER,
+        settings=PushSettings(message_model=MessageModel.BROADCASTING),
+    )
+    async with scene as (fake, inside, _, held):
         await until(lambda: held.count == 0)
         assert given_back(fake) == []
         assert inside.offsets.known(QUEUE) == 3
@@ -162,7 +154,6 @@ async def test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_i
         return OK
 
     async with consuming_with(listen, clock_ms=lambda: now_ms[0]) as (fake, inside, service, held):
-        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         now_ms[0] += 15 * 60_000

@@ -71,12 +71,8 @@ async def test_after_so_many_failures_a_message_is_put_aside_and_the_next_one_co
             raise ValueError("never")
         return Status.SUCCESS
 
-    async with consuming_with(listen, settings=PushSettings(max_reconsume_times=1, **FAST)) as (
-        fake,
-        inside,
-        _,
-        held,
-    ):
+    settings = PushSettings(max_reconsume_times=1, **FAST)
+    async with consuming_with(listen, settings=settings) as (fake, inside, _, held):
         fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
         await until(lambda: held.count == 0)
         (back,) = fake.asked_for(RequestCode.CONSUMER_SEND_MSG_BACK)
@@ -94,12 +90,8 @@ async def test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue(batch:
         return Status.SUCCESS
 
     settings = PushSettings(consume_message_batch_max_size=batch, **FAST)
-    async with consuming_with(listen, bodies=[b"a", b"broken", b"c"], settings=settings) as (
-        fake,
-        inside,
-        _,
-        held,
-    ):
+    scene = consuming_with(listen, bodies=[b"a", b"broken", b"c"], settings=settings)
+    async with scene as (fake, inside, _, held):
         fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
         await until(lambda: held.count == 0)
         (back,) = fake.asked_for(RequestCode.CONSUMER_SEND_MSG_BACK)

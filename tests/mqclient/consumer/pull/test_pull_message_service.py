@@ -20,11 +20,11 @@ from mqclient.message import MessageExt, read_messages
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import PullMessageResponse
 from tests.mqclient.consuming import QUEUE, consuming
-from tests.mqclient.fake import NOW_MS, FakeServer, record, serving
+from tests.mqclient.fake import NOW_MS, FakeServer, pulled, record, serving
 from tests.waiting import until
 
+TRY_AGAIN_AT_ONCE = PushSettings(pull_time_delay_ms_when_exception=1)
 Scene = tuple[FakeServer, ConsumerState, PullMessageService, dict[MessageQueue, ProcessQueue]]
 
 
@@ -33,15 +33,27 @@ def never(messages: list[MessageExt], context: object) -> ConsumeConcurrentlySta
 
 
 @asynccontextmanager
-async def pulling(*, settings: PushSettings | None = None) -> AsyncIterator[Scene]:
+async def pulling(
+    *,
+    settings: PushSettings | None = None,
+    expression: str = "A",
+    lite: LitePullSettings | None = None,
+    auto_commit: bool = True,
+) -> AsyncIterator[Scene]:
+    """Yield the pull loops of a consumer with one queue; with ``lite``, of one that is polled."""
     async with serving() as (fake, client):
         inside = consuming(client, settings or PushSettings())
         held = inside.process_queues
         held[QUEUE] = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-        inside.subscriptions["T"] = TopicSubscription.of("T", Subscription.parse("A"), version=1)
+        subscription = Subscription.parse(expression)
+        inside.subscriptions["T"] = TopicSubscription.of("T", subscription, version=1)
         # Not started: what is pulled stays where it was put.
-        consumption = ConsumeConcurrently(inside, never)
-        pulls = PullMessageService(inside, consumption, from_ms=0)
+        consumption = (
+            PollBuffer(inside, auto_commit=auto_commit)
+            if lite
+            else ConsumeConcurrently(inside, never)
+        )
+        pulls = PullMessageService(inside, consumption, from_ms=0, lite=lite)
         try:
             yield fake, inside, pulls, held
         finally:
@@ -50,14 +62,22 @@ async def pulling(*, settings: PushSettings | None = None) -> AsyncIterator[Scen
 
 
 def answer(fake: FakeServer, code: int, *, to: int, body: bytes = b"") -> None:
-    header = PullMessageResponse(
-        suggest_which_broker_id=0, next_begin_offset=to, min_offset=3, max_offset=50
-    )
-    fake.say(RequestCode.PULL_MESSAGE, code, header=header, body=body)
+    fake.say(RequestCode.PULL_MESSAGE, code, header=pulled(to, min_offset=3), body=body)
 
 
 def hang(fake: FakeServer) -> None:
     fake.do(RequestCode.PULL_MESSAGE, lambda request: None)
+
+
+async def asked(fake: FakeServer, count: int) -> list[Command]:
+    """Wait for as many pulls, and return them."""
+    await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == count)
+    return fake.asked_for(RequestCode.PULL_MESSAGE)
+
+
+async def many_turns() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0.0005)
 
 
 async def test_found_is_put_filtered_again_and_the_next_pull_follows() -> None:
@@ -69,12 +89,10 @@ async def test_found_is_put_filtered_again_and_the_next_pull_follows() -> None:
         answer(fake, ResponseCode.SUCCESS, to=8, body=body)
         hang(fake)
         pulls.run(held[QUEUE])
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
-        first, second = fake.asked_for(RequestCode.PULL_MESSAGE)
+        first, second = await asked(fake, 2)
         assert (first.ext["queueOffset"], second.ext["queueOffset"]) == ("5", "8")
         assert held[QUEUE].count == 2
-        assert first.ext["suspendTimeoutMillis"] == "15000"
-        assert first.ext["subVersion"] == "1"
+        assert (first.ext["suspendTimeoutMillis"], first.ext["subVersion"]) == ("15000", "1")
 
 
 async def test_a_listener_that_waits_has_its_turn_before_the_next_pull(
@@ -109,21 +127,15 @@ async def test_others_messages_move_the_position_when_nothing_is_held() -> None:
         answer(fake, ResponseCode.PULL_RETRY_IMMEDIATELY, to=12)
         hang(fake)
         pulls.run(held[QUEUE])
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
+        _, second = await asked(fake, 2)
         assert inside.offsets.known(QUEUE) == 12
-        second = fake.asked_for(RequestCode.PULL_MESSAGE)[1]
         # The position travels along, as its sys flag says.
         assert (second.ext["commitOffset"], int(second.ext["sysFlag"]) & 1) == ("12", 1)
 
 
 async def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -> None:
-    async with serving() as (fake, client):
-        inside = consuming(client, PushSettings())
-        queue = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-        inside.process_queues[QUEUE] = queue
-        inside.subscriptions["T"] = TopicSubscription.of("T", Subscription.parse("*"), version=1)
-        polled = PollBuffer(inside, auto_commit=True)
-        pulls = PullMessageService(inside, polled, from_ms=0, lite=LitePullSettings())
+    async with pulling(lite=LitePullSettings(), expression="*") as (fake, inside, pulls, held):
+        polled, queue = pulls._service, held[QUEUE]
         answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
         hang(fake)
         pulls.run(queue)
@@ -138,8 +150,6 @@ async def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -
         assert await polled.next(wait_s=0) == []
         polled.commit(with_last=False)
         assert inside.offsets.known(QUEUE) == 9
-        pulls.stop()
-        inside.tasks.cancel()
 
 
 async def test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance(
@@ -180,11 +190,10 @@ async def test_a_full_queue_is_not_pulled_until_there_is_room(
         messages = held[QUEUE].put(read_messages(data, broker_name="broker-0", address="a:1"))
         assert reason in pulls._too_much(held[QUEUE])
         pulls.run(held[QUEUE])
-        for _ in range(20):
-            await asyncio.sleep(0.0005)
+        await many_turns()
         assert fake.asked_for(RequestCode.PULL_MESSAGE) == []
         held[QUEUE].remove(messages, now_ms=NOW_MS)
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 1)
+        await asked(fake, 1)
 
 
 async def test_suspended_and_paused_queues_are_not_pulled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,29 +203,21 @@ async def test_suspended_and_paused_queues_are_not_pulled(monkeypatch: pytest.Mo
         hang(fake)
         pulls.suspended = True
         pulls.run(held[QUEUE])
-        for _ in range(20):
-            await asyncio.sleep(0.0005)
+        await many_turns()
         pulls.suspended = False
         inside.paused.add(QUEUE)
-        for _ in range(20):
-            await asyncio.sleep(0.0005)
+        await many_turns()
         assert fake.asked_for(RequestCode.PULL_MESSAGE) == []
         inside.paused.clear()
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 1)
+        await asked(fake, 1)
 
 
 async def test_a_pull_that_failed_is_tried_again_from_the_same_place() -> None:
-    async with pulling(settings=PushSettings(pull_time_delay_ms_when_exception=1)) as (
-        fake,
-        _,
-        pulls,
-        held,
-    ):
+    async with pulling(settings=TRY_AGAIN_AT_ONCE) as (fake, _, pulls, held):
         fake.say(RequestCode.PULL_MESSAGE, ResponseCode.SYSTEM_ERROR, remark="full")
         hang(fake)
         pulls.run(held[QUEUE])
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
-        first, second = fake.asked_for(RequestCode.PULL_MESSAGE)
+        first, second = await asked(fake, 2)
         assert first.ext["queueOffset"] == second.ext["queueOffset"] == "5"
         assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == 2
 
@@ -224,12 +225,7 @@ async def test_a_pull_that_failed_is_tried_again_from_the_same_place() -> None:
 async def test_a_broker_that_has_forgotten_this_member_hears_of_it_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with pulling(settings=PushSettings(pull_time_delay_ms_when_exception=1)) as (
-        fake,
-        inside,
-        pulls,
-        held,
-    ):
+    async with pulling(settings=TRY_AGAIN_AT_ONCE) as (fake, inside, pulls, held):
         beats: list[int] = []
 
         async def heartbeat() -> None:
@@ -240,7 +236,7 @@ async def test_a_broker_that_has_forgotten_this_member_hears_of_it_at_once(
             answer(fake, ResponseCode.SUBSCRIPTION_NOT_EXIST, to=5)
         hang(fake)
         pulls.run(held[QUEUE])
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 4)
+        await asked(fake, 4)
         assert len(beats) == 1
 
 
@@ -252,9 +248,8 @@ async def test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again
         hang(fake)
         pulls.run(held[QUEUE])
         await until(lambda: held[QUEUE].count == 3)
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 3)
-        asked = [each.ext["queueOffset"] for each in fake.asked_for(RequestCode.PULL_MESSAGE)]
-        assert asked == ["5", "6", "8"]
+        offsets = [each.ext["queueOffset"] for each in await asked(fake, 3)]
+        assert offsets == ["5", "6", "8"]
         assert inside.offsets.known(QUEUE) is None
 
 
@@ -268,12 +263,10 @@ async def test_bytes_that_stay_no_record_are_asked_for_alone_and_passed(
         answer(fake, ResponseCode.SUCCESS, to=7, body=whole)
         hang(fake)
         pulls.run(held[QUEUE])
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 4)
-        asked = [
-            (each.ext["queueOffset"], each.ext["maxMsgNums"])
-            for each in fake.asked_for(RequestCode.PULL_MESSAGE)
+        ranges = [
+            (each.ext["queueOffset"], each.ext["maxMsgNums"]) for each in await asked(fake, 4)
         ]
-        assert asked == [("5", "32"), ("5", "1"), ("6", "32"), ("7", "32")]
+        assert ranges == [("5", "32"), ("5", "1"), ("6", "32"), ("7", "32")]
         assert held[QUEUE].count == 1
         assert inside.offsets.known(QUEUE) == 6
     assert "has at offset 5 to 5 of" in caplog.text
@@ -286,31 +279,16 @@ async def test_what_comes_after_the_queue_was_given_up_is_dropped() -> None:
         queue = held[QUEUE]
         pulls.run(queue)
         queue.dropped = True
-        for _ in range(20):
-            await asyncio.sleep(0.0005)
+        await many_turns()
         assert queue.count == 0
         assert inside.offsets.known(QUEUE) is None
 
 
 async def test_a_broker_may_keep_a_pull_waiting_as_long_as_the_settings_say() -> None:
-    async with serving() as (fake, client):
+    lite = LitePullSettings(broker_suspend_max_time_ms=100, consumer_timeout_ms_when_suspend=150)
+    async with pulling(lite=lite, auto_commit=False) as (fake, _, pulls, held):
         hang(fake)
-        inside = consuming(client, PushSettings())
-        held = inside.process_queues
-        held[QUEUE] = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-        inside.subscriptions["T"] = TopicSubscription.of("T", Subscription.parse("A"), version=1)
-        pulls = PullMessageService(
-            inside,
-            PollBuffer(inside, auto_commit=False),
-            from_ms=0,
-            lite=LitePullSettings(
-                broker_suspend_max_time_ms=100, consumer_timeout_ms_when_suspend=150
-            ),
-        )
         pulls.run(held[QUEUE])
         # The second one shows that the first was given up, long before the usual 30 s.
-        await until(lambda: len(fake.asked_for(RequestCode.PULL_MESSAGE)) == 2)
-        pulls.stop()
-        inside.tasks.cancel()
-        asked = fake.asked_for(RequestCode.PULL_MESSAGE)[0]
-        assert asked.ext["suspendTimeoutMillis"] == "100"
+        first, _ = await asked(fake, 2)
+        assert first.ext["suspendTimeoutMillis"] == "100"

@@ -10,10 +10,10 @@ from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull.pull_request import PullApi, PullRequest
 from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import Subscription
-from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
+from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse
-from tests.mqclient.fake import FakeServer
+from remoting.headers import QueryConsumerOffsetResponse
+from tests.mqclient.fake import FakeServer, pulled
 from tests.waiting import until
 
 QUEUE = MessageQueue("T", "broker-0", 1)
@@ -23,26 +23,12 @@ SLAVE_ID = 1
 @asynccontextmanager
 async def master_and_slave() -> AsyncIterator[tuple[MQClient, FakeServer, FakeServer]]:
     """Run a scene with one broker: a master, which suggests its slave, and the slave."""
-
     async with FakeServer() as master, FakeServer() as slave:
-        members = {0: master.address, SLAVE_ID: slave.address}
-        route = TopicRouteData(
-            queue_datas=[
-                QueueData(broker_name="broker-0", read_queue_nums=2, write_queue_nums=2, perm=6)
-            ],
-            broker_datas=[BrokerData(cluster="C", broker_name="broker-0", broker_addrs=members)],
-        )
-        master.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=route.encode_strict())
+        master.route("T", slaves={SLAVE_ID: slave.address})
         for server, suggested in ((master, SLAVE_ID), (slave, 0)):
-            header = PullMessageResponse(
-                suggest_which_broker_id=suggested,
-                next_begin_offset=5,
-                min_offset=0,
-                max_offset=5,
-            )
+            header = pulled(5, max_offset=5, suggested=suggested)
             server.say(RequestCode.PULL_MESSAGE, 19, header=header)
-            server.say(RequestCode.HEART_BEAT)
-            server.say(RequestCode.UNREGISTER_CLIENT)
+            server.take_members()
         async with master.client(timeout_s=60.0) as client:
             yield client, master, slave
 
@@ -82,9 +68,7 @@ async def test_a_polling_consumer_pulls_from_the_member_it_is_told() -> None:
 
     async with master_and_slave() as (client, master, slave):
         master.say(RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetResponse(offset=5))
-        master.say(RequestCode.UPDATE_CONSUMER_OFFSET)
-        consumer = LitePullConsumer(client, "G", settings)
-        async with consumer:
+        async with LitePullConsumer(client, "G", settings) as consumer:
             await consumer.assign([QUEUE])
             await consumer.start()
             await until(lambda: pulls(slave) >= 3)

@@ -13,7 +13,6 @@ from remoting.bodies import (
     MessageQueue,
     UnlockBatchRequestBody,
 )
-from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from tests.mqclient.fake import FakeServer
 from tests.waiting import until
@@ -28,12 +27,8 @@ async def subscribed(
 ) -> AsyncIterator[tuple[FakeServer, MQClient, PushConsumer]]:
     async with FakeServer() as fake, fake.client() as client:
         fake.route("T", queues=4)
-        for code in (
-            RequestCode.HEART_BEAT,
-            RequestCode.UNREGISTER_CLIENT,
-            RequestCode.UNLOCK_BATCH_MQ,
-        ):
-            fake.say(code)
+        fake.take_members()
+        fake.say(RequestCode.UNLOCK_BATCH_MQ)
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, ResponseCode.QUERY_NOT_FOUND)
         async with PushConsumer(client, "G", SETTINGS) as consumer:
             consumer.subscribe("T")
@@ -45,11 +40,6 @@ async def subscribed(
             yield fake, client, consumer
 
 
-def members(fake: FakeServer, *ids: str) -> None:
-    body = GetConsumerListByGroupResponseBody(consumer_id_list=list(ids))
-    fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=body.encode())
-
-
 async def notice(client: MQClient, consumer: PushConsumer) -> None:
     serve = consumer.request_handlers()[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
     await serve("a:1", None)  # type: ignore[arg-type]
@@ -57,8 +47,8 @@ async def notice(client: MQClient, consumer: PushConsumer) -> None:
 
 async def test_a_notice_shares_the_queues_with_the_new_member_at_once() -> None:
     async with subscribed() as (fake, client, consumer):
-        members(fake, client.client_id)
-        members(fake, client.client_id, "zzz")
+        fake.list_members(client.client_id)
+        fake.list_members(client.client_id, "zzz")
         await consumer.start()
         await until(lambda: consumer.assignment() == QUEUES)
         await notice(client, consumer)
@@ -67,7 +57,7 @@ async def test_a_notice_shares_the_queues_with_the_new_member_at_once() -> None:
 
 async def test_a_broker_that_does_not_say_who_is_there_changes_nothing() -> None:
     async with subscribed() as (fake, client, consumer):
-        members(fake, client.client_id)
+        fake.list_members(client.client_id)
         fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, ResponseCode.SYSTEM_ERROR)
         await consumer.start()
         await until(lambda: consumer.assignment() == QUEUES)
@@ -79,8 +69,8 @@ async def test_a_broker_that_does_not_say_who_is_there_changes_nothing() -> None
 
 async def test_a_broker_that_forgot_this_member_is_told_and_asked_again() -> None:
     async with subscribed() as (fake, client, consumer):
-        members(fake, "zzz")
-        members(fake, client.client_id, "zzz")
+        fake.list_members("zzz")
+        fake.list_members(client.client_id, "zzz")
         await consumer.start()
         await until(lambda: consumer.assignment() == QUEUES[:2])
         assert len(fake.asked_for(RequestCode.HEART_BEAT)) >= 2
@@ -88,8 +78,8 @@ async def test_a_broker_that_forgot_this_member_is_told_and_asked_again() -> Non
 
 async def test_an_orderly_member_begins_only_what_is_locked_and_unlocks_what_it_gives_up() -> None:
     async with subscribed(orderly=True) as (fake, client, consumer):
-        members(fake, client.client_id)
-        members(fake, client.client_id, "zzz")
+        fake.list_members(client.client_id)
+        fake.list_members(client.client_id, "zzz")
         for granted in ([QUEUES[0]], [], [QUEUES[2]], []):
             body = LockBatchResponseBody(lock_ok_mq_set=granted)
             fake.say(RequestCode.LOCK_BATCH_MQ, body=body.encode())

@@ -11,10 +11,9 @@ from mqclient.errors import BrokerRefused, ClientError
 from mqclient.message import MessageExt, read_messages, read_pulled
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import SendMessageResponse
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.properties import parse_properties
-from tests.mqclient.fake import FakeServer, record
+from tests.mqclient.fake import STORED, FakeServer, record
 
 BODY = zlib.compress(b"z" * 5000)
 
@@ -32,13 +31,6 @@ def message(
     data = record(topic, BODY, log_offset=7, sys_flag=0x303, properties=properties)
     (made,) = read_messages(data, broker_name=broker_name, address="a:1")
     return made.but(reconsume_times=2)
-
-
-def stored(fake: FakeServer) -> None:
-    fake.say(
-        RequestCode.SEND_MESSAGE_V2,
-        header=SendMessageResponse(msg_id="M", queue_id=0, queue_offset=0),
-    )
 
 
 def sent(fake: FakeServer) -> Command:
@@ -73,7 +65,7 @@ async def test_what_its_broker_does_not_take_goes_to_the_retry_topic_as_java_sen
 
     async with sending_back() as (fake, sendback):
         fake.route("T", "%RETRY%G")
-        stored(fake)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, ResponseCode.SYSTEM_ERROR)
         if how == "hangs up":
             fake.drop(RequestCode.CONSUMER_SEND_MSG_BACK)
@@ -108,7 +100,7 @@ async def test_the_message_goes_by_another_broker_when_one_refuses_the_send_too(
         fake.route("T", "%RETRY%G", brokers=3, queues=1)
         fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, ResponseCode.SYSTEM_ERROR)
         fake.say(RequestCode.SEND_MESSAGE_V2, ResponseCode.SYSTEM_BUSY)
-        stored(fake)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         await sendback.give_back(message(), delay_level=0, broker_name=None)
         first, second = fake.asked_for(RequestCode.SEND_MESSAGE_V2)
         assert first.ext["n"] != second.ext["n"]
@@ -118,7 +110,7 @@ async def test_the_message_goes_by_another_broker_when_one_refuses_the_send_too(
 async def test_a_message_that_has_an_origin_keeps_it() -> None:
     async with sending_back() as (fake, sendback):
         fake.route("T", "%RETRY%G")
-        stored(fake)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         fake.say(RequestCode.CONSUMER_SEND_MSG_BACK, ResponseCode.SYSTEM_ERROR)
         again = message(properties="ORIGIN_MESSAGE_ID\x01O")
         await sendback.give_back(again, delay_level=-1, broker_name=None)

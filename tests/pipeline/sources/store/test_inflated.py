@@ -8,11 +8,10 @@ import pytest
 
 from pipeline.sources.store.inflated import inflate_bodies
 from storefmt.errors import RecordDamaged
-from storefmt.formats.message import Record
 from storefmt.formats.sysflag import COMPRESSED, inflate
-from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.pipeline.sources.store.reading import rows
+from tests.storefmt.offline.stores import records_in
 
 PLAIN = b"a body that says hello"
 BROKEN = b"\x78\x9cnot zlib"
@@ -30,8 +29,7 @@ def bodies(store: Path, **options: object) -> list[dict[str, object]]:
 
 def test_bodies_of_a_store_are_decompressed_when_asked_for(golden: Golden) -> None:
     store = golden.store("kinds")
-    with StoreDir.open(store) as opened:
-        records = [item for item in opened.records() if isinstance(item, Record)]
+    records = records_in(store)
     packed = [record for record in records if record.sys_flag & COMPRESSED]
 
     stored = {row["log_offset"]: row["body"] for row in bodies(store)}

@@ -64,16 +64,8 @@ def test_index_has_every_entry_once(golden: Golden, name: str) -> None:
             for number, entry in view.entries()
         ]
 
-    found = [
-        (
-            row["file"],
-            row["position"],
-            row["key_hash"],
-            row["log_offset"],
-            row["prev_position"],
-        )
-        for row in rows(directory, "index", split_size=300)
-    ]
+    names = ("file", "position", "key_hash", "log_offset", "prev_position")
+    found = [tuple(row[name] for name in names) for row in rows(directory, "index", split_size=300)]
 
     assert found == expected
     with_entries = [row["file"] for row in rows(directory, "index_files") if row["index_count"] > 1]

@@ -29,6 +29,7 @@ from pipeline.sources.store.tables import default_columns, plan, read, table_nam
 from storefmt.errors import NotAStore, StoreError
 from storefmt.formats.scan import LogFile
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows_of
 from tests.programs import python
 from tests.storefmt.offline.repair.test_rebuild import PARTS, assert_same_files
 
@@ -51,12 +52,7 @@ def upload(store: Path, uri: str) -> str:
 
 def rows(where: str, table: str) -> list[dict[str, Any]]:
     reading = ReadOptions(table=table, columns=default_columns(table), check_crc=table == "damage")
-    found = [
-        row
-        for task in plan(where, reading)
-        for batch in read(task, reading)
-        for row in batch.to_pylist()
-    ]
+    found = rows_of(where, reading)
     # Object stores have no holes: every byte of a file is there.
     return [{**row, "allocated_bytes": 0} if "allocated_bytes" in row else row for row in found]
 

@@ -17,7 +17,7 @@ from storefmt.formats.message import encode_record
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
-from tests.pipeline.sources.store.reading import rows
+from tests.pipeline.sources.store.reading import rows, rows_of
 from tests.storefmt.formats.test_message import SMALL
 from tests.storefmt.offline.damages import DAMAGES, LOG_OFFSET_POS, LOG_OFFSETS
 
@@ -27,13 +27,7 @@ def test_splits_of_any_size_give_every_record_once(golden: Golden, split_size: i
     reading = ReadOptions(columns=("log_offset",), split_size=split_size)
     expected = [row["phy"] for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
 
-    splits = plan(golden.store("basic"), reading)
-    found = [
-        log_offset
-        for split in splits
-        for batch in read(split, reading)
-        for log_offset in batch.column(0).to_pylist()
-    ]
+    found = [row["log_offset"] for row in rows_of(golden.store("basic"), reading)]
 
     assert found == expected
 

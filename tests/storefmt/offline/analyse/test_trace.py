@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from storefmt.errors import NotInStore
-from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
 from storefmt.offline.analyse.trace import TraceResult, trace
 from tests.golden import Golden
-from tests.storefmt.offline.stores import rebuilt
+from tests.storefmt.offline.stores import rebuilt, records_in
 
 
 def life_of(path: Path, which: str, **options: object) -> TraceResult:
@@ -45,7 +44,7 @@ def test_every_way_to_name_a_message_gives_the_same_life(kinds: Path) -> None:
     by_key = life_of(kinds, "retry1")
     half = by_key.steps[0].record
 
-    by_unique_key = life_of(kinds, half.unique_key or "")
+    by_unique_key = life_of(kinds, half.unique_key)
     by_offset_id = life_of(kinds, by_key.steps[2].record.msg_id)
 
     assert steps_of(by_unique_key) == steps_of(by_offset_id) == LIVES["retry1"]
@@ -70,11 +69,8 @@ def test_delays_say_when_they_end(golden: Golden) -> None:
 
 def test_copies_in_other_queues_are_steps(golden: Golden) -> None:
     path = golden.store("kinds-lmq")
-    with StoreDir.open(path) as store:
-        record = next(
-            r for r in store.records() if isinstance(r, Record) and r.topic == "kd-lmq"
-        )  # fmt: skip
-        life = trace(store, record.unique_key or "")
+    record = next(one for one in records_in(path) if one.topic == "kd-lmq")
+    life = life_of(path, record.unique_key)
 
     copies = [step for step in life.steps if step.step.value == "copy"]
     assert copies
@@ -145,9 +141,8 @@ def test_what_is_not_there_is_not_in_store(golden: Golden, which: str) -> None:
 
 
 def test_a_message_without_unique_key_is_followed_by_its_offset_id(basic: Path) -> None:
-    with StoreDir.open(basic) as store:
-        raw = next(r for r in store.records() if isinstance(r, Record) and not r.unique_key)
-        life = trace(store, raw.msg_id)
+    raw = next(one for one in records_in(basic) if not one.unique_key)
+    life = life_of(basic, raw.msg_id)
 
     assert steps_of(life) == ["store"]
     assert any("no unique key" in note for note in life.notes)

@@ -10,9 +10,8 @@ from storefmt.errors import BadCall, NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
-from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
-from tests.storefmt.offline.stores import repaired, report_of
+from tests.storefmt.offline.stores import records_in, repaired, report_of
 
 SEED = 20261121
 
@@ -20,11 +19,6 @@ SEED = 20261121
 def carve(*paths: Path, dedupe: bool = True, check_crc: bool = True) -> list[Record]:
     carver = Carver(dedupe=dedupe, check_crc=check_crc)
     return [found.record for found in carver.search(list(paths))]
-
-
-def records_in(path: Path) -> list[Record]:
-    with StoreDir.open(path) as store:
-        return [item for item in store.records() if isinstance(item, Record)]
 
 
 @pytest.mark.parametrize("name", ["basic", "kinds", "ipv6", "v5", "retention"])

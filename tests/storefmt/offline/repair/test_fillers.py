@@ -14,12 +14,13 @@ from storefmt.formats.consumequeue import ENTRY_SIZE, FILLER
 from storefmt.offline import Severity, StoreDir
 from storefmt.offline.views import matching
 from tests.golden import Golden
+from tests.storefmt.broken import overwrite
 from tests.storefmt.offline.repair.test_rebuild import PARTS, assert_same_files
 from tests.storefmt.offline.stores import rebuilt, repaired, report_of
 from tests.storefmt.offline.tiny import tiny_store
 
 
-def overwrite(root: Path, *, kept: int) -> dict[str, int]:
+def fill(root: Path, *, kept: int) -> dict[str, int]:
     """Turn all entries but the last ``kept`` of each queue into fillers; count them by queue."""
     counts: dict[str, int] = {}
     for queue in sorted((root / "consumequeue").glob("*/*")):
@@ -29,8 +30,7 @@ def overwrite(root: Path, *, kept: int) -> dict[str, int]:
         for span in files:
             count = min(end, span.end // ENTRY_SIZE) - span.start // ENTRY_SIZE
             if count > 0:
-                with span.path.open("r+b") as file:
-                    file.write(FILLER * count)
+                overwrite(span.path, 0, FILLER * count)
                 name = f"{queue.parent.name} {queue.name}"
                 counts[name] = counts.get(name, 0) + count
     return counts
@@ -43,7 +43,7 @@ def whole(request: pytest.FixtureRequest, golden: Golden, tmp_path: Path) -> Pat
 
 @pytest.mark.parametrize("kept", [1, 0])
 def test_entries_that_became_fillers_are_named_by_verify(whole: Path, kept: int) -> None:
-    counts = overwrite(whole, kept=kept)
+    counts = fill(whole, kept=kept)
 
     report = report_of(whole, deep=True)
 
@@ -60,9 +60,8 @@ def test_entries_that_became_fillers_are_named_by_verify(whole: Path, kept: int)
 
 def test_a_filler_between_entries_is_named_alone(tmp_path: Path) -> None:
     root = tiny_store(tmp_path)
-    with (root / "consumequeue" / "orders" / "0" / f"{0:020d}").open("r+b") as file:
-        file.seek(2 * ENTRY_SIZE)
-        file.write(FILLER)
+    queue = root / "consumequeue" / "orders" / "0" / f"{0:020d}"
+    overwrite(queue, 2 * ENTRY_SIZE, FILLER)
 
     report = report_of(root, deep=True)
 
@@ -76,7 +75,7 @@ def test_more_fillers_than_are_kept_one_by_one_are_still_named(
 ) -> None:
     monkeypatch.setattr(matching, "EXPECTED_MAX", 3)
     root = tiny_store(tmp_path)
-    counts = overwrite(root, kept=0)
+    counts = fill(root, kept=0)
 
     report = report_of(root, deep=True)
 
@@ -92,8 +91,7 @@ def test_fillers_in_front_of_a_queue_that_started_late_are_no_finding(golden: Go
         first, entries = view.min_offset, list(view.entries())
         span = view.files[0]
     gone = sum(queue_offset < first for queue_offset, _ in entries)
-    with span.path.open("r+b") as file:
-        file.write(FILLER * gone)
+    overwrite(span.path, 0, FILLER * gone)
 
     report = report_of(path, deep=True)
 
@@ -105,9 +103,8 @@ def test_fillers_in_front_of_a_queue_that_started_late_are_no_finding(golden: Go
 def test_rebuild_gives_overwritten_entries_back_byte_for_byte(
     whole: Path, kept: int, tmp_path: Path
 ) -> None:
-    real = tmp_path / "real"
-    shutil.copytree(whole, real)
-    overwrite(whole, kept=kept)
+    real = shutil.copytree(whole, tmp_path / "real")
+    fill(whole, kept=kept)
 
     rebuilt(whole, tmp_path / "out")
 
@@ -119,9 +116,8 @@ def test_rebuild_gives_overwritten_entries_back_byte_for_byte(
 def test_repair_gives_overwritten_entries_back_byte_for_byte(
     whole: Path, kept: int, tmp_path: Path
 ) -> None:
-    real = tmp_path / "real"
-    shutil.copytree(whole, real)
-    overwrite(whole, kept=kept)
+    real = shutil.copytree(whole, tmp_path / "real")
+    fill(whole, kept=kept)
 
     done = repaired(whole, tmp_path / "out")
 

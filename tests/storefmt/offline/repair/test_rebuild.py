@@ -21,6 +21,10 @@ def files_of(root: Path, part: str) -> dict[str, Path]:
     return {str(path.relative_to(root)): path for path in found}
 
 
+def index_of(root: Path) -> list[bytes]:
+    return [path.read_bytes() for _, path in sorted(files_of(root, "index").items())]
+
+
 def assert_same_files(made: Path, real: Path, part: str) -> None:
     left, right = files_of(made, part), files_of(real, part)
     assert sorted(left) == sorted(right)
@@ -75,11 +79,7 @@ def test_nothing_of_the_old_files_is_needed_but_their_sizes(
 
     assert_same_files(tmp_path / "out", real, "consumequeue")
     # The names of index files are the times at which they were made.
-    made = [
-        files_of(tmp_path / "out", "index")[n] for n in sorted(files_of(tmp_path / "out", "index"))
-    ]
-    old = [files_of(real, "index")[n] for n in sorted(files_of(real, "index"))]
-    assert [file.read_bytes() for file in made] == [file.read_bytes() for file in old]
+    assert index_of(tmp_path / "out") == index_of(real)
 
 
 def test_each_queue_and_index_file_lost_alone_comes_back(golden: Golden, tmp_path: Path) -> None:
@@ -92,10 +92,7 @@ def test_each_queue_and_index_file_lost_alone_comes_back(golden: Golden, tmp_pat
         rebuilt(path, out)
         file.write_bytes(whole)
         assert_same_files(out, real, "consumequeue")
-        made, old = files_of(out, "index"), files_of(real, "index")
-        assert [p.read_bytes() for _, p in sorted(made.items())] == [
-            p.read_bytes() for _, p in sorted(old.items())
-        ]
+        assert index_of(out) == index_of(real)
         shutil.rmtree(out)
 
 

@@ -12,12 +12,21 @@ from storefmt.formats.layout import MESSAGE
 from storefmt.formats.message import Record
 from storefmt.formats.scan import Blank, End, scan_items
 from storefmt.offline.repair.placeholder import DAMAGED_TAG, LostMessage, Stamp, fill
+from storefmt.offline.repair.repair import RepairResult
 from storefmt.offline.views.config import read_config
 from storefmt.offline.views.log_scan import walk_file
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.storefmt.broken import flipped, overwrite
 from tests.storefmt.offline.damages import DAMAGES, double_a_single_record, swap_single_records
-from tests.storefmt.offline.stores import HEALTHY, repaired, report_of, state_of, store_of
+from tests.storefmt.offline.stores import (
+    HEALTHY,
+    records_in,
+    repaired,
+    report_of,
+    state_of,
+    store_of,
+)
 
 SEED = 20261121
 
@@ -33,9 +42,12 @@ def records_of(path: Path) -> dict[int, Record]:
     return found
 
 
-def assert_healthy(out: Path) -> None:
+def healed(path: Path, out: Path) -> RepairResult:
+    """Repair a store, and see that what comes out is in order."""
+    done = repaired(path, out)
     report = report_of(out, deep=True)
     assert report.ok, [f for f in report.findings if f.severity != "info"][:3]
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +62,7 @@ def test_every_damaged_store_becomes_a_healthy_one(
     for case in cases:
         path, out = golden.damaged(case), tmp_path / case
         before, readable = state_of(path), records_of(path)
-        done = repaired(path, out)
-        assert_healthy(out)
+        done = healed(path, out)
         kept = records_of(out)
         assert kept == {at: record for at, record in readable.items() if at in kept}, case
         assert set(kept) == set(readable), case
@@ -70,12 +81,11 @@ def test_what_is_lost_is_named(golden: Golden, tmp_path: Path) -> None:
     assert [(act.file, act.log_offset, act.size) for act in replaced] == [
         ("commitlog/00000000000000000000", 188412, 4195)
     ]
-    with StoreDir.open(golden.store("basic")) as store:
-        expected = {
-            (item.topic, item.queue_id, item.queue_offset)
-            for item in store.records(188412, 188412 + 4195)
-            if isinstance(item, Record)
-        }
+    expected = {
+        (one.topic, one.queue_id, one.queue_offset)
+        for one in records_in(golden.store("basic"))
+        if 188412 <= one.log_offset < 188412 + 4195
+    }
     assert {(act.topic, act.queue_id, act.queue_offset) for act in lost} == expected
 
 
@@ -89,18 +99,16 @@ def test_a_lost_message_leaves_an_empty_one_in_its_place(golden: Golden, tmp_pat
     assert entry.log_offset == 297161
     assert entry.size + rest.size == 361
     assert (record.topic, record.queue_id, record.queue_offset) == ("ord-events", 2, 64)
-    assert record.tags == DAMAGED_TAG
-    assert record.body == b""
+    assert (record.tags, record.body) == (DAMAGED_TAG, b"")
 
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_healthy_store_is_copied_as_it_is(name: str, golden: Golden, tmp_path: Path) -> None:
     path = store_of(golden, name)
 
-    done = repaired(path, tmp_path / "out")
+    done = healed(path, tmp_path / "out")
 
     assert done.lost_count == done.lost_size == 0
-    assert_healthy(tmp_path / "out")
     assert records_of(tmp_path / "out") == records_of(path)
 
 
@@ -110,9 +118,8 @@ def test_a_store_after_a_kill_becomes_a_healthy_one(
 ) -> None:
     path = golden.family(f"crash/{which}", "crashed")
 
-    repaired(path, tmp_path / "out")
+    healed(path, tmp_path / "out")
 
-    assert_healthy(tmp_path / "out")
     assert not (tmp_path / "out" / "abort").exists()
 
 
@@ -121,17 +128,15 @@ def cut(file: Path, chooser: random.Random) -> None:
 
 
 def zero_page(file: Path, chooser: random.Random) -> None:
-    overwrite(file, chooser, bytes(4096))
+    page_over(file, chooser, bytes(4096))
 
 
 def garbage_page(file: Path, chooser: random.Random) -> None:
-    overwrite(file, chooser, chooser.randbytes(4096))
+    page_over(file, chooser, chooser.randbytes(4096))
 
 
-def overwrite(file: Path, chooser: random.Random, data: bytes) -> None:
-    with file.open("r+b") as writer:
-        writer.seek(chooser.randrange(0, file.stat().st_size - 4096, 512))
-        writer.write(data)
+def page_over(file: Path, chooser: random.Random, data: bytes) -> None:
+    overwrite(file, chooser.randrange(0, file.stat().st_size - 4096, 512), data)
 
 
 def swap_pages(file: Path, chooser: random.Random) -> None:
@@ -193,8 +198,7 @@ def test_each_derived_file_lost_or_garbage(ipv6: Path, tmp_path: Path) -> None:
             if content is not None:
                 file.write_bytes(content)
             out = tmp_path / f"{number}"
-            done = repaired(ipv6, out)
-            assert_healthy(out)
+            done = healed(ipv6, out)
             assert done.lost_count == 0
             shutil.rmtree(out)
         file.write_bytes(whole)
@@ -205,9 +209,8 @@ def test_damage_of_whole_files(damage: Callable[[Path], None], basic: Path, tmp_
     damage(basic)
     readable = records_of(basic)
 
-    repaired(basic, tmp_path / "out")
+    healed(basic, tmp_path / "out")
 
-    assert_healthy(tmp_path / "out")
     assert records_of(tmp_path / "out") == readable
     assert not report_of(basic).ok
 
@@ -254,8 +257,7 @@ def test_topics_are_made_of_queues_where_none_are_listed(golden: Golden, tmp_pat
 def test_a_flipped_bit_that_queues_can_tell_is_turned_back(ipv6: Path, tmp_path: Path) -> None:
     file = ipv6 / "commitlog" / f"{0:020d}"
     whole = file.read_bytes()
-    with StoreDir.open(ipv6) as store:
-        records = [r for r in store.records() if isinstance(r, Record) and r.topic == "v6-44-t"]
+    records = [one for one in records_in(ipv6) if one.topic == "v6-44-t"]
     record = records[9]
     assert len({r.queue_id for r in records}) > 1
     data = whole[record.log_offset : record.log_offset + record.size]
@@ -263,9 +265,8 @@ def test_a_flipped_bit_that_queues_can_tell_is_turned_back(ipv6: Path, tmp_path:
     for name in ("queue_id", "queue_offset", "log_offset", "topic"):
         span = places[name]
         for bit in range(8 * span.size):
-            changed = bytearray(whole)
             start = record.log_offset + span.pos
-            changed[start + bit // 8] ^= 0x80 >> bit % 8
+            changed = flipped(whole, 8 * start + bit)
             file.write_bytes(changed)
             if name == "topic" and not is_utf8(changed[start : start + span.size]):
                 # Bytes that are no text are damage of the whole record.
@@ -281,20 +282,17 @@ def test_a_record_with_a_damaged_body_and_queue_is_lost_to_the_queue_that_points
     golden: Golden, tmp_path: Path
 ) -> None:
     path, out = golden.store("ipv6"), tmp_path / "out"
+    record = [one for one in records_in(path) if one.topic == "v6-44-t"][9]
     with StoreDir.open(path) as store:
-        record = [r for r in store.records() if isinstance(r, Record) and r.topic == "v6-44-t"][9]
         queues = set(store.queues())
     log_file = path / "commitlog" / f"{0:020d}"
     data = log_file.read_bytes()[record.log_offset : record.log_offset + record.size]
     crc = next(span for span in MESSAGE.spans(data) if span.field.name == "body_crc")
-    with log_file.open("r+b") as file:
-        # The last byte of the CRC, the number of the queue, and a byte of the flag behind it.
-        file.seek(record.log_offset + crc.pos + 3)
-        file.write(b"damage")
+    # The last byte of the CRC, the number of the queue, and a byte of the flag behind it.
+    overwrite(log_file, record.log_offset + crc.pos + 3, b"damage")
 
-    done = repaired(path, out)
+    done = healed(path, out)
 
-    assert_healthy(out)
     lost = [act for act in done.actions if act.action == "lost"]
     assert [(act.topic, act.queue_id, act.queue_offset) for act in lost] == [
         (record.topic, record.queue_id, record.queue_offset)
@@ -303,7 +301,7 @@ def test_a_record_with_a_damaged_body_and_queue_is_lost_to_the_queue_that_points
         assert set(store.queues()) == queues
 
 
-def is_utf8(data: bytes | bytearray) -> bool:
+def is_utf8(data: bytes) -> bool:
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -348,8 +346,7 @@ def test_a_hostile_topic_gets_no_directory(basic: Path, tmp_path: Path) -> None:
     # The old queues would tell the right name.
     shutil.rmtree(basic / "consumequeue")
 
-    done = repaired(basic, tmp_path / "out")
+    done = healed(basic, tmp_path / "out")
 
-    assert_healthy(tmp_path / "out")
     assert [act.reason for act in done.actions if act.action == "replaced"] == ["bad_topic"] * 3
     assert sorted(each.name for each in tmp_path.iterdir()) == ["out"]

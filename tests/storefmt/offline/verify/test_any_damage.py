@@ -10,7 +10,7 @@ import pytest
 from storefmt.errors import StoreError
 from storefmt.offline import Report, StoreDir, verify
 from tests.golden import Golden
-from tests.storefmt.broken import changed
+from tests.storefmt.broken import changed, flipped
 from tests.storefmt.offline.stores import state_of
 
 SEED = 20261121
@@ -93,17 +93,15 @@ def test_files_of_random_bytes(ipv6: Path, part: str) -> None:
 def test_queue_entry_damage_is_found_wherever_it_is(ipv6: Path) -> None:
     chance = random.Random(SEED)
     for file in files_of(ipv6 / "consumequeue"):
-        data = bytearray(file.read_bytes())
-        used = len(bytes(data).rstrip(b"\0"))
-        pos = chance.randrange(used)
-        data[pos] ^= 1 << chance.randrange(8)
-        with changed(file, bytes(data)):
+        whole = file.read_bytes()
+        bit = chance.randrange(8 * len(whole.rstrip(b"\0")))
+        with changed(file, flipped(whole, bit)):
             report = use_everything(ipv6)
 
         name = str(file.relative_to(ipv6))
         assert any(
-            finding.file == name and finding.pos // 20 == pos // 20 for finding in report.findings
-        ), (name, pos, report.findings)
+            finding.file == name and finding.pos // 20 == bit // 160 for finding in report.findings
+        ), (name, bit, report.findings)
 
 
 def test_index_damage_is_found_wherever_it_is(basic: Path) -> None:
@@ -111,13 +109,11 @@ def test_index_damage_is_found_wherever_it_is(basic: Path) -> None:
     chance = random.Random(SEED)
     whole = file.read_bytes()
     for _ in range(40):
-        data = bytearray(whole)
-        pos = chance.randrange(len(whole.rstrip(b"\0")))
-        data[pos] ^= 1 << chance.randrange(8)
-        with changed(file, bytes(data)):
+        bit = chance.randrange(8 * len(whole.rstrip(b"\0")))
+        with changed(file, flipped(whole, bit)):
             report = use_everything(basic)
 
-        assert not report.ok, pos
+        assert not report.ok, bit
 
 
 def test_read_only_directory_is_enough(ipv6: Path) -> None:

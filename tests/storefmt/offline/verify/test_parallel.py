@@ -44,14 +44,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel_module, "LOG_PART_SIZE", 48 << 10)
 
 
+def in_this_process(*args: object, **named: object) -> object:
+    return map_files(*args, **{**named, "worker_count": 1})  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do the work of the workers in this process, which starts a hundred times as fast."""
-
-    def one(*args: object, **named: object) -> object:
-        return map_files(*args, **{**named, "worker_count": 1})  # type: ignore[arg-type]
-
-    monkeypatch.setattr(parallel_module, "map_files", one)
+    monkeypatch.setattr(parallel_module, "map_files", in_this_process)
 
 
 def report_of(path: Path, jobs: int, *, deep: bool = False) -> Report:
@@ -170,10 +170,7 @@ def test_too_many_keys_are_told_in_the_same_way(
     pytest.importorskip("pyarrow")
     from storefmt.offline.analyse import record_counts, stats
 
-    def one(*args: object, **named: object) -> object:
-        return map_files(*args, **{**named, "worker_count": 1})  # type: ignore[arg-type]
-
-    monkeypatch.setattr(stats, "map_files", one)
+    monkeypatch.setattr(stats, "map_files", in_this_process)
     path = golden.store("basic")
     for keys_max in (1, 3, 8):
         monkeypatch.setattr(record_counts, "KEYS_MAX", keys_max)

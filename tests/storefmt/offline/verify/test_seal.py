@@ -10,6 +10,7 @@ from storefmt.formats.message import blank
 from storefmt.offline.verify.seal import CHECKSUMS, SealedFile, flipped_bit, read_sealed, seal
 from storefmt.offline.views.storedir import StoreDir
 from tests.records import record_bytes
+from tests.storefmt.broken import changed, flip, flipped
 from tests.storefmt.offline.stores import report_of, state_of
 
 FILE_SIZE = 256
@@ -64,10 +65,8 @@ def test_every_flipped_bit_of_a_log_is_found_at_its_byte(small: Path) -> None:
         whole = file.read_bytes()
         covered = read_sealed(small / CHECKSUMS / file.name).size
         for bit in range(8 * len(whole)):
-            data = bytearray(whole)
-            data[bit // 8] ^= 0x80 >> bit % 8
-            file.write_bytes(data)
-            found = sealed_findings(small)
+            with changed(file, flipped(whole, bit)):
+                found = sealed_findings(small)
             if bit // 8 < covered:
                 assert [f[:3] for f in found] == [
                     ("flipped_bit", f"commitlog/{file.name}", bit // 8)
@@ -76,15 +75,12 @@ def test_every_flipped_bit_of_a_log_is_found_at_its_byte(small: Path) -> None:
                 # Free space: the byte is named, or the whole head that it makes.
                 assert [f[0] for f in found] == ["not_as_sealed"]
                 assert found[0][2] == bit // 8
-        file.write_bytes(whole)
 
 
 def test_a_flipped_bit_is_named_by_its_field(small: Path) -> None:
     seal_all(small)
     file = small / "commitlog" / f"{0:020d}"
-    data = bytearray(file.read_bytes())
-    data[SIZE + 43] ^= 1
-    file.write_bytes(data)
+    flip(file, SIZE + 43)
 
     assert sealed_findings(small) == [
         ("flipped_bit", f"commitlog/{file.name}", SIZE + 43, "born_ms"),
@@ -94,9 +90,7 @@ def test_a_flipped_bit_is_named_by_its_field(small: Path) -> None:
 def test_more_than_one_bit_names_the_record(small: Path) -> None:
     seal_all(small)
     file = small / "commitlog" / f"{0:020d}"
-    data = bytearray(file.read_bytes())
-    data[SIZE + 16] ^= 0x81
-    file.write_bytes(data)
+    flip(file, SIZE + 16, 0x81)
 
     assert sealed_findings(small) == [("not_as_sealed", f"commitlog/{file.name}", SIZE, "")]
 
@@ -115,9 +109,7 @@ def test_what_a_broker_wrote_later_is_no_finding_and_is_sealed_next(small: Path)
 def test_what_changed_is_never_sealed_again(small: Path) -> None:
     seal_all(small)
     file = small / "commitlog" / f"{0:020d}"
-    data = bytearray(file.read_bytes())
-    data[20] ^= 1
-    file.write_bytes(data)
+    flip(file, 20)
     before = state_of(small / CHECKSUMS)
 
     assert seal_all(small) == ["differs", "unchanged"]
@@ -144,9 +136,7 @@ def test_a_damaged_checksum_file_does_not_accuse_the_log(small: Path) -> None:
     path = small / CHECKSUMS / f"{0:020d}"
     whole = path.read_bytes()
     for bit in range(8 * len(whole)):
-        data = bytearray(whole)
-        data[bit // 8] ^= 0x80 >> bit % 8
-        path.write_bytes(data)
+        path.write_bytes(flipped(whole, bit))
         assert [f[:2] for f in sealed_findings(small)] == [
             ("seal_damaged", f"checksums/{path.name}")
         ]

@@ -8,6 +8,7 @@ import pytest
 
 from storefmt.offline import Finding, Report, Severity, StoreDir
 from tests.golden import Golden, shared_directory
+from tests.storefmt.broken import flip, overwrite
 from tests.storefmt.offline.stores import HEALTHY, report_of, state_of, store_of
 
 NOT_DAMAGE = {
@@ -39,8 +40,8 @@ def cases() -> list[str]:
     return [damage["case"] for damage in Golden(directory, Path(os.devnull)).damages()]
 
 
-def check(path: Path, *, deep: bool = True) -> Report:
-    return report_of(path, deep=deep)
+def check(path: Path) -> Report:
+    return report_of(path, deep=True)
 
 
 def worse_than_info(report: Report) -> list[Finding]:
@@ -103,7 +104,7 @@ def covers(finding: Finding, case: str, change: dict) -> bool:
 
 @pytest.mark.parametrize("case", cases())
 def test_other_records_are_still_read(golden: Golden, case: str) -> None:
-    report = check(golden.damaged(case), deep=False)
+    report = report_of(golden.damaged(case))
 
     assert report.records == 1420 - RECORDS_LOST.get(case[:2], 0)
 
@@ -112,7 +113,7 @@ def test_other_records_are_still_read(golden: Golden, case: str) -> None:
 def test_one_damaged_record_gives_one_finding(golden: Golden, case: str) -> None:
     name = next(damage["case"] for damage in golden.damages() if damage["case"][:2] == case)
 
-    report = check(golden.damaged(name), deep=False)
+    report = report_of(golden.damaged(name))
 
     assert len(worse_than_info(report)) == 1
 
@@ -183,8 +184,7 @@ def test_queues_of_a_deleted_topic_are_only_told(basic: Path) -> None:
 
 def test_newest_index_file_is_open_while_a_broker_runs(basic: Path) -> None:
     newest = max((basic / "index").iterdir())
-    data = newest.read_bytes()
-    newest.write_bytes(data[:40] + bytes(2000) + data[2040:])
+    overwrite(newest, 40, bytes(2000))
     assert not check(basic).ok
 
     (basic / "abort").touch()
@@ -208,11 +208,9 @@ def test_store_that_has_just_been_started_is_ok(golden: Golden, tmp_path: Path) 
 @pytest.mark.parametrize("aborted", [True, False])
 def test_half_a_record_that_no_queue_knows_is_only_told(ipv6: Path, aborted: bool) -> None:
     file = ipv6 / "commitlog" / ("0" * 20)
-    data = bytearray(file.read_bytes())
     with StoreDir.open(ipv6) as store:
         end = store.log.end
-    data[end : end + 100] = data[:100]
-    file.write_bytes(data)
+    overwrite(file, end, file.read_bytes()[:100])
     if aborted:
         (ipv6 / "abort").touch()
 
@@ -227,11 +225,9 @@ def test_record_that_differs_from_both_neighbours_is_told(basic: Path) -> None:
     with StoreDir.open(basic) as store:
         record = store.record_at(297161)
     file = basic / "commitlog" / f"{262144:020d}"
-    data = bytearray(file.read_bytes())
     pos = 297161 - 262144
-    data[pos + 56 : pos + 64] = (record.store_ms + 86_400_000).to_bytes(8, "big")
-    data[pos + 64] ^= 1
-    file.write_bytes(data)
+    overwrite(file, pos + 56, (record.store_ms + 86_400_000).to_bytes(8, "big"))
+    flip(file, pos + 64)
 
     found = {finding.field: finding.pos for finding in worse_than_info(check(basic))}
 
@@ -253,15 +249,11 @@ def test_topic_made_again_leaves_records_that_are_only_told(basic: Path) -> None
     # Records of the first life of a topic: their entries belong to newer records now.
     queue = basic / "consumequeue" / "tiny" / "0" / ("0" * 20)
     log = basic / "commitlog" / f"{786432:020d}"
-    data = bytearray(log.read_bytes())
     with StoreDir.open(basic) as store:
         entries = [entry for _, entry in store.queue("tiny", 0).entries()]
     for number, entry in enumerate(entries[2:]):
-        pos = entry.log_offset - 786432 + 20
-        data[pos : pos + 8] = number.to_bytes(8, "big")
-    log.write_bytes(data)
-    whole = queue.read_bytes()
-    queue.write_bytes((whole[40:100]).ljust(6000, b"\0"))
+        overwrite(log, entry.log_offset - 786432 + 20, number.to_bytes(8, "big"))
+    queue.write_bytes(queue.read_bytes()[40:100].ljust(6000, b"\0"))
 
     report = check(basic)
 

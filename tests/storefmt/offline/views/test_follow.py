@@ -8,6 +8,7 @@ from storefmt.offline import StoreDir
 from storefmt.offline.views.follow import POLLS_TO_WAIT, FollowedRecord, Follower, SkippedBytes
 from tests.golden import Golden
 from tests.records import record_bytes
+from tests.storefmt.broken import overwrite
 
 FILE_SIZE = 4096
 
@@ -20,12 +21,6 @@ def log_file(directory: Path, start: int) -> Path:
     path = directory / f"{start:020d}"
     path.write_bytes(bytes(FILE_SIZE))
     return path
-
-
-def put(path: Path, pos: int, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.seek(pos)
-        file.write(data)
 
 
 def offsets(follower: Follower) -> list[int]:
@@ -50,9 +45,9 @@ def test_a_record_is_seen_once_and_only_when_it_is_whole(tmp_path: Path) -> None
     follower = Follower(tmp_path, 0)
 
     for size in range(1, len(data)):
-        put(path, 0, data[:size])
+        overwrite(path, 0, data[:size])
         assert offsets(follower) == []
-    put(path, 0, data)
+    overwrite(path, 0, data)
 
     assert offsets(follower) == [0]
     assert offsets(follower) == []
@@ -62,9 +57,9 @@ def test_a_torn_end_is_waited_for(tmp_path: Path) -> None:
     path, data = log_file(tmp_path, 0), record_at(0, properties=b"TAGS\x01abcdefgh")
     follower = Follower(tmp_path, 0)
 
-    put(path, 0, data[:-6])
+    overwrite(path, 0, data[:-6])
     torn = offsets(follower)
-    put(path, 0, data)
+    overwrite(path, 0, data)
 
     assert torn == []
     assert offsets(follower) == [0]
@@ -74,12 +69,12 @@ def test_the_next_file_is_followed_after_the_blank(tmp_path: Path) -> None:
     first = log_file(tmp_path, 0)
     data = record_at(0)
     follower = Follower(tmp_path, 0)
-    put(first, 0, data + blank(FILE_SIZE - len(data)))
+    overwrite(first, 0, data + blank(FILE_SIZE - len(data)))
     before = offsets(follower)
 
     second = log_file(tmp_path, FILE_SIZE)
     empty = offsets(follower)
-    put(second, 0, record_at(FILE_SIZE))
+    overwrite(second, 0, record_at(FILE_SIZE))
 
     assert (before, empty) == ([0], [])
     assert offsets(follower) == [FILE_SIZE]
@@ -87,7 +82,7 @@ def test_the_next_file_is_followed_after_the_blank(tmp_path: Path) -> None:
 
 def test_deleted_files_are_told_and_passed_over(tmp_path: Path) -> None:
     follower = Follower(tmp_path, 100)
-    put(log_file(tmp_path, FILE_SIZE), 0, record_at(FILE_SIZE))
+    overwrite(log_file(tmp_path, FILE_SIZE), 0, record_at(FILE_SIZE))
 
     found = list(follower.poll())
 
@@ -100,8 +95,8 @@ def test_deleted_files_are_told_and_passed_over(tmp_path: Path) -> None:
 def test_damage_is_passed_over_after_a_while_when_records_follow(tmp_path: Path) -> None:
     path, size = log_file(tmp_path, 0), len(record_at(0))
     for number in range(3):
-        put(path, number * size, record_at(number * size))
-    put(path, size + 4, b"\xff\xff")
+        overwrite(path, number * size, record_at(number * size))
+    overwrite(path, size + 4, b"\xff\xff")
     follower = Follower(tmp_path, 0)
 
     polls = [list(follower.poll()) for _ in range(POLLS_TO_WAIT + 1)]
@@ -114,7 +109,7 @@ def test_damage_is_passed_over_after_a_while_when_records_follow(tmp_path: Path)
 
 
 def test_damage_at_the_end_is_waited_for(tmp_path: Path) -> None:
-    put(log_file(tmp_path, 0), 0, b"\x7f" * 64)
+    overwrite(log_file(tmp_path, 0), 0, b"\x7f" * 64)
     follower = Follower(tmp_path, 0)
 
     assert [list(follower.poll()) for _ in range(2 * POLLS_TO_WAIT)] == [[]] * 2 * POLLS_TO_WAIT
@@ -125,14 +120,14 @@ def test_a_directory_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     nothing = list(follower.poll())
 
     (tmp_path / "commitlog").mkdir()
-    put(log_file(tmp_path / "commitlog", 0), 0, record_at(0))
+    overwrite(log_file(tmp_path / "commitlog", 0), 0, record_at(0))
 
     assert nothing == []
     assert offsets(follower) == [0]
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:
-    put(log_file(tmp_path, 0), 0, record_at(0))
+    overwrite(log_file(tmp_path, 0), 0, record_at(0))
     follower = Follower(tmp_path, 0)
     list(follower.poll())
 

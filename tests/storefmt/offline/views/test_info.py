@@ -79,11 +79,9 @@ def test_a_log_file_says_how_it_ends(basic: Path) -> None:
     with StoreDir.open(basic) as store:
         ends = {file.name: file.end_reason for file in store.files()}
 
-    assert whole.end_reason == "blank"
-    assert whole.fill_size == whole.size
+    assert (whole.end_reason, whole.fill_size) == ("blank", whole.size)
     assert ends[f"commitlog/{first.name}"] == "truncated"
-    assert ends[f"commitlog/{last.name}"] == "bad_magic"
-    assert ends["checkpoint"] == ""
+    assert (ends[f"commitlog/{last.name}"], ends["checkpoint"]) == ("bad_magic", "")
 
 
 def last_record_end(path: Path) -> int:

@@ -6,6 +6,7 @@ from storefmt.formats.message import MAGIC_V1, Record
 from storefmt.offline.views.log_scan import last_record, walk_file
 from storefmt.store_file import StoreFile
 from tests.records import record_bytes
+from tests.storefmt.broken import overwrite
 
 BASE = 4096
 
@@ -28,17 +29,13 @@ def test_last_record_is_found_behind_a_large_one(tmp_path: Path) -> None:
 
     found = last_record(file, base=BASE, end=file.data_end())
 
-    assert found is not None
     assert (found[0], found[1].body) == (starts[2], b"")
 
 
 def test_large_record_at_the_end_is_found(tmp_path: Path) -> None:
     file, starts = file_of(tmp_path / "f", [b"a", b"b" * (3 << 20)], size=4 << 20)
 
-    found = last_record(file, base=BASE, end=file.data_end())
-
-    assert found is not None
-    assert found[0] == starts[1]
+    assert last_record(file, base=BASE, end=file.data_end())[0] == starts[1]
 
 
 def test_magic_in_a_body_is_not_taken_for_a_record(tmp_path: Path) -> None:
@@ -46,22 +43,14 @@ def test_magic_in_a_body_is_not_taken_for_a_record(tmp_path: Path) -> None:
     inner = record(BASE, b"inner")
     file, starts = file_of(tmp_path / "f", [b"a", magic * 50 + inner + bytes(60)], size=4096)
 
-    found = last_record(file, base=BASE, end=file.data_end())
-
-    assert found is not None
-    assert found[0] == starts[1]
+    assert last_record(file, base=BASE, end=file.data_end())[0] == starts[1]
 
 
 def test_torn_record_at_the_end_is_passed_over(tmp_path: Path) -> None:
     file, starts = file_of(tmp_path / "f", [b"a", b"b" * 500], size=4096)
-    with (tmp_path / "f").open("r+b") as torn:
-        torn.seek(starts[1] + 200)
-        torn.write(bytes(500))
+    overwrite(tmp_path / "f", starts[1] + 200, bytes(500))
 
-    found = last_record(file, base=BASE, end=file.data_end())
-
-    assert found is not None
-    assert found[0] == 0
+    assert last_record(file, base=BASE, end=file.data_end())[0] == 0
     assert isinstance(next(walk_file(file, base=BASE))[1], Record)
 
 

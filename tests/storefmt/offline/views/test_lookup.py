@@ -1,7 +1,5 @@
 """Finding messages by id and key."""
 
-from pathlib import Path
-
 import pytest
 
 from storefmt.errors import NotInStore
@@ -43,18 +41,14 @@ def test_unique_key_gives_the_message_and_not_the_brokers_copy(golden: Golden) -
 def test_without_index_the_log_is_searched(golden: Golden) -> None:
     path = golden.store("basic")
     line = messages(golden, "basic")[700]
-    remove_index(path)
+    for file in (path / "index").iterdir():
+        file.unlink()
 
     with StoreDir.open(path) as store:
         unique_key = line["properties"]["UNIQ_KEY"]
         assert store.find_message(unique_key).log_offset == line["phy"]
         found = store.query_key(line["topic"], unique_key)
         assert [record.log_offset for record in found] == [line["phy"]]
-
-
-def remove_index(path: Path) -> None:
-    for file in (path / "index").iterdir():
-        file.unlink()
 
 
 def test_what_is_not_there_is_not_found(golden: Golden) -> None:
@@ -95,19 +89,15 @@ def really_has(store: StoreDir, log_offset: int, query: dict) -> bool:
 
 def test_clashing_keys_are_told_apart(golden: Golden) -> None:
     with StoreDir.open(golden.store("basic")) as store:
+        topics = {topic for topic, _ in store.queues()}
         found = {
-            key: {record.log_offset for record in query_everywhere(store, key)}
+            key: {one.log_offset for topic in topics for one in store.query_key(topic, key)}
             for key in ("collAa", "collBB")
         }
 
     assert found["collAa"]
     assert found["collBB"]
     assert not found["collAa"] & found["collBB"]
-
-
-def query_everywhere(store: StoreDir, key: str) -> list:
-    topics = {topic for topic, _ in store.queues()}
-    return [record for topic in topics for record in store.query_key(topic, key)]
 
 
 def test_the_newest_are_kept_where_there_are_more(golden: Golden) -> None:

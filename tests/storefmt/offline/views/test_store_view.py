@@ -44,7 +44,6 @@ def test_checkpoint_is_read(golden: Golden) -> None:
     with StoreDir.open(golden.store("basic")) as store:
         found = store.checkpoint()
 
-    assert found is not None
     assert list(found[:3]) == golden.expected("basic")["scan"]["checkpoint"]
 
 
