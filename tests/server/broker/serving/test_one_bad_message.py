@@ -65,7 +65,7 @@ def delayed(number: int) -> dict[str, object]:
 
 
 async def hold_a_pull(desk: Desk) -> None:
-    await desk.pull(sys_flag=2, suspend_timeout_millis=30_000, consumer_group=GROUP)
+    await desk.pull(sys_flag=6, suspend_timeout_millis=30_000, consumer_group=GROUP)
 
 
 @pytest.mark.parametrize("sync", [False, True])
