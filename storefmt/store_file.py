@@ -53,9 +53,16 @@ class StoreFile:
     def _descriptor(self) -> int:
         if self._fd < 0:
             try:
-                # A pipe in the directory must not hang the reader.
-                self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                # A pipe in the directory must not hang the reader, and a link in a store of
+                # unknown origin must not show what lies elsewhere on this machine.
+                flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+                self._fd = os.open(self.path, flags)
             except OSError as error:
+                if error.errno == errno.ELOOP:
+                    raise StoreError(
+                        f"{self.path}: a symbolic link, which may lead out of the store and is "
+                        "not followed; put the file itself there"
+                    ) from error
                 raise StoreError(
                     f"{self.path}: {error.strerror}; is the store still there?"
                 ) from error

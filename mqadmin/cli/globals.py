@@ -40,6 +40,9 @@ GLOBALS: Final = (
     ),
     click.Option(["--no-headers"], is_flag=True, help="leave out the header line"),
     click.Option(
+        ["--csv-raw"], is_flag=True, help="csv: leave cells as they are that look like formulas"
+    ),
+    click.Option(
         ["--watch"],
         type=SECONDS,
         is_flag=False,

@@ -250,6 +250,7 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
         follow=outcome.follow,
         single=outcome.single,
         headers=not settings.no_headers,
+        csv_raw=settings.csv_raw,
         color=call.has_color,
         width=terminal_width() if call.console.out_is_tty else 0,
         now_ms=call.now_ms(),

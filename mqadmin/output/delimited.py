@@ -1,9 +1,13 @@
 """Formats for spreadsheets and shell loops: csv, and the first column alone.
 
-Rule: numbers are never grouped, a nested value is json in its cell, None is empty.
+Rule: numbers are never grouped, a nested value is json in its cell, None is empty. A text that a
+spreadsheet would run as a formula (it begins with = + - @, a tab or a carriage return) gets an
+apostrophe in front in csv, since producers choose keys and bodies; a text that is a number stays
+as it is. ``Look.csv_raw`` leaves all texts as they are.
 """
 
-from typing import TextIO
+import re
+from typing import Final, TextIO
 
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.printer import Look, Printer
@@ -18,6 +22,17 @@ def cell_text(value: Value) -> str:
     if isinstance(value, (bool, list, dict)):
         return json_text(value)
     return str(value)
+
+
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?|-")
+
+
+def harmless(text: str) -> str:
+    """Return a text so that no spreadsheet takes it for a formula."""
+    if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+        return "'" + text
+    return text
 
 
 def _cell(value: Value, look: Look) -> str:
@@ -38,7 +53,8 @@ class CsvPrinter(Printer):
             self._writer.writerow(look.names)
 
     def row(self, record: Record) -> None:
-        self._writer.writerow([_cell(record.get(name), self.look) for name in self.look.names])
+        cells = (_cell(record.get(name), self.look) for name in self.look.names)
+        self._writer.writerow(cells if self.look.csv_raw else map(harmless, cells))
 
 
 class NamePrinter(Printer):

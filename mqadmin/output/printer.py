@@ -22,6 +22,7 @@ class Look(NamedTuple):
         named: the person has named the columns: none is lifted, none left out.
         sections: headings of one thing on a terminal, and the fields below each.
         tree: columns that rows are nested by on a terminal.
+        csv_raw: leave csv cells as they are that a spreadsheet would run as formulas.
     """
 
     names: tuple[str, ...]
@@ -34,6 +35,7 @@ class Look(NamedTuple):
     named: bool = False
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     tree: tuple[str, ...] = ()
+    csv_raw: bool = False
 
 
 class Printer(ABC):

@@ -26,6 +26,7 @@ class GlobalOptions:
     sort: str | None = None
     compat: str | None = None
     no_headers: bool = False
+    csv_raw: bool = False
     watch: float | None = None
     timeout: float | None = None
     yes: bool = False

@@ -298,7 +298,7 @@ class LogFile:
         self.base = parse_log_file_name(path.name) or 0
         self._remote = remote_file_of(path)
         if self._remote is None:
-            self._fd = os.open(path, os.O_RDONLY)
+            self._fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             self.size = os.fstat(self._fd).st_size
         else:
             self.size = self._remote.size

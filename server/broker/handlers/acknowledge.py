@@ -28,7 +28,7 @@ from server.broker.pop.checkpoints import (
     PopKey,
 )
 from server.broker.pop.order import Ack
-from server.broker.pop.pop_check import check_queue, check_role
+from server.broker.pop.pop_check import check_queue, check_role, check_times
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -114,6 +114,7 @@ def _take(
     peer: str,
     now_ms: int,
 ) -> None:
+    check_times(key.pop_time_ms, invisible_ms)
     if revive_queue == ORDERED_REVIVE_QUEUE:
         for at in queue_offsets:
             _take_ordered(broker, key, at, peer, now_ms)
@@ -175,6 +176,8 @@ def change_invisible_time(broker: Broker, request: Request) -> None:
     if not low <= at < high:
         raise RequestRefused(ResponseCode.NO_MESSAGE, "not set any response code")
     handle = decode_receipt(fields.extra_info)
+    check_times(handle.pop_time_ms, handle.invisible_ms)
+    check_times(now_ms, fields.invisible_time)
     change = _change_ordered if handle.is_ordered else _change
     _answer_when_safe(broker, request, change(broker, fields, handle, now_ms))
 

@@ -27,7 +27,7 @@ from server.broker.filters.table import compile_filter
 from server.broker.filters.tags import codes_of_expression, is_malformed, is_tag_type
 from server.broker.names import is_readable
 from server.broker.pop.checkpoints import COUNT_MAX
-from server.broker.pop.pop_check import check_queue, check_role
+from server.broker.pop.pop_check import check_queue, check_role, check_times
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -56,6 +56,7 @@ def pop(broker: Broker, request: Request) -> None:
         if header.max_msg_nums < 0:
             text = f"the broker[{host}] pop message's num is {header.max_msg_nums}"
         raise RequestRefused(LaterResponseCode.INVALID_PARAMETER, text)
+    check_times(request.now_ms, header.invisible_time)
     broker.pops.popper.take(request, header, _filter(header, broker.config.strict_filters))
 
 

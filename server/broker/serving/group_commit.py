@@ -14,7 +14,8 @@ as the configuration promises; with SYNC_MASTER a slave must have it, too (``hol
 fails, all messages of the turn are answered 14. When a flush fails or takes longer than
 syncFlushTimeout, they are answered 10 (stored, but not known to be on disk). A flush that finds
 no free file descriptor in the process is answered 10, too, and is tried again. ``overload``
-limits how many messages may wait.
+limits how many messages may wait. An error at one answer, one callback or one observer is logged,
+and the others of the turn go on (``_apart``).
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -22,7 +23,7 @@ Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final, ParamSpec, Protocol
 
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
@@ -37,6 +38,7 @@ from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)
+P = ParamSpec("P")
 
 FLUSH_AGAIN_S: Final = 0.2
 """Seconds until a flush that found no free file descriptor is tried again."""
@@ -176,12 +178,17 @@ class Turn:
             self._refuse(self._hasty_acks + acks, done, store_refusal(self._store, str(error)))
             self._hasty_acks = []
             return
+        except Exception:
+            LOG.exception("it is not known whether the messages of one turn were stored")
+            self._refuse(self._hasty_acks + acks, done, "the broker has an error; see its log")
+            self._hasty_acks = []
+            return
         elapsed_ms = self._clock.now_ms() - now_ms
         if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=_count(acks) + len(done)):
             self._end_stale_soon()
-        self.written()
+        _apart(self.written)
         if self.hold is not None and acks:
-            acks = self.hold(acks, begin, self._store.written_offset, now_ms)
+            acks = self._held(acks, begin, now_ms)
         if self._hasty_acks:
             self._release(self._hasty_acks, [])
             self._hasty_acks = []
@@ -196,6 +203,17 @@ class Turn:
         self._unsafe_done += done
         self._begin_flush(now_ms)
         self._judge(now_ms)
+
+    def _held(self, acks: list[Ack], begin: int, now_ms: int) -> list[Ack]:
+        """Return the answers that need not wait for a slave."""
+        assert self.hold is not None
+        try:
+            return self.hold(acks, begin, self._store.written_offset, now_ms)
+        except Exception:
+            LOG.exception("it is not known whether a slave has the messages of one turn")
+            for conn, answers, _, _ in acks:
+                _apart(conn.send, with_code(answers, ResponseCode.FLUSH_SLAVE_TIMEOUT))
+            return []
 
     def expire(self, now_ms: int, *, timeout_ms: int) -> None:
         """Answer 10 to sends that wait too long for the disk; call it periodically.
@@ -273,8 +291,11 @@ class Turn:
             if failure is not None:
                 raise failure
             self._store.end_flush(job)
-        except (StoreFailed, OSError) as error:
-            LOG.error("messages are written and not known to be on disk: %s", error)
+        except Exception as error:
+            expected = isinstance(error, (StoreFailed, OSError))
+            LOG.error(
+                "messages are written and not known to be on disk: %s", error, exc_info=not expected
+            )
             self._answer_timeout(acks, done)
             unsafe_acks, self._unsafe_acks = self._unsafe_acks, []
             unsafe_done, self._unsafe_done = self._unsafe_done, []
@@ -306,33 +327,42 @@ class Turn:
         self._sends.hold()
         try:
             self._release(acks, done)
-            self._after_write(now_ms)
+            _apart(self._after_write, now_ms)
         finally:
             self._sends.flush()
 
     @staticmethod
     def _release(acks: list[Ack], done: list[Done]) -> None:
         for conn, answers, _, _ in acks:
-            conn.send(answers)
+            _apart(conn.send, answers)
         for call in done:
-            call(ResponseCode.SUCCESS)
+            _apart(call, ResponseCode.SUCCESS)
 
     @staticmethod
     def _answer_timeout(acks: list[Ack], done: list[Done]) -> None:
         """Answer 10: the messages are written, but perhaps not on disk."""
         code = ResponseCode.FLUSH_DISK_TIMEOUT
         for conn, answers, _, _ in acks:
-            conn.send(with_code(answers, code))
+            _apart(conn.send, with_code(answers, code))
         for call in done:
-            call(code)
+            _apart(call, code)
 
     def _refuse(self, acks: list[Ack], done: list[Done], remark: str) -> None:
         code = ResponseCode.SERVICE_NOT_AVAILABLE
         for conn, _, opaques, serialize in acks:
             for opaque in opaques:
-                conn.send(self._answers.refused(serialize, opaque, code=code, remark=remark))
+                answer = self._answers.refused(serialize, opaque, code=code, remark=remark)
+                _apart(conn.send, answer)
         for call in done:
-            call(code)
+            _apart(call, code)
+
+
+def _apart(call: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Call a function whose error must not reach the other messages of the turn."""
+    try:
+        call(*args, **kwargs)
+    except Exception:
+        LOG.exception("an error at one answer or callback of a turn; the others go on")
 
 
 def _count(acks: Iterable[Ack]) -> int:

@@ -8,8 +8,9 @@
            rocksdbstore/, timerlog/, tails/ …          whatever is below
            (anything else)                             strangers
 
-Rule: names and sizes only; no file is opened. Symbolic links are followed, as the broker
-follows them. Files that 5.x adds are known by name and are no strangers.
+Rule: names and sizes only; no file is opened. A part of the store may be a symbolic link, because
+operators move the log to another disk that way. Links below a part are strangers: a store from
+somebody else could use them to show what lies elsewhere on this machine. Files that 5.x adds are known by name and are no strangers.
 """
 
 import os
@@ -142,20 +143,20 @@ def _below(directory: Path) -> Iterator[FileSpan]:
         span = _span(entry, 0)
         if span is not None:
             yield span
-        elif isinstance(entry, RemotePath) or not entry.is_symlink():
-            # A link to a directory may lead in a circle.
+        elif not _is_link(entry):
             yield from _below(_path(entry))
 
 
 def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[FileSpan]]:
     found: dict[QueueKey, list[FileSpan]] = {}
     for topic in _entries(directory):
-        if not topic.is_dir():
+        if not topic.is_dir() or _is_link(topic):
             _stranger(tree, topic, place)
             continue
         for queue in _entries(_path(topic)):
             # Java takes any integer; "+1" or "007" would read back as another queue's name.
-            if queue.is_dir() and queue.name.isdecimal() and str(int(queue.name)) == queue.name:
+            is_queue = queue.is_dir() and not _is_link(queue)
+            if is_queue and queue.name.isdecimal() and str(int(queue.name)) == queue.name:
                 key = (topic.name, int(queue.name))
                 found[key] = _numbered(tree, _path(queue), place)
             else:
@@ -193,12 +194,17 @@ def _path(entry: _Entry) -> Path:
 
 def _span(entry: _Entry, start: int) -> FileSpan | None:
     try:
-        if entry.is_file():
+        if entry.is_file() and not _is_link(entry):
             return FileSpan(start, entry.stat().st_size, _path(entry))
     except FileNotFoundError:
         # Gone between listing and looking: retention, or a link to nowhere.
         return None
     return None
+
+
+def _is_link(entry: _Entry) -> bool:
+    """Tell whether an entry is a symbolic link, which may lead out of the store or in a circle."""
+    return entry.is_symlink()
 
 
 def _stranger(tree: Tree, entry: _Entry, place: str) -> None:

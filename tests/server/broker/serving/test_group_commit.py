@@ -282,7 +282,6 @@ async def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> Non
         raise OSError("the messages cannot be read")
 
     turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
-    with pytest.raises(OSError, match="cannot be read"):
-        turn.commit()
+    turn.commit()
 
     assert store.calls == ["write", "hold", "wake", "flush"]

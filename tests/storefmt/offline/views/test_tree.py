@@ -3,6 +3,10 @@
 import os
 from pathlib import Path
 
+import pytest
+
+from storefmt.errors import StoreError
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import read_tree
 from tests.golden import Golden
 
@@ -67,3 +71,38 @@ def test_name_that_is_no_utf8_is_shown(tmp_path: Path) -> None:
     tree = read_tree(tmp_path)
 
     assert tree.name(tree.strangers[0].path) == "commitlog/\\udcff\\udcfe"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"commitlog/{1 << 20:020d}", f"consumequeue/T/0/{0:020d}", "consumequeue/T/0", "consumequeue/T",
+        "index/20261121041855172", "config/topics.json", "checkpoint",
+    ],
+)  # fmt: skip
+def test_link_below_a_part_is_not_followed(name: str, tmp_path: Path) -> None:
+    secret = tmp_path / "elsewhere" / "secret"
+    (secret / "0").mkdir(parents=True) if name.endswith("/T") else secret.parent.mkdir()
+    if not name.startswith("consumequeue") or name.endswith("0" * 20):
+        secret.write_text('{"topicConfigTable":{"SECRET":{"topicName":"SECRET"}}}')
+    else:
+        secret.mkdir(exist_ok=True)
+        (secret / f"{0:020d}").write_bytes(b"SECRET")
+    store = tmp_path / "store"
+    (store / "commitlog").mkdir(parents=True)
+    link = store / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(secret)
+
+    tree = read_tree(store)
+    spans = [*tree.log, *tree.index, *tree.config, *tree.other]
+    assert link not in [span.path for span in spans]
+    assert tree.queues == {} or not any(tree.queues.values())
+    with StoreView.open(store) as view:
+        read = view.config("topics.json", str)
+        assert read.value is None
+        if name.startswith("config"):
+            assert "not followed" in read.problems[0][1]
+        if link.is_file():
+            with pytest.raises(StoreError, match="a symbolic link, which may lead out"):
+                view.open_files.open(link).read(0, 9)
