@@ -185,7 +185,9 @@ class Broker:
         self.access: AccessControl | None = None
         """The access control; None if aclEnable is not set."""
         self.transactions = self._make_checks()
-        store.dispatched.add(self._dispatched)
+        store.dispatched.add(lambda entries: self.puller.dispatched(entries))
+        store.dispatched.add(lambda entries: self.pops.popper.dispatched(entries))
+        store.dispatched.add(self._delayed_arrived)
         self._set_bit_maps()
 
     def _make_answers(self) -> SendAnswers:
@@ -547,9 +549,8 @@ class Broker:
             done = done_when_saved(self.files, "topics", done)
         self.turn.when_safe(done)
 
-    def _dispatched(self, entries: list[DispatchEntry]) -> None:
-        self.puller.dispatched(entries)
-        self.pops.popper.dispatched(entries)
+    def _delayed_arrived(self, entries: list[DispatchEntry]) -> None:
+        """Tell the delay service which delayed messages became visible."""
         # A look at each entry would cost a broker without delayed messages for nothing.
         if not self.store.has(SCHEDULE_TOPIC):
             return

@@ -13,7 +13,8 @@ P = ParamSpec("P")
 class Observers(Generic[P]):
     """The functions to call at one kind of event, in the order in which they were added.
 
-    Rule: if a function raises, those after it are not called, and the caller gets the error.
+    Rule: if a function raises, those after it are called all the same. The caller gets the first
+    error at the end.
     """
 
     __slots__ = ("_functions",)
@@ -27,5 +28,11 @@ class Observers(Generic[P]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Call all functions with the arguments of one event."""
+        first: Exception | None = None
         for function in self._functions:
-            function(*args, **kwargs)
+            try:
+                function(*args, **kwargs)
+            except Exception as error:
+                first = first or error
+        if first is not None:
+            raise first

@@ -189,7 +189,15 @@ class RawLog:
             left = size_max - log_offset % size_max
             records, reason = parse_records(data, pos, log_offset=log_offset, left=left)
             for found in records:
-                self._take(found)
+                try:
+                    self._take(found)
+                except OSError:
+                    raise
+                except Exception:
+                    self._dispatcher.note_incomplete(found.log_offset)
+                    LOG.exception(
+                        "record at %d gets no entries until the next start", found.log_offset
+                    )
                 pos += found.size
             if records:
                 continue

@@ -14,6 +14,7 @@ and new ones may follow.
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
+import logging
 from errno import ENOMEM
 from itertools import chain
 from typing import Final
@@ -49,6 +50,7 @@ from server.store.timer.files import TimerFiles, remove_timer_files, timer_files
 from server.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 
+LOG = logging.getLogger(__name__)
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
 
@@ -370,7 +372,22 @@ class MessageStore:
         self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
     ) -> None:
         self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
-        self.dispatched(entries)
+        try:
+            self.dispatched(entries)
+        except Exception:
+            LOG.exception("%d new messages are announced one by one", len(entries))
+            for entry in entries:
+                self._announce(entry)
+
+    def _announce(self, entry: DispatchEntry) -> None:
+        """Call the observers with one entry, which they may have seen before."""
+        try:
+            self.dispatched([entry])
+        except Exception:
+            LOG.exception(
+                "message %d of %s queue %d was stored and not announced to all who wait",
+                entry.queue_offset, entry.topic, entry.queue_id,
+            )  # fmt: skip
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:
         """Make the store read-only: only a restart can find out what the disk holds now."""

@@ -151,8 +151,9 @@ class Upkeep:
         dispatcher = self._dispatcher
         dispatcher.put_keys(dispatcher.last_store_ms)
         until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
-        if dispatcher.keys_wait:
-            # Keys that found no space are not in any index file yet.
+        if dispatcher.keys_wait or dispatcher.incomplete_from is not None:
+            # Keys that found no space are not in any index file yet; and a record that lacks
+            # entries gets them from a recovery.
             until = self.safe_file.safe_log_offset
         dispatcher.to_write = None
         self._table.forgotten.clear()
@@ -253,6 +254,9 @@ class Upkeep:
         self._finish(self._begin_round())
         if self._dispatcher.keys_wait:
             raise OSError(errno.ENOSPC, "the index has no space for the last keys")
+        if self._dispatcher.incomplete_from is not None:
+            record = f"the record at {self._dispatcher.incomplete_from} lacks entries"
+            raise OSError(errno.EAGAIN, f"{record}; the next start makes them from the log")
         self._log.drop_unused()
         self._table.close()
         if self._dispatcher.index is not None:

@@ -18,6 +18,7 @@ from libc.string cimport memcmp, memcpy
 from storefmt.arrow.columns_buffers cimport Buffer, Part, Texts, copy
 from storefmt.arrow.columns_properties cimport PropertyColumns, is_text
 from storefmt.formats.big_endian cimport i32, i64, u32
+from storefmt.formats.checked_int cimport crc_bits
 from storefmt.formats.scan_kernel cimport Span
 
 from storefmt.arrow.columns_properties import PROPERTY_COLUMNS
@@ -309,7 +310,7 @@ cdef class Columns:
         if row.body.size == 0:
             return 1
         self.span.start, self.span.size = row.body.at, row.body.size
-        found = crc32(self.span)
+        found = crc_bits(crc32(self.span))
         return found & CRC_MASK == u32(row.head + CRC_POS)
 
     cdef int _add_address(self, Texts texts, Known *known, const uint8_t *at, bint is_long) except -1:

@@ -14,6 +14,7 @@ from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from storefmt.formats.big_endian cimport put_u32, put_u64
+from storefmt.formats.checked_int cimport int_bits, java_int, java_long
 from storefmt.formats.javahash_kernel cimport hash_on, index_hash
 
 from storefmt.formats import index, sysflag
@@ -41,7 +42,7 @@ def key_rows_compiled(records):
         if not PyTuple_Check(record) or PyTuple_GET_SIZE(record) != KEYED_SIZE:
             raise TypeError(f"record of {record!r}, expected a tuple of {KEYED_SIZE}")
         keys = item(record, 8)
-        if not keys or <uint32_t> item(record, 7) & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+        if not keys or int_bits(item(record, 7)) & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             continue
         topic = item(record, 0)
         if topic is not known:
@@ -67,6 +68,9 @@ def add_rows_compiled(
             raise IndexError(f"{slot_count} slots and {len(dirty)} pages")
         if number < 0 or number + count > 0x7FFFFFFF:
             raise OverflowError(f"{count} entries from number {number} on")
+        for row in rows:
+            # A bad row shows here, before slots point at entries that are then not kept.
+            _check_row(row)
         PyByteArray_Resize(fresh, size + count * ENTRY_SIZE)
         try:
             used = _add_rows(
@@ -83,6 +87,15 @@ def add_rows_compiled(
     return used, begin_ms, begin_log_offset
 
 
+cdef int _check_row(object row) except -1:
+    if not PyTuple_Check(row) or PyTuple_GET_SIZE(row) != ROW_SIZE:
+        raise TypeError(f"row of {row!r}, expected a tuple of {ROW_SIZE}")
+    java_int(item(row, 0))
+    java_long(item(row, 1))
+    java_long(item(row, 2))
+    return 0
+
+
 cdef int64_t _add_rows(
     list rows, int32_t *slots, Py_ssize_t slot_count, uint8_t *dirty, uint8_t *at,
     int32_t number, int64_t *begin_ms, int64_t *begin_log_offset,
@@ -91,9 +104,8 @@ cdef int64_t _add_rows(
     cdef int32_t key_hash, previous
     cdef Py_ssize_t slot
     for row in rows:
-        if not PyTuple_Check(row) or PyTuple_GET_SIZE(row) != ROW_SIZE:
-            raise TypeError(f"row of {row!r}, expected a tuple of {ROW_SIZE}")
-        key_hash, log_offset, store_ms = item(row, 0), item(row, 1), item(row, 2)
+        key_hash, log_offset = java_int(item(row, 0)), java_long(item(row, 1))
+        store_ms = java_long(item(row, 2))
         slot = key_hash % slot_count
         previous = slots[slot]
         if previous <= 0 or previous > number:

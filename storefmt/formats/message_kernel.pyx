@@ -14,6 +14,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp
 
 from storefmt.formats.big_endian cimport i32, i64, u32
+from storefmt.formats.checked_int cimport crc_bits
 
 from storefmt.formats import layout, message, properties, sysflag
 
@@ -126,7 +127,7 @@ cdef class _Decoder:
         if end - here != properties_size or properties_size > PROPERTIES_MAX:
             return None
         crc = i32(at + CRC)
-        if check_crc and body_size and (<uint32_t> crc32(body) & CRC_MASK) != crc:
+        if check_crc and body_size and (crc_bits(crc32(body)) & CRC_MASK) != crc:
             return None
         return self._made(at, size, born_size, store_size, body, _slice(here, properties_size))
 

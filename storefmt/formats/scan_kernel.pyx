@@ -16,6 +16,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, P
 from libc.stdint cimport int64_t, uint32_t
 
 from storefmt.formats.big_endian cimport i32, u32
+from storefmt.formats.checked_int cimport crc_bits
 
 from storefmt.formats import layout, message, sysflag
 
@@ -55,7 +56,7 @@ cdef bint _good_body(const unsigned char *at, int64_t size, Span body) except -1
     if body_size == 0:
         return True
     body.start, body.size = at + body_pos, body_size
-    found = crc32(body)
+    found = crc_bits(crc32(body))
     return found & CRC_MASK == u32(at + CRC_POS)
 
 

@@ -9,10 +9,14 @@ slave replaces that of the disk, as in Java. A message that is not stored is ref
 Source: store/CommitLog.java#asyncPutMessage (thenCombine), #submitReplicaRequest.
 """
 
+import logging
+
 from remoting.codes import ResponseCode
 from server.broker.ha.links import Links
 from server.broker.serving.answers import with_code
 from server.broker.serving.group_commit import Ack, Sink
+
+LOG = logging.getLogger(__name__)
 
 
 class _HeldTurn:
@@ -36,7 +40,10 @@ class _HeldTurn:
         self._code = code
         held, self._held = self._held, []
         for sink, frame in held:
-            self.send(sink, frame)
+            try:
+                self.send(sink, frame)
+            except Exception:
+                LOG.exception("an answer that waited for a slave was not sent; the others are")
 
 
 class HeldSink:

@@ -158,6 +158,10 @@ class Popper:
         except OSError as error:
             remark = f"the messages cannot be read: {error}"
             request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
+        except Exception as error:
+            LOG.exception("a held pop failed; the others go on")
+            remark = f"the broker has an error: {error}"
+            request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
 
     def _pop(self, held: HeldPop, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
         if not self._is_ready(now_ms):

@@ -15,6 +15,7 @@ Source: broker/longpolling/PullRequestHoldService.java.
 """
 
 import heapq
+import logging
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from typing import Final, Generic, TypeVar
 from server.broker.clients.offsets import LONG_MAX
 from server.broker.config import HELD_COUNT_MAX
 
+LOG = logging.getLogger(__name__)
 WAIT_MS_MAX: Final = 120_000
 """Longest wait in ms; a connection that is silent for so long is closed anyway."""
 OWNED_COUNT_MAX: Final = 10_000
@@ -88,9 +90,17 @@ class _News(Generic[T]):
             return False
         if held.wants is None:
             return True
-        if self.known is None:
-            self.known = self.properties()
-        return held.wants(self.known)
+        try:
+            if self.known is None:
+                self.known = self.properties()
+            return held.wants(self.known)
+        except Exception:
+            # The pull reads the message itself and gets the error as its answer.
+            LOG.exception(
+                "message %d of %s queue %d cannot be tested against the filter of a held pull",
+                self.queue_offset, self.topic, self.queue_id,
+            )  # fmt: skip
+            return True
 
 
 class HeldPulls(Generic[T]):

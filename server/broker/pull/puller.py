@@ -258,12 +258,24 @@ class Puller:
         for held in pulls:
             waiting = held.pull
             try:
-                wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
-            except RequestRefused as refused:
-                waiting.conn.keep(-waiting.size)
-                _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
-            else:
-                self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
+                self._answer_one(waiting, now_ms)
+            except Exception as error:
+                LOG.exception("a held pull of topic %s failed", waiting.pull.topic)
+                remark = f"the broker has an error: {error}"
+                waiting.conn.send(
+                    encode_pull_refusal(
+                        waiting.serialize, waiting.opaque, code=_ERROR, remark=remark
+                    )
+                )
+
+    def _answer_one(self, waiting: PendingPull, now_ms: int) -> None:
+        try:
+            wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
+        except RequestRefused as refused:
+            waiting.conn.keep(-waiting.size)
+            _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
+        else:
+            self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
 
     def _suspend(self, waiting: PendingPull, wait_ms: int, now_ms: int) -> None:
         codes, wants = waiting.wants.codes, waiting.wants.by_properties

@@ -50,6 +50,7 @@ from server.broker.send.send_header cimport (
     read_send,
 )
 from storefmt.formats.big_endian cimport i32, put_u32, put_u64, u32
+from storefmt.formats.checked_int cimport crc_bits
 from storefmt.formats.javahash_kernel cimport hash_on
 from storefmt.formats.scan_kernel cimport Span as BufferSpan
 
@@ -496,7 +497,7 @@ cdef class SendKernel:
     cdef uint32_t _crc(self, Span body) except? 1:
         cdef uint32_t found
         self._view.start, self._view.size = body.at, body.size
-        found = crc32(self._view)
+        found = crc_bits(crc32(self._view))
         return found & CRC_MASK
 
     cdef uint8_t *_record_head(

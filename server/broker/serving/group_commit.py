@@ -16,8 +16,9 @@ Rule: an answer is formatted when its message is put. It leaves only when the me
 as the configuration promises; with SYNC_MASTER a slave must have it, too (``hold``). When a write
 fails, all messages of its group and those that were put behind it are answered 14. When a flush
 fails or takes longer than syncFlushTimeout, its messages are answered 10 (stored, but not known to
-be on disk). A flush that finds no free file descriptor in the process is answered 10, too, and is
-tried again. ``overload`` limits how many messages may wait.
+be on disk). A flush that finds no free file descriptor in the process is answered 10 as well, and
+is tried again. ``overload`` limits how many messages may wait. An error at one answer, one
+callback or one observer is logged, and the others of the turn go on (``_apart``).
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -26,7 +27,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, ParamSpec, Protocol
 
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
@@ -42,6 +43,7 @@ from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)
+P = ParamSpec("P")
 
 WRITE_WAIT_MS: Final = 1
 """How long the loop waits for a small write before it serves other requests."""
@@ -213,6 +215,9 @@ class Turn:
         except StoreFailed as error:
             self._not_stored(waiting, error)
             return None
+        except Exception:
+            self._in_doubt(waiting)
+            return None
         if job is None:
             offset = self._store.written_offset
             self._stored(waiting, now_ms, begin=offset, end=offset, elapsed_ms=0)
@@ -240,12 +245,15 @@ class Turn:
         began_ms, now_ms = self._write_began_ms, self._clock.now_ms()
         try:
             self._store.end_write(job)
+            # The next write runs while this group is dispatched and answered.
+            self._begin_next(now_ms)
+            self._store.show_written(now_ms)
         except StoreFailed as error:
             self._not_stored(waiting, error)
             return
-        # The next write runs while this group is dispatched and answered.
-        self._begin_next(now_ms)
-        self._store.show_written(now_ms)
+        except Exception:
+            self._in_doubt(waiting)
+            return
         elapsed_ms = max(0, now_ms - began_ms)
         self._stored(waiting, now_ms, begin=job.begin, end=job.end, elapsed_ms=elapsed_ms)
         if self._waiting.count:
@@ -268,14 +276,20 @@ class Turn:
         for group in (waiting, behind):
             self._refuse(group.hasty_acks + group.acks, group.done, remark)
 
+    def _in_doubt(self, waiting: _Waiting) -> None:
+        """Refuse the messages of a group after an error that nobody expects."""
+        LOG.exception("it is not known whether the messages of one turn were stored")
+        remark = "the broker has an error; see its log"
+        self._refuse(waiting.hasty_acks + waiting.acks, waiting.done, remark)
+
     def _stored(
         self, waiting: _Waiting, now_ms: int, *, begin: int, end: int, elapsed_ms: int
     ) -> None:
         """Send the answers of a group that is written, or keep them for the sync or a slave."""
         acks, done = waiting.acks, waiting.done
-        self.written()
+        _apart(self.written)
         if self.hold is not None and acks:
-            acks = self.hold(acks, begin, end, now_ms)
+            acks = self._held(acks, begin, end, now_ms)
         if waiting.hasty_acks:
             self._release(waiting.hasty_acks, [])
         if not self._sync_flush:
@@ -289,6 +303,17 @@ class Turn:
         self._unsafe_done += done
         self._begin_flush(now_ms)
         self._judge(now_ms)
+
+    def _held(self, acks: list[Ack], begin: int, end: int, now_ms: int) -> list[Ack]:
+        """Return the answers that need not wait for a slave."""
+        assert self.hold is not None
+        try:
+            return self.hold(acks, begin, end, now_ms)
+        except Exception:
+            LOG.exception("it is not known whether a slave has the messages of one turn")
+            for conn, answers, _, _ in acks:
+                _apart(conn.send, with_code(answers, ResponseCode.FLUSH_SLAVE_TIMEOUT))
+            return []
 
     def expire(self, now_ms: int, *, timeout_ms: int) -> None:
         """Answer 10 to sends that wait too long for a sync; call it periodically.
@@ -366,8 +391,11 @@ class Turn:
         done, self._flushing_done = self._flushing_done, []
         try:
             self._store.end_flush(job)
-        except (StoreFailed, OSError) as error:
-            LOG.error("messages are written and not known to be on disk: %s", error)
+        except Exception as error:
+            expected = isinstance(error, (StoreFailed, OSError))
+            LOG.error(
+                "messages are written and not known to be on disk: %s", error, exc_info=not expected
+            )
             self._answer_timeout(acks, done)
             unsafe_acks, self._unsafe_acks = self._unsafe_acks, []
             unsafe_done, self._unsafe_done = self._unsafe_done, []
@@ -399,33 +427,42 @@ class Turn:
         self._sends.hold()
         try:
             self._release(acks, done)
-            self._after_write(now_ms)
+            _apart(self._after_write, now_ms)
         finally:
             self._sends.flush()
 
     @staticmethod
     def _release(acks: list[Ack], done: list[Done]) -> None:
         for conn, answers, _, _ in acks:
-            conn.send(answers)
+            _apart(conn.send, answers)
         for call in done:
-            call(ResponseCode.SUCCESS)
+            _apart(call, ResponseCode.SUCCESS)
 
     @staticmethod
     def _answer_timeout(acks: list[Ack], done: list[Done]) -> None:
         """Answer 10: the messages are written, but perhaps not on disk."""
         code = ResponseCode.FLUSH_DISK_TIMEOUT
         for conn, answers, _, _ in acks:
-            conn.send(with_code(answers, code))
+            _apart(conn.send, with_code(answers, code))
         for call in done:
-            call(code)
+            _apart(call, code)
 
     def _refuse(self, acks: list[Ack], done: list[Done], remark: str) -> None:
         code = ResponseCode.SERVICE_NOT_AVAILABLE
         for conn, _, opaques, serialize in acks:
             for opaque in opaques:
-                conn.send(self._answers.refused(serialize, opaque, code=code, remark=remark))
+                answer = self._answers.refused(serialize, opaque, code=code, remark=remark)
+                _apart(conn.send, answer)
         for call in done:
-            call(code)
+            _apart(call, code)
+
+
+def _apart(call: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Call a function whose error must not reach the other messages of the turn."""
+    try:
+        call(*args, **kwargs)
+    except Exception:
+        LOG.exception("an error at one answer or callback of a turn; the others go on")
 
 
 def _count(acks: Iterable[Ack]) -> int:

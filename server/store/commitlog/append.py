@@ -11,6 +11,7 @@ the write fails. ``send_kernel`` of the broker does the same in C for plain send
 Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#checkMessage.
 """
 
+import struct
 from typing import Final, NamedTuple
 
 from server.store.commitlog.log_files import CommitLog
@@ -123,15 +124,20 @@ class Appender:
         sys_flag = message.sys_flag & _NOT_HOSTS | host_bits
         log_offset = self.log.place(size)
         queue_offset = self._give(handle, 1) if is_queued(sys_flag) else 0
-        self.log.parts += (
-            head.pack(
+        try:
+            packed = head.pack(
                 size, MAGIC_V1, crc32(body) & CRC_MASK, queue_id, message.flag, queue_offset,
                 log_offset, sys_flag, message.born_ms, message.born_host, now_ms,
                 message.store_host, message.reconsume_times, message.prepared_transaction_offset,
                 len(body),
-            ),
-            body, topic_part, len(properties).to_bytes(2, "big"), properties,
-        )  # fmt: skip
+            )  # fmt: skip
+        except struct.error:
+            # A number has too many bits: give back what the record would have taken.
+            self.log.give_back(size)
+            if is_queued(sys_flag):
+                self._give(handle, -1)
+            return _ILLEGAL
+        self.log.parts += (packed, body, topic_part, len(properties).to_bytes(2, "big"), properties)
         self.entries.append(
             DispatchEntry(
                 topic, queue_id, queue_offset, log_offset, size, message.tags_code, now_ms,
@@ -191,6 +197,9 @@ class Appender:
                 one.keys,
             )
             found.append(self._append(message, now_ms))
+            if found[0].status is not _OK:
+                # Their numbers are those of the whole run, so the first one stands for all.
+                return _RUN_ILLEGAL
             if queues and is_queued(run.sys_flag):
                 self._copy(self.entries[-1], queues)
         log_offsets = [result.log_offset for result in found]

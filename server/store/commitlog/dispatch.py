@@ -7,10 +7,16 @@ and always before anything records that they are there. If the disk is full or b
 queues or index are written, no entry is lost: it stays in memory and is written later, and
 after a crash it is rebuilt from the commit log.
 
+Records do not fail each other. If the entry of one cannot be made, the queue gets the plain entry
+that a recovery would make, or a filler, which consumers pass over; keys that cannot be added are
+left out. Both are logged. The safe point then stays before that record (``incomplete_from``), so
+the next start recovers from there and makes what is missing, as ``mqadmin store rebuild`` would.
+
 Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcherBuildIndex,
 CommitLogDispatcherBuildConsumeQueue).
 """
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -22,7 +28,10 @@ from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import UNWRITTEN_MAX, QueueHandle, QueueTable
 from server.store.results import DispatchEntry
 from storefmt.dispatch.record_entries import is_queued
+from storefmt.formats.consumequeue import FILLER_SIZE
 from storefmt.formats.kernels import chosen
+
+LOG = logging.getLogger(__name__)
 
 KEYS_WAITING_MAX: Final = 64
 """Number of records whose keys may be collected before they are added to the index."""
@@ -45,6 +54,8 @@ class Dispatcher:
         """Where the last record begins; -1 if the start had no record to read."""
         self.paused: OSError | None = None
         """Why entries stay in memory for now; housekeeping tries to write them again."""
+        self.incomplete_from: int | None = None
+        """Log offset of the first record that lacks entries until the next start; None for none."""
         self._table = table
         self._waiting: list[DispatchEntry] = []
         # An insertion failed, so the index may already have some of the waiting keys.
@@ -65,10 +76,13 @@ class Dispatcher:
                     evicted_max=evicted_max,
                 )  # fmt: skip
             if done < count:
-                self._add_one(entries[done], handles[done], evicted_max)
+                self._add_alone(entries[done], handles[done], evicted_max)
                 done += 1
         if table.is_crowded:
-            self.evict()
+            try:
+                self.evict()
+            except Exception:
+                LOG.exception("queues were not evicted; the next dispatch tries again")
         if self.index is not None:
             self._waiting += entries
             if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
@@ -77,6 +91,32 @@ class Dispatcher:
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
         self.last_log_offset = last.log_offset
+
+    def _add_alone(self, entry: DispatchEntry, handle: QueueHandle, evicted_max: int) -> None:
+        """Add the queue entry of one record; if that fails, at least keep the places behind it."""
+        try:
+            self._add_one(entry, handle, evicted_max)
+            return
+        except Exception:
+            LOG.exception("no queue entry for the record at %d in the first try", entry.log_offset)
+        queue = self._table.at(handle) if isinstance(handle, int) else handle
+        # Every offset that was given out has one entry, so this tells whether it is there.
+        if queue is None or queue.deleted or queue.max_offset != entry.queue_offset:
+            return
+        try:
+            queue.append(entry.log_offset, entry.size, entry.tags_code)
+        except Exception:
+            self.note_incomplete(entry.log_offset)
+            LOG.exception(
+                "message %d of %s queue %d (record at %d) cannot be consumed until the next start",
+                entry.queue_offset, entry.topic, entry.queue_id, entry.log_offset,
+            )  # fmt: skip
+            queue.append(0, FILLER_SIZE, 0)
+
+    def note_incomplete(self, log_offset: int) -> None:
+        """Let the next start recover from this record on, because it lacks entries."""
+        if self.incomplete_from is None:
+            self.incomplete_from = log_offset
 
     def _add_one(self, entry: DispatchEntry, handle: QueueHandle, evicted_max: int) -> None:
         """Add the queue entry of one record."""
@@ -141,6 +181,8 @@ class Dispatcher:
         except OSError as error:
             self.paused = error
             self._in_part = True
+        except Exception:
+            LOG.exception("keys of %d records are added one by one", len(entries))
         for number, entry in enumerate(entries):
             try:
                 index.dispatch(entry, now_ms)
@@ -148,6 +190,12 @@ class Dispatcher:
                 self.paused = error
                 self._waiting = entries[number:]
                 return
+            except Exception:
+                self.note_incomplete(entry.log_offset)
+                LOG.exception(
+                    "keys of the record at %d are not in the index until the next start",
+                    entry.log_offset,
+                )
         self._in_part = False
 
     def write_queues(self, *, cost_max: int) -> None:

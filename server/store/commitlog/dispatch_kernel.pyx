@@ -1,12 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The loop of ``Dispatcher.dispatch`` in C: an entry of 20 bytes for each stored record.
 
-Rule: optional. It takes the records whose entries only go to memory, to the tail of a loaded
-queue or to the backlog of an evicted one, and stops at the first record that needs more:
-a tail that has to be written, a chunk of the backlog that is full, a queue that was loaded
-meanwhile or deleted. The caller takes that one in plain Python and calls again. Records of one
-queue that follow one another extend its tail once, and its attributes are set when the bytes
-are there.
+Rule: optional. It adds the records whose entries only go to memory, to the tail of a loaded
+queue or to the backlog of an evicted one, and stops at the first record that needs more: a tail
+that has to be written, a chunk of the backlog that is full, a queue that was loaded meanwhile or
+deleted, or a record that raises an error here. The caller adds that one in plain Python, where the
+error shows if it is real, and calls again: a record never fails those around it. Records of one
+queue that follow one another extend its tail once, and its attributes are set when the bytes are
+there.
 
 Source: as ``server.store.commitlog.dispatch``.
 """
@@ -19,6 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from storefmt.formats.big_endian cimport put_u32, put_u64
+from storefmt.formats.checked_int cimport int_bits, java_int, java_long
 
 from server.store.queues import entry_backlog, evicted_queues
 from storefmt.formats import consumequeue, sysflag
@@ -38,17 +40,17 @@ cdef inline object item(object record, Py_ssize_t number):
 
 
 cdef bint is_queued(object record) except -1:
-    """Tell whether a record has a queue entry; refuse what is no ``DispatchEntry``."""
+    """Tell whether a record has a queue entry; refuse what is not a ``DispatchEntry``."""
     cdef uint32_t bits
     if not PyTuple_Check(record) or PyTuple_GET_SIZE(record) != 9:
         raise TypeError(f"record of {record!r}, expected a DispatchEntry")
-    bits = <uint32_t> item(record, 7) & TRANSACTION_MASK
+    bits = int_bits(item(record, 7)) & TRANSACTION_MASK
     return bits == 0 or bits == TRANSACTION_COMMIT
 
 
 cdef int put_entry(uint8_t *at, object record) except -1:
-    cdef int64_t log_offset = item(record, 3), tags_code = item(record, 5)
-    cdef int32_t size = item(record, 4)
+    cdef int64_t log_offset = java_long(item(record, 3)), tags_code = java_long(item(record, 5))
+    cdef int32_t size = java_int(item(record, 4))
     put_u64(put_u32(put_u64(at, log_offset), <uint32_t> size), tags_code)
     return 0
 
@@ -57,18 +59,22 @@ cdef Py_ssize_t add_run(
     list records, list handles, Py_ssize_t start, object queue, Py_ssize_t unwritten_max
 ) except -1:
     """Add the records from ``start`` on that are of a loaded queue; return where they end."""
-    cdef Py_ssize_t end = start, count, size, room, number
+    cdef Py_ssize_t end = start, count, size, room, number = 0
     cdef int64_t max_offset
     cdef bytearray tail
     cdef uint8_t *out
     if queue.deleted:
         return start
-    max_offset = queue.max_offset
-    room = unwritten_max - 1 - (max_offset - <int64_t> queue.written_count)
-    while end < len(records) and end - start < room and handles[end] is queue:
-        if not is_queued(records[end]):
-            break
-        end += 1
+    max_offset = java_long(queue.max_offset)
+    room = unwritten_max - 1 - (max_offset - java_long(queue.written_count))
+    try:
+        while end < len(records) and end - start < room and handles[end] is queue:
+            if not is_queued(records[end]):
+                break
+            end += 1
+    except Exception:
+        # The run ends before the record that raised this.
+        pass
     count = end - start
     if count <= 0:
         return start
@@ -79,11 +85,11 @@ cdef Py_ssize_t add_run(
     try:
         for number in range(count):
             put_entry(out + number * ENTRY_SIZE, records[start + number])
-        queue.max_offset = max_offset + count
-    except BaseException:
-        PyByteArray_Resize(tail, size)
-        raise
-    return end
+    except Exception:
+        count = number
+        PyByteArray_Resize(tail, size + count * ENTRY_SIZE)
+    queue.max_offset = max_offset + count
+    return start + count
 
 
 cdef void *column(object view, Py_ssize_t count, Py_ssize_t number_size) except NULL:
@@ -106,7 +112,7 @@ cdef Py_ssize_t add_evicted(
     cdef uint32_t *unwritten = <uint32_t *> column(columns.unwritten, count, sizeof(uint32_t))
     cdef int32_t *waiting = <int32_t *> column(columns.waiting, count, sizeof(int32_t))
     cdef bytearray chunk = backlog.chunk
-    cdef int32_t chunk_start = backlog.start
+    cdef int32_t chunk_start = java_int(backlog.start)
     cdef uint8_t run[RUN_SIZE]
     size = len(chunk)
     try:
@@ -125,8 +131,10 @@ cdef Py_ssize_t add_evicted(
             unwritten[slot] += 1
             size += RUN_SIZE
             end += 1
-    finally:
-        backlog.added += end - start
+    except Exception:
+        # The record at ``end`` raised this; nothing of it was added.
+        pass
+    backlog.added += end - start
     return end
 
 
@@ -149,9 +157,12 @@ def add_entries(
     if count != len(handles) or start < 0:
         raise ValueError(f"{count} records from {start} on and {len(handles)} queues")
     while at < count:
-        if not is_queued(records[at]):
-            at += 1
-            continue
+        try:
+            if not is_queued(records[at]):
+                at += 1
+                continue
+        except Exception:
+            break
         if PyLong_CheckExact(handles[at]):
             end = add_evicted(records, handles, at, columns, backlog, evicted_max)
         else:

@@ -126,6 +126,10 @@ class CommitLog:
         self.end = start + size
         return start
 
+    def give_back(self, size: int) -> None:
+        """Release the bytes that the last ``place`` reserved, which were not appended."""
+        self.end -= size
+
     def make_room(self, size: int) -> None:
         """End the file if ``size`` bytes (at most ``file_size - 8``) and a blank do not fit in it.
 

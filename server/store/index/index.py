@@ -93,9 +93,11 @@ class Index:
     def dispatch_new(self, entries: list[DispatchEntry], now_ms: int) -> None:
         """Add the keys of newly stored records, none of which is in the index.
 
+        After any error ``dispatch`` may be called with all of the records: it leaves out the keys
+        that the index already has.
+
         Raises:
-            OSError: no file could be created for some of the keys. None of those is in the
-                index, and ``dispatch`` may be called with all of the records.
+            OSError: no file could be created for some of the keys.
         """
         self._put_rows(key_rows(entries), now_ms)
 
@@ -104,7 +106,7 @@ class Index:
             done = 0
             while done < len(rows):
                 done += self._last(now_ms).put_rows(rows[done:] if done else rows)
-        except OSError:
+        except Exception:
             # The caller repeats this with ``dispatch``, from the record whose keys were divided.
             self._skip_keys = self._keys_at_end(self.files)
             raise

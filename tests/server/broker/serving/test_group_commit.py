@@ -18,6 +18,19 @@ from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 from tests.server.doubles import FakeClock, FakeConn
 
+
+@pytest.fixture(autouse=True)
+def waits_for_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a turn wait for the end of its write, however long a thread takes."""
+    monkeypatch.setattr(group_commit, "WRITE_WAIT_MS", 60_000)
+
+
+@pytest.fixture
+def goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a turn wait for no write."""
+    monkeypatch.setattr(group_commit, "WRITE_WAIT_MS", 0)
+
+
 ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\0\1")
 
 
@@ -252,6 +265,7 @@ async def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None
     assert outcome(conn.sent)[1:] == [(1_001_000, 0), (1_001_001, 0)]
 
 
+@pytest.mark.usefixtures("goes_on")
 async def test_puts_go_on_while_a_write_hangs_and_follow_with_the_next_one() -> None:
     store, conn = Store(), FakeConn()
     turn = turn_on(store, sync=False)
@@ -272,6 +286,7 @@ async def test_puts_go_on_while_a_write_hangs_and_follow_with_the_next_one() -> 
     assert store.calls[:4] == ["write", "write", "show", "show"]
 
 
+@pytest.mark.usefixtures("goes_on")
 async def test_failed_write_refuses_what_was_put_behind_it() -> None:
     store, conn, told = Store(), FakeConn(), []
     turn = turn_on(store, sync=True)
@@ -291,6 +306,7 @@ async def test_failed_write_refuses_what_was_put_behind_it() -> None:
     assert told == [ResponseCode.SERVICE_NOT_AVAILABLE]
 
 
+@pytest.mark.usefixtures("goes_on")
 async def test_call_without_a_put_waits_for_the_write_that_runs() -> None:
     store, told = Store(), []
     turn = turn_on(store, sync=False)
@@ -306,6 +322,7 @@ async def test_call_without_a_put_waits_for_the_write_that_runs() -> None:
     assert told == [ResponseCode.SUCCESS]
 
 
+@pytest.mark.usefixtures("goes_on")
 async def test_sends_are_refused_while_a_write_takes_too_long() -> None:
     store, conn, clock = Store(), FakeConn(), FakeClock()
     turn = turn_on(store, sync=False, clock=clock)
@@ -364,7 +381,6 @@ async def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> Non
         raise OSError("the messages cannot be read")
 
     turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
-    with pytest.raises(OSError, match="cannot be read"):
-        turn.commit()
+    turn.commit()
 
     assert store.calls == ["write", "show", "hold", "wake", "flush"]

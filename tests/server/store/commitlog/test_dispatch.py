@@ -23,7 +23,7 @@ QUEUES = 6
 SLOTS = 16
 SIZE = 100
 KEYS = ("order-17", "ключ", "😀-1", "", "polygenelubricants", "AC110001234518B4AAC20E2F2A6704CE")
-FLAGS = (0, 0, 0, 1, TRANSACTION_PREPARED, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK)
+FLAGS = (0, 0, 1, TRANSACTION_PREPARED, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK, -1, -13, -1 << 31)
 WAYS = [way for way in ("pure", "compiled") if way in dispatch.ways()]
 built = pytest.mark.skipif(
     len(WAYS) < 2 or "compiled" not in index_table.kernels(),
@@ -164,7 +164,7 @@ def states_of(way: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> list[dict
 
 
 @built
-def test_kernel_refuses_what_is_no_record() -> None:
+def test_kernel_stops_before_what_is_not_a_record_and_keeps_the_records_before_it() -> None:
     from server.store.commitlog.dispatch_kernel import add_entries
 
     table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
@@ -172,23 +172,26 @@ def test_kernel_refuses_what_is_no_record() -> None:
     slot = table.put_row("topic-a", 1, QueueRow(0, 0, 0))
     backlog = table.files.backlog
     record = DispatchEntry("topic-a", 0, 0, 0, SIZE, 0, 1, 0, ())
-    for records_, handles, error in (
-        ([record], [], ValueError),
-        ([(1, 2)], [queue], TypeError),
-        ([None], [0], TypeError),
-        ([record._replace(log_offset=1 << 63)], [queue], OverflowError),
-        ([record, record._replace(size=1 << 31)], [queue, queue], OverflowError),
-        ([record], [None], AttributeError),
-        ([record], [-1], IndexError),
-        ([record], [len(table.columns.written)], IndexError),
-        ([record], [1 << 63], OverflowError),
-        ([record, record._replace(size=1 << 31)], [slot, slot], OverflowError),
+    for records_, handles, done in (
+        ([(1, 2)], [queue], 0),
+        ([None], [0], 0),
+        ([record._replace(log_offset=1 << 63)], [queue], 0),
+        ([record._replace(sys_flag=1 << 31)], [queue], 0),
+        ([record, record._replace(size=1 << 31), record], [queue] * 3, 1),
+        ([record, record._replace(sys_flag=1 << 40), record], [queue] * 3, 1),
+        ([record], [-1], 0),
+        ([record], [len(table.columns.written)], 0),
+        ([record], [1 << 63], 0),
+        ([record, record._replace(size=1 << 31)], [slot, slot], 1),
     ):
-        with pytest.raises(error):
-            add_entries(records_, handles, 0, table.columns, backlog, loaded_max=9, evicted_max=9)
-    assert (queue.tail, queue.max_offset) == (b"", 0)
-    # The record before the last bad one is there once, in full.
+        assert done == add_entries(
+            records_, handles, 0, table.columns, backlog, loaded_max=9, evicted_max=9
+        )
+    # Each record before a bad one is there once, in full.
+    assert (len(queue.tail), queue.max_offset) == (2 * 20, 2)
     assert (len(backlog.chunk), backlog.added, table.columns.unwritten[slot]) == (28, 1, 1)
+    with pytest.raises(ValueError, match="1 records from 0 on and 0 queues"):
+        add_entries([record], [], 0, table.columns, backlog, loaded_max=9, evicted_max=9)
 
 
 @built
