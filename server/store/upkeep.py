@@ -239,7 +239,8 @@ class Upkeep:
             disk=self._disk,
             moved=[move_away(self._disk, queue.directory) for queue in queues],
             directories=[self._paths.consumequeue / topic],
-            record=lambda: self.safe_file.forget_topic(topic, log_end),
+            log_end=log_end,
+            record=lambda end: self.safe_file.forget_topic(topic, end),
         )
 
     def close(self, flushed_offset: int) -> None:

@@ -193,6 +193,11 @@ class Turn:
         """Tell whether a commit is scheduled, because something that was put is not written."""
         return self._scheduled
 
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether a write runs, which may fail and undo what was put."""
+        return self._writing is not None
+
     def commit(self) -> None:
         """Write what was put, unless a write is running; its end begins the next one.
 

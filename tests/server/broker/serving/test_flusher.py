@@ -107,19 +107,16 @@ async def test_writes_have_all_bytes_of_their_parts(tmp_path: Path) -> None:
         write_of(file, 69_990, zero_count=5),
         write_of(file, 3, b"y", zero_count=0),
     ]
-    count = 0
-
     def tell(job: LogWrite) -> None:
         told.set()
 
     told = asyncio.Event()
     writes = Flusher(asyncio.get_running_loop(), tell)
-    for job in jobs:
+    for number, job in enumerate(jobs):
         told.clear()
-        if writes.begin(job, wait_ms_max=60_000 if count % 2 else 0):
+        if writes.begin(job, wait_ms_max=60_000 if number % 2 else 0):
             told.set()
         await told.wait()
-        count += 1
     writes.close()
     file.close()
 
