@@ -107,6 +107,7 @@ async def test_writes_have_all_bytes_of_their_parts(tmp_path: Path) -> None:
         write_of(file, 69_990, zero_count=5),
         write_of(file, 3, b"y", zero_count=0),
     ]
+
     def tell(job: LogWrite) -> None:
         told.set()
 
