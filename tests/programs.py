@@ -75,13 +75,23 @@ def installed(directory: Path, requirement: str) -> Path:
 
 
 @contextmanager
-def serving(module: str, conf: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a server of ours; it is killed at the end where it still runs."""
+def serving(
+    module: str, conf: Path, *flags: str, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a server of ours; it is killed at the end where it still runs.
+
+    Args:
+        module: the module that is run.
+        conf: its settings.
+        flags: further arguments.
+        env: all of its variables; None: those of the tests.
+    """
     with subprocess.Popen(
         [sys.executable, "-m", module, "-c", conf, *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=env,
     ) as process:
         yield process
         if process.poll() is None:

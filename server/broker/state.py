@@ -432,7 +432,7 @@ class Broker:
         if not self.topics.delete(topic, now_ms=now_ms) and not self.store.has(topic):
             done("")
             return
-        # Commit first, so that no pending message goes into a queue that is being deleted.
+        # Commit first: messages that were put before the deletion are acknowledged, and deleted.
         self.turn.commit()
         self.drop_queues(topic, done=done)
 
@@ -511,7 +511,15 @@ class Broker:
             else:
                 done("")
 
-        self.cold.run(job.run, ended)
+        def record(code: ResponseCode) -> None:
+            # A write that failed has undone messages that were put before the deletion.
+            job.log_end = min(job.log_end, self.store.raw.end)
+            self.cold.run(job.run, ended)
+
+        if self.turn.is_writing:
+            self.turn.when_safe(record)
+        else:
+            record(ResponseCode.SUCCESS)
 
     def settings_changed(self, *, now_ms: int) -> None:
         """Apply settings that have changed to the parts that keep copies of them."""

@@ -89,6 +89,11 @@ class RawLog:
         return self._log.end if self._whole is None else self._whole
 
     @property
+    def end(self) -> int:
+        """Log offset behind the last byte that was appended, written or not."""
+        return self._log.end
+
+    @property
     def is_empty(self) -> bool:
         """Tell whether the log has never held a byte."""
         return self._log.end == 0
@@ -133,14 +138,13 @@ class RawLog:
         self._log.append(data)
 
     def undo(self) -> None:
-        """Discard what was appended since the last write."""
+        """Discard what was appended since the last write began."""
         self._appender.undo()
 
     def take(self, size_max: int = TAKE_SIZE) -> bool:
-        """Make entries for complete records; ``MessageStore.write`` dispatches them.
+        """Make entries for complete records; ``MessageStore.dispatch_copied`` dispatches them.
 
-        All appended bytes must have been written. With SYNC_FLUSH only records that are on the
-        disk are taken.
+        Only records that are written are taken, with SYNC_FLUSH those that are on the disk.
 
         Args:
             size_max: bytes to examine, unless one record is larger.

@@ -1,26 +1,30 @@
 """A message store: the commit log, its consume queues and its index behind one class.
 
-    put ─> pending ─write─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
-                             └── SYNC_FLUSH ─ flush job ───> dispatch     dispatched
+    put ─> pending ─ write job ─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
+                                   └── SYNC_FLUSH ─ flush job ───> dispatch     dispatched
 
 Rule: one thread calls everything here; only ``run`` of a job may be called in another thread.
-A put is stored when the next ``write`` has returned (ASYNC_FLUSH), or when ``end_flush`` has
-moved ``flushed_offset`` past it (SYNC_FLUSH). Only then is it dispatched, and only dispatched
-messages can be read. After a write or sync error the store takes no more messages but still
-serves reads. When the disk is full, or the process has run out of descriptors or memory, the
-puts since the last write are undone and new ones may follow.
+A put is stored when the write that ``begin_write`` began after it has ended (ASYNC_FLUSH), or when
+``end_flush`` has moved ``flushed_offset`` past it (SYNC_FLUSH). Only then is it dispatched, and
+only dispatched messages can be read (``commitlog.groups`` has the states). After a write or sync
+error the store takes no more messages but still serves reads. When the disk is full, or the
+process has run out of descriptors or memory, the puts of that write and those behind it are undone
+and new ones may follow.
 
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
 import logging
 from errno import ENOMEM
+from itertools import chain
 from typing import Final
 
 from server.runtime.observers import Observers
 from server.store.cleanup.cleaner import Cleaner
 from server.store.commitlog.append import Appender
 from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
+from server.store.commitlog.groups import Group, GroupEvent
+from server.store.commitlog.log_write import LogWrite
 from server.store.commitlog.next_file import NextFile
 from server.store.config import StoreConfig
 from server.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
@@ -44,6 +48,7 @@ from server.store.results import (
 )
 from server.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
 from server.store.upkeep import Upkeep
+from storefmt.errors import BadCall
 
 LOG = logging.getLogger(__name__)
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
@@ -57,6 +62,13 @@ def _remedy(error: OSError) -> str:
     if error.errno == ENOMEM:
         return "give the broker more memory"
     return "free space on its disk" if error.errno in OUT_OF_SPACE else "look at its disk"
+
+
+def _move(job: DiskJob, event: GroupEvent) -> None:
+    """Change the state of the groups that a job syncs."""
+    if isinstance(job, FlushJob):
+        for group in job.groups:
+            group.move(event)
 
 
 class MessageStore:
@@ -96,8 +108,9 @@ class MessageStore:
         )
         """Deletes old data; its jobs run in their own thread."""
         self._policy = self.cleaner.policy
-        self._waiting: list[DispatchEntry] = []
-        self._waiting_handles: list[QueueHandle] = []
+        self._writing: Group | None = None
+        self._unseen: list[Group] = []
+        """Groups that are written and not safe yet."""
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
         # Jobs that could not open a file for lack of a descriptor; they are run again.
@@ -189,31 +202,94 @@ class MessageStore:
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; with ASYNC_FLUSH it becomes readable.
 
+        It does in one step what ``begin_write``, the job and ``end_write`` do without waiting.
+
         Raises:
             StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
             StoreFailed: the write failed; the puts are undone and the store is read-only.
         """
-        if not self.appender.entries and self._log.end == self._log.written_offset:
-            return
+        job = self.begin_write(now_ms)
+        if job is not None:
+            job.run()
+            self.end_write(job)
+            self.show_written(now_ms)
+
+    def begin_write(self, now_ms: int) -> LogWrite | None:
+        """Return a job that stores everything put since the last one; None if there is nothing.
+
+        Call ``run`` of the job in any thread, then ``end_write`` and ``show_written``, before the
+        next job begins.
+
+        Raises:
+            BadCall: a job has not ended yet.
+            StoreFull: space, descriptors or memory ran out; the puts are undone.
+            StoreFailed: the store is read-only; the puts are undone.
+        """
+        if self._writing is not None:
+            raise BadCall("a write of the commit log has not ended yet; call `end_write` first")
+        if not self._log.is_pending:
+            self.dispatch_copied(now_ms)
+            return None
         if self.is_read_only:
             self.appender.undo()
             raise StoreFailed(self.failure)
         try:
-            self._log.write()
+            job = self._log.begin_write()
         except OSError as error:
             self.appender.undo()
-            if error.errno in OVERLOADED:
-                self.failure = disk_error(error, "commit log not written", hint=_remedy(error))
-                raise StoreFull(self.failure) from error
-            raise self._fail("commit log not written", error) from error
+            raise self._not_written(error) from error
+        self._writing = Group(self.appender.take(), needs_sync=self._sync and not self.is_copy)
+        self._writing.move(GroupEvent.WRITE)
+        return job
+
+    @property
+    def is_put(self) -> bool:
+        """Tell whether something was put since the last ``begin_write``."""
+        return self._log.is_pending
+
+    def end_write(self, job: LogWrite) -> None:
+        """Process the result of a job from ``begin_write``.
+
+        Raises:
+            StoreFull: space, descriptors or memory ran out; what the job should have stored and
+                what was put since it began is undone.
+            StoreFailed: the write failed; the same is undone, and the store is read-only.
+        """
+        group, self._writing = self._writing, None
+        self._log.end_write(job)
+        if group is None:
+            raise BadCall("no write of the commit log is running")
+        if job.error is not None or self.is_read_only:
+            group.move(GroupEvent.FAIL)
+            self.appender.undo(group.puts)
+            if self.is_read_only or job.error is None:
+                raise StoreFailed(self.failure)
+            raise self._not_written(job.error) from job.error
         self.failure = ""
-        entries, handles = self.appender.take()
+        group.move(GroupEvent.WRITE_DONE)
+        entries = group.puts.entries
         self._written_ms = entries[-1].store_ms if entries else self._written_ms
-        if self._sync and not self.is_copy:
-            self._waiting += entries
-            self._waiting_handles += handles
-        elif entries:
-            self._dispatch(entries, handles, now_ms)
+        self._unseen.append(group)
+
+    def _not_written(self, error: OSError) -> StoreFailed:
+        if error.errno in OVERLOADED:
+            self.failure = disk_error(error, "commit log not written", hint=_remedy(error))
+            return StoreFull(self.failure)
+        return self._fail("commit log not written", error)
+
+    def show_written(self, now_ms: int) -> None:
+        """Make the messages of written groups readable, unless a sync is promised for them."""
+        while self._unseen and not self._unseen[0].needs_sync:
+            group = self._unseen.pop(0)
+            group.move(GroupEvent.SHOW)
+            if group.puts.entries:
+                self._dispatch(group.puts.entries, group.puts.handles, now_ms)
+
+    def dispatch_copied(self, now_ms: int) -> None:
+        """Add the records that ``raw.take`` found in written bytes to queues and index."""
+        if self.appender.entries:
+            copied = self.appender.take()
+            self._dispatch(copied.entries, copied.handles, now_ms)
 
     @property
     def needs_flush(self) -> bool:
@@ -228,9 +304,9 @@ class MessageStore:
         """
         if self._flushing is not None or self.is_read_only or not self.needs_flush:
             return None
-        self._flushing = self._upkeep.flush_job(
-            entry_count=len(self._waiting), store_ms=self._written_ms
-        )
+        for group in self._unseen:
+            group.move(GroupEvent.SYNC)
+        self._flushing = self._upkeep.flush_job(list(self._unseen), store_ms=self._written_ms)
         return self._flushing
 
     def end_flush(self, job: DiskJob) -> None:
@@ -251,18 +327,21 @@ class MessageStore:
         if isinstance(job, NextFile):
             self._log.end_next(job)
         elif job.error is not None:
+            _move(job, GroupEvent.FAIL)
             raise self._fail("disk sync", job.error) from job.error
         if self.is_read_only:
+            _move(job, GroupEvent.FAIL)
             raise StoreFailed(self.failure)
         if not isinstance(job, FlushJob):
             return
         self._log.sync_ended()
         self._log.flushed_offset = max(self._log.flushed_offset, job.until)
         self._upkeep.flushed_ms = job.store_ms
-        count = job.entry_count
-        if count:
-            entries, handles = self._waiting[:count], self._waiting_handles[:count]
-            del self._waiting[:count], self._waiting_handles[:count]
+        _move(job, GroupEvent.SYNC_DONE)
+        del self._unseen[: len(job.groups)]
+        entries = [entry for group in job.groups for entry in group.puts.entries]
+        if entries:
+            handles = [handle for group in job.groups for handle in group.puts.handles]
             self._dispatch(entries, handles, job.store_ms)
 
     def _do_again(self, job: DiskJob, error: OSError) -> None:
@@ -274,6 +353,7 @@ class MessageStore:
         if isinstance(job, NextFile):
             return
         if isinstance(job, FlushJob):
+            _move(job, GroupEvent.SYNC_AGAIN)
             self._log.sync_again()
         else:
             self._again.append(job)
@@ -427,8 +507,16 @@ class MessageStore:
 
     @property
     def waiting_count(self) -> int:
-        """Number of records that are written and wait for a sync before they can be read."""
-        return len(self._waiting)
+        """Number of records that are put and wait for the disk before they can be read."""
+        writing = [] if self._writing is None else [self._writing]
+        groups = chain(self._unseen, writing)
+        return len(self.appender.entries) + sum(len(group.puts.entries) for group in groups)
+
+    @property
+    def waiting_size(self) -> int:
+        """Bytes of log that are put and wait for the disk before they can be read."""
+        safe_offset = self._log.flushed_offset if self._sync else self._log.written_offset
+        return self._log.end - safe_offset
 
     @property
     def put_count(self) -> int:

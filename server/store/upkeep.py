@@ -17,11 +17,13 @@ store/StoreCheckpoint.java, store/index/IndexService.java#flush.
 
 import errno
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from server.store.commitlog.dispatch import NEW_FILE_COST
 from server.store.commitlog.flush import FlushJob, QueueSyncJob, write_checkpoint
+from server.store.commitlog.groups import Group
 from server.store.config import StoreConfig
 from server.store.index.index import PAGES_A_STEP
 from server.store.queues.queue_ends import QueueEnds
@@ -79,11 +81,11 @@ class Upkeep:
         self._interval_ms = config.flush_interval_consume_queue_ms
         self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
 
-    def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
+    def flush_job(self, groups: Sequence[Group], *, store_ms: int) -> FlushJob:
         """Return a job that makes the written part of the log durable.
 
         Args:
-            entry_count: records that wait for it (SYNC_FLUSH).
+            groups: the groups that wait for it (SYNC_FLUSH).
             store_ms: store time of the last written record.
         """
         directories = [self._paths.commitlog] if self._log.directory_unsynced else []
@@ -93,7 +95,7 @@ class Upkeep:
             files=self._log.take_unsynced(),
             directories=directories,
             until=self._log.written_offset,
-            entry_count=entry_count,
+            groups=groups,
             store_ms=store_ms,
         )
 
@@ -237,7 +239,8 @@ class Upkeep:
             disk=self._disk,
             moved=[move_away(self._disk, queue.directory) for queue in queues],
             directories=[self._paths.consumequeue / topic],
-            record=lambda: self.safe_file.forget_topic(topic, log_end),
+            log_end=log_end,
+            record=lambda end: self.safe_file.forget_topic(topic, end),
         )
 
     def close(self, flushed_offset: int) -> None:

@@ -74,7 +74,7 @@ def scripted_run(root: Path, said: memoryview) -> None:
     """Send as many messages as the directory's name says, each until it is acknowledged."""
     for module in (app, cold, saves, flusher):
         module.ThreadPoolExecutor = _Here  # type: ignore[attr-defined]
-    flusher.sync_each = None
+    flusher.disk_thread = None
     app.HOUSEKEEPING_MS = 20  # type: ignore[misc]
     for _ in range(STARTS_MAX):
         try:

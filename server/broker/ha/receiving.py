@@ -5,7 +5,8 @@
       └────────── again after a second <─────────────────────┘
                                          └─ differs ──> DIVERGED, until the log is cut
 
-Rule: bytes are appended exactly where this log ends, or not at all. A report counts only bytes
+Rule: bytes are appended exactly where this log ends, or not at all. A thread writes them, one write
+at a time; when too much waits for it, nothing is read from the master. A report counts only bytes
 that are on this disk; queues and index follow in small steps, as in Java. If this log is not a
 prefix of the master's, the slave receives nothing and serves no pulls: it reports where the logs
 diverge, and an administrator decides what happens.
@@ -26,6 +27,7 @@ from server.broker.ha.frames import REPORT, BadStream, Transfer, Transfers
 from server.broker.serving.flusher import Flusher
 from server.runtime.clock import Clock
 from server.store.commitlog.flush import FlushJob
+from server.store.commitlog.log_write import LogWrite
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 
@@ -34,6 +36,10 @@ LOG = logging.getLogger(__name__)
 READ_SIZE: Final = 256 << 10
 RETRY_S: Final = 1.0
 CONNECT_S: Final = 5.0
+WRITE_WAIT_MS: Final = 1
+"""How long the loop waits for a write before it serves other requests."""
+UNWRITTEN_MAX: Final = 8 << 20
+"""Bytes that may wait for the disk until nothing more is read from the master."""
 REPORTS_UNSENT_MAX: Final = 1024
 """Bytes of reports that may wait for a master that does not read."""
 BUSY_WAIT_S: Final = 0.005
@@ -167,6 +173,18 @@ class _Stream(asyncio.Protocol):
         if transport is not None and transport.get_write_buffer_size() < REPORTS_UNSENT_MAX:
             transport.write(REPORT.pack(log_offset))
 
+    def pause(self) -> None:
+        """Read nothing more from the master, because the disk is slower than it."""
+        if self.transport is not None and self.transport.is_reading():
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read from the master again."""
+        if self.transport is not None and not self.transport.is_closing():
+            # A master that was not read from was not silent.
+            self.heard_s = asyncio.get_running_loop().time()
+            self.transport.resume_reading()
+
     def abort(self) -> None:
         """Close the connection now."""
         self.fail(OSError("it was closed here"))
@@ -216,9 +234,11 @@ class Receiver:
         """The connection that gets reports."""
         self._taking: asyncio.Handle | None = None
         self._is_busy = False
-        self._flusher: Flusher | None = None
+        self._flusher: Flusher[FlushJob] | None = None
+        self._writer: Flusher[LogWrite] | None = None
+        self._is_writing = False
         self._flushing: FlushJob | None = None
-        self._flush_ended = asyncio.Event()
+        self._job_ended = asyncio.Event()
         self._flush_error: Exception | None = None
 
     def start(self) -> None:
@@ -259,8 +279,9 @@ class Receiver:
             self._taking.cancel()
         if not self._store.is_read_only:
             await self.drain()
-        if self._flusher is not None:
-            self._flusher.close()
+        for threads in (self._writer, self._flusher):
+            if threads is not None:
+                threads.close()
 
     def _move(self, event: SlaveEvent) -> None:
         state = MOVES.get((self.state, event))
@@ -332,6 +353,8 @@ class Receiver:
         while True:
             stream.report(self._store.flushed_offset)
             silence_s = self._config.ha_housekeeping_interval_ms / 1000
+            if self._is_full:
+                stream.heard_s = loop.time()
             left_s = stream.heard_s + silence_s - loop.time()
             if left_s <= 0:
                 raise TimeoutError(f"it said nothing for {silence_s:g} s")
@@ -341,37 +364,86 @@ class Receiver:
                 stream.ended.result()
 
     def _received(self, stream: _Stream, data: bytes) -> None:
-        """Store what came and begin to flush it."""
+        """Store what came; the end of the write begins to flush it."""
         if stream is not self._stream:
             raise BadStream("it sends before it was told where this log ends")
         self.heard_ms = self._clock.now_ms()
         if self._append(stream.transfers.feed(data)):
-            self._begin_flush()
+            self._begin_write()
+            if self._is_full:
+                stream.pause()
+
+    @property
+    def _is_full(self) -> bool:
+        """Tell whether so much waits for the disk that nothing more should be received."""
+        return self._is_writing and self._store.waiting_size > UNWRITTEN_MAX
 
     def _append(self, frames: list[Transfer]) -> bool:
-        """Store the bytes of frames; return whether there were any."""
-        store, raw = self._store, self._store.raw
-        size = 0
+        """Put the bytes of frames behind the log; return whether there were any."""
+        raw, count = self._store.raw, 0
         try:
             for log_offset, data in frames:
                 if raw.is_empty and log_offset:
                     if not data:
                         continue
                     self._begin(log_offset)
-                end = store.written_offset + size
-                if log_offset != end:
-                    raise BadStream(f"it sends from {log_offset}, this log ends at {end}")
+                if log_offset != raw.end:
+                    raise BadStream(f"it sends from {log_offset}, this log ends at {raw.end}")
                 if data:
                     raw.append(data)
-                    size += len(data)
-            if size:
-                store.write(self._clock.now_ms())
-        except (OSError, StoreFull) as error:
+                    count += 1
+        except OSError as error:
             raw.undo()
             raise NotTaken(f"the disk of this slave did not take it: {error}") from error
+        return count > 0
+
+    def _begin_write(self) -> None:
+        """Write what was received, unless a write is running; its end begins the next one.
+
+        Raises:
+            NotTaken: the bytes could not be written now, but may be later.
+            StoreFailed: the store has failed.
+        """
+        if self._is_writing:
+            return
+        try:
+            job = self._store.begin_write(self._clock.now_ms())
+        except StoreFull as error:
+            raise NotTaken(f"the disk of this slave did not take it: {error}") from error
+        if job is None:
+            return
+        if self._writer is None:
+            self._writer = Flusher(asyncio.get_running_loop(), self._written_late)
+        self._is_writing = True
+        if self._writer.begin(job, wait_ms_max=WRITE_WAIT_MS):
+            self._end_write(job)
+
+    def _written_late(self, job: LogWrite) -> None:
+        """End a write for whose end the loop did not wait."""
+        stream = self._stream
+        try:
+            self._end_write(job)
+        except (NotTaken, StoreFailed) as error:
+            LOG.error("bytes of the master's log are not written: %s", error)
+            if stream is not None:
+                stream.fail(error)
+        if stream is not None and not self._is_full:
+            stream.resume()
+
+    def _end_write(self, job: LogWrite) -> None:
+        """End a write, begin the next one if more was received, and flush; see ``_begin_write``."""
+        self._is_writing = False
+        self._job_ended.set()
+        try:
+            self._store.end_write(job)
+        except StoreFull as error:
+            raise NotTaken(f"the disk of this slave did not take it: {error}") from error
+        self._store.show_written(self._clock.now_ms())
+        if self._store.is_put:
+            self._begin_write()
         self._is_busy = True
         self._take_soon()
-        return size > 0
+        self._begin_flush()
 
     def _take_soon(self, wait_s: float = 0.0) -> None:
         """Build queue and index entries of received bytes, in small steps between receiving."""
@@ -395,7 +467,7 @@ class Receiver:
 
     def _take(self) -> bool:
         has_more = self._store.raw.take()
-        self._store.write(self._clock.now_ms())
+        self._store.dispatch_copied(self._clock.now_ms())
         self._written()
         return has_more
 
@@ -431,11 +503,15 @@ class Receiver:
             StoreFailed: the disk did not take it.
         """
         store = self._store
+        while self._is_writing:
+            self._job_ended.clear()
+            await self._job_ended.wait()
         until = store.written_offset
         while store.flushed_offset < until:
             self._begin_flush()
             if self._flushing is not None:
-                await self._flush_ended.wait()
+                self._job_ended.clear()
+                await self._job_ended.wait()
                 if self._flush_error is not None:
                     raise self._flush_error
             elif store.is_read_only:
@@ -452,16 +528,13 @@ class Receiver:
         if self._flusher is None:
             self._flusher = Flusher(asyncio.get_running_loop(), self._flushed)
         self._flushing, self._flush_error = job, None
-        self._flush_ended.clear()
         self._flusher.begin(job)
 
-    def _flushed(self, job: FlushJob, failure: BaseException | None) -> None:
+    def _flushed(self, job: FlushJob) -> None:
         """Report what is on the disk now, and flush what came meanwhile."""
         self._flushing = None
-        self._flush_ended.set()
+        self._job_ended.set()
         try:
-            if failure is not None:
-                raise failure
             self._store.end_flush(job)
         except (OSError, StoreFailed) as error:
             self._flush_error = error

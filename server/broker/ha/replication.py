@@ -315,7 +315,7 @@ class Replication(Ha):
     def _topic_remade(self, topic: str, log_offset: int) -> None:
         """Drop the queues of a topic that the master deleted and created again."""
         LOG.info("topic %s begins anew at log offset %d, as on the master", topic, log_offset)
-        self._broker.store.write(self._broker.clock.now_ms())
+        self._broker.store.dispatch_copied(self._broker.clock.now_ms())
         self._broker.drop_queues(topic, log_end=log_offset)
 
     def schedule(self, services: Services) -> None:

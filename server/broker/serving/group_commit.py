@@ -2,20 +2,23 @@
 
     frame, frame, … ── put (buffered) ── answer formatted and kept
                                               │ end of the turn
-        store.write ── ASYNC_FLUSH ───────────┴── answers leave
-             │
-             └─ SYNC_FLUSH ── begin_flush ── fdatasync in a thread ── end_flush ── answers leave
-                              puts go on meanwhile and wait for the next flush
+        begin_write ── pwrite in a thread ── end_write ── ASYNC_FLUSH ── answers leave
+              puts go on meanwhile                │
+              and wait for the next write         └─ SYNC_FLUSH ── begin_flush ── fdatasync in
+                                                     another thread ── end_flush ── answers leave
 
-A turn is one pass of the event loop, in which many frames may be read.
+A turn is one pass of the event loop, in which many frames may be read. What is put in it is written
+by a thread. The loop waits up to ``WRITE_WAIT_MS`` for a small write, because a change of tasks
+would cost more than the write; then it serves other requests, and parses and puts the next group.
+``store.commitlog.groups`` has the states of a group.
 
 Rule: an answer is formatted when its message is put. It leaves only when the message is as safe
 as the configuration promises; with SYNC_MASTER a slave must have it, too (``hold``). When a write
-fails, all messages of the turn are answered 14. When a flush fails or takes longer than
-syncFlushTimeout, they are answered 10 (stored, but not known to be on disk). A flush that finds
-no free file descriptor in the process is answered 10, too, and is tried again. ``overload``
-limits how many messages may wait. An error at one answer, one callback or one observer is logged,
-and the others of the turn go on (``_apart``).
+fails, all messages of its group and those that were put behind it are answered 14. When a flush
+fails or takes longer than syncFlushTimeout, its messages are answered 10 (stored, but not known to
+be on disk). A flush that finds no free file descriptor in the process is answered 10 as well, and
+is tried again. ``overload`` limits how many messages may wait. An error at one answer, one
+callback or one observer is logged, and the others of the turn go on (``_apart``).
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -23,23 +26,29 @@ Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, ParamSpec, Protocol
 
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 from server.broker.serving.answers import SendAnswers, with_code
 from server.broker.serving.flusher import Flusher
-from server.broker.serving.overload import STALE_FOR_S, Overload, store_refusal
+from server.broker.serving.overload import Overload, store_refusal
 from server.broker.stats.counters import PutTimes
 from server.runtime.clock import Clock
 from server.runtime.observers import Observers
 from server.store.commitlog.flush import FlushJob
+from server.store.commitlog.log_write import LogWrite
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 
 LOG = logging.getLogger(__name__)
 P = ParamSpec("P")
 
+WRITE_WAIT_MS: Final = 1
+"""How long the loop waits for a small write before it serves other requests."""
+WAITED_SIZE_MAX: Final = 32 << 10
+"""Bytes of a write for which the loop waits; while larger ones run, it parses the next reads."""
 FLUSH_AGAIN_S: Final = 0.2
 """Seconds until a flush that found no free file descriptor is tried again."""
 
@@ -59,6 +68,21 @@ Hold = Callable[[list[Ack], int, int, int], list[Ack]]
 messages begin and end, and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
 """Called with SUCCESS when a message is safe, or with the code of the failure."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Who waits for the messages of one group."""
+
+    acks: list[Ack] = field(default_factory=list)
+    hasty_acks: list[Ack] = field(default_factory=list)
+    """Answers that leave after the write, whatever else is promised."""
+    done: list[Done] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """Return how many messages are waited for."""
+        return _count(self.acks) + _count(self.hasty_acks) + len(self.done)
 
 
 class Turn:
@@ -100,18 +124,21 @@ class Turn:
         self._after_write = after_write
         self._sends = sends
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._flusher: Flusher | None = None
+        self._writer: Flusher[LogWrite] | None = None
+        self._flusher: Flusher[FlushJob] | None = None
         self._scheduled = False
-        self._acks: list[Ack] = []
-        self._done: list[Done] = []
-        self._hasty_acks: list[Ack] = []
+        # These wait for the next write.
+        self._waiting = _Waiting()
+        # These wait for the write that is running.
+        self._writing: _Waiting | None = None
+        self._write_began_ms = 0
         # With SYNC_FLUSH: these are written and wait for the next sync.
         self._unsafe_acks: list[Ack] = []
         self._unsafe_done: list[Done] = []
         self._unsafe_since_ms = 0
         # With SYNC_FLUSH: these wait for the sync that is running.
         self._flushing: FlushJob | None = None
-        self._flush_ended = asyncio.Event()
+        self._job_ended = asyncio.Event()
         self._flushing_acks: list[Ack] = []
         self._flushing_done: list[Done] = []
         self._flush_began_ms = 0
@@ -120,6 +147,7 @@ class Turn:
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run commits on this loop from now on."""
         self._loop = loop
+        self._writer = Flusher(loop, self._written_late)
         if self._sync_flush:
             self._flusher = Flusher(loop, self._flushed)
 
@@ -142,15 +170,15 @@ class Turn:
             waits: False sends it after the write, even with SYNC_FLUSH or SYNC_MASTER.
         """
         if waits or (self.hold is None and not self._sync_flush):
-            self._acks.append((conn, answers, opaques, serialize))
+            self._waiting.acks.append((conn, answers, opaques, serialize))
         else:
-            self._hasty_acks.append((conn, answers, opaques, serialize))
+            self._waiting.hasty_acks.append((conn, answers, opaques, serialize))
         if not self._scheduled:
             self.schedule()
 
     def when_safe(self, done: Done) -> None:
         """Call ``done`` when everything that was put up to now is safe, or has failed."""
-        self._done.append(done)
+        self._waiting.done.append(done)
         if not self._scheduled:
             self.schedule()
 
@@ -165,33 +193,110 @@ class Turn:
         """Tell whether a commit is scheduled, because something that was put is not written."""
         return self._scheduled
 
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether a write runs, which may fail and undo what was put."""
+        return self._writing is not None
+
     def commit(self) -> None:
-        """Write what was put; send the answers, or keep them until the disk or a slave has it."""
+        """Write what was put, unless a write is running; its end begins the next one.
+
+        The answers leave when disk and slave have their messages.
+        """
         self._scheduled = False
-        acks, self._acks = self._acks, []
-        done, self._done = self._done, []
-        now_ms, begin = self._clock.now_ms(), self._store.written_offset
+        now_ms = self._clock.now_ms()
+        if self._writing is None:
+            job = self._begin_write(now_ms)
+            if job is not None and self._has_ended(job):
+                self._written_now(job)
+        else:
+            self._judge(now_ms)
+
+    def _begin_write(self, now_ms: int) -> LogWrite | None:
+        """Begin to write what was put; return the job, or None if there is nothing to write."""
+        waiting, self._waiting = self._waiting, _Waiting()
         try:
-            self._store.write(now_ms)
+            job = self._store.begin_write(now_ms)
         except StoreFailed as error:
-            LOG.error("messages of one turn were not stored: %s", error)
-            self._refuse(self._hasty_acks + acks, done, store_refusal(self._store, str(error)))
-            self._hasty_acks = []
+            self._not_stored(waiting, error)
+            return None
+        except Exception:
+            self._in_doubt(waiting)
+            return None
+        if job is None:
+            offset = self._store.written_offset
+            self._stored(waiting, now_ms, begin=offset, end=offset, elapsed_ms=0)
+            return None
+        self._writing, self._write_began_ms = waiting, now_ms
+        return job
+
+    def _has_ended(self, job: LogWrite) -> bool:
+        """Let a thread write; return whether it has ended, for which a small write is waited."""
+        if self._writer is None:
+            job.run()
+            return True
+        wait_ms_max = WRITE_WAIT_MS if job.size <= WAITED_SIZE_MAX else 0
+        return self._writer.begin(job, wait_ms_max=wait_ms_max)
+
+    def _written_late(self, job: LogWrite) -> None:
+        """End a write for whose end the loop did not wait."""
+        self._written_now(job)
+        self._judge(self._clock.now_ms())
+        self._job_ended.set()
+
+    def _written_now(self, job: LogWrite) -> None:
+        """End a write, begin the next one if there is something to write, and send answers."""
+        waiting, self._writing = self._writing or _Waiting(), None
+        began_ms, now_ms = self._write_began_ms, self._clock.now_ms()
+        try:
+            self._store.end_write(job)
+            # The next write runs while this group is dispatched and answered.
+            self._begin_next(now_ms)
+            self._store.show_written(now_ms)
+        except StoreFailed as error:
+            self._not_stored(waiting, error)
             return
         except Exception:
-            LOG.exception("it is not known whether the messages of one turn were stored")
-            self._refuse(self._hasty_acks + acks, done, "the broker has an error; see its log")
-            self._hasty_acks = []
+            self._in_doubt(waiting)
             return
-        elapsed_ms = self._clock.now_ms() - now_ms
-        if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=_count(acks) + len(done)):
-            self._end_stale_soon()
+        elapsed_ms = max(0, now_ms - began_ms)
+        self._stored(waiting, now_ms, begin=job.begin, end=job.end, elapsed_ms=elapsed_ms)
+        if self._waiting.count:
+            # They may wait only for what was put before the write that has ended.
+            self.schedule()
+
+    def _begin_next(self, now_ms: int) -> None:
+        """Begin to write what was put while a write was running."""
+        if self._writer is None or not self._store.is_put:
+            return
+        job = self._begin_write(now_ms)
+        if job is not None and self._writer.begin(job):
+            raise RuntimeError("a write of the log ended that was not waited for")
+
+    def _not_stored(self, waiting: _Waiting, error: StoreFailed) -> None:
+        """Refuse the messages of a group, and those that were put behind it and undone as well."""
+        LOG.error("messages of one turn were not stored: %s", error)
+        behind, self._waiting = self._waiting, _Waiting()
+        remark = store_refusal(self._store, str(error))
+        for group in (waiting, behind):
+            self._refuse(group.hasty_acks + group.acks, group.done, remark)
+
+    def _in_doubt(self, waiting: _Waiting) -> None:
+        """Refuse the messages of a group after an error that nobody expects."""
+        LOG.exception("it is not known whether the messages of one turn were stored")
+        remark = "the broker has an error; see its log"
+        self._refuse(waiting.hasty_acks + waiting.acks, waiting.done, remark)
+
+    def _stored(
+        self, waiting: _Waiting, now_ms: int, *, begin: int, end: int, elapsed_ms: int
+    ) -> None:
+        """Send the answers of a group that is written, or keep them for the sync or a slave."""
+        acks, done = waiting.acks, waiting.done
         _apart(self.written)
         if self.hold is not None and acks:
-            acks = self._held(acks, begin, now_ms)
-        if self._hasty_acks:
-            self._release(self._hasty_acks, [])
-            self._hasty_acks = []
+            acks = self._held(acks, begin, end, now_ms)
+        if waiting.hasty_acks:
+            self._release(waiting.hasty_acks, [])
         if not self._sync_flush:
             self._times.add(elapsed_ms, count=_count(acks))
             self._release_now(acks, done, now_ms)
@@ -204,11 +309,11 @@ class Turn:
         self._begin_flush(now_ms)
         self._judge(now_ms)
 
-    def _held(self, acks: list[Ack], begin: int, now_ms: int) -> list[Ack]:
+    def _held(self, acks: list[Ack], begin: int, end: int, now_ms: int) -> list[Ack]:
         """Return the answers that need not wait for a slave."""
         assert self.hold is not None
         try:
-            return self.hold(acks, begin, self._store.written_offset, now_ms)
+            return self.hold(acks, begin, end, now_ms)
         except Exception:
             LOG.exception("it is not known whether a slave has the messages of one turn")
             for conn, answers, _, _ in acks:
@@ -216,7 +321,7 @@ class Turn:
             return []
 
     def expire(self, now_ms: int, *, timeout_ms: int) -> None:
-        """Answer 10 to sends that wait too long for the disk; call it periodically.
+        """Answer 10 to sends that wait too long for a sync; call it periodically.
 
         Args:
             timeout_ms: how long a send may wait (syncFlushTimeout).
@@ -235,9 +340,14 @@ class Turn:
         store = self._store
         self.overload.judge(
             waiting_count=store.waiting_count,
-            waiting_size=store.written_offset - store.flushed_offset,
+            waiting_size=store.waiting_size,
             sync_ms=self.sync_ms(now_ms),
+            write_ms=self._write_ms(now_ms),
         )
+
+    def _write_ms(self, now_ms: int) -> int:
+        """Return how long the running write has taken so far, in ms; 0 when none runs."""
+        return 0 if self._writing is None else max(0, now_ms - self._write_began_ms)
 
     def sync_ms(self, now_ms: int) -> int:
         """Return how long the running sync has taken so far, in ms; 0 when none runs."""
@@ -246,23 +356,20 @@ class Turn:
     def clock_set(self, step_ms: int) -> None:
         """Shift the start times of syncs by ``step_ms``, by which the clock was changed."""
         self._flush_began_ms += step_ms
+        self._write_began_ms += step_ms
         self._unsafe_since_ms += step_ms
 
-    def _end_stale_soon(self) -> None:
-        if self._loop is not None:
-            now_ms = self._clock.now_ms
-            self._loop.call_later(STALE_FOR_S, lambda: self._judge(now_ms()))
-
     async def close(self) -> None:
-        """Commit what is left and wait for the running flush."""
+        """Commit what is left and wait for the running write and flush."""
         self.commit()
         if self._later is not None:
             self._later.cancel()
-        while self._flushing is not None:
-            self._flush_ended.clear()
-            await self._flush_ended.wait()
-        if self._flusher is not None:
-            self._flusher.close()
+        while self._writing is not None or self._flushing is not None:
+            self._job_ended.clear()
+            await self._job_ended.wait()
+        for threads in (self._writer, self._flusher):
+            if threads is not None:
+                threads.close()
 
     def _begin_flush(self, now_ms: int) -> None:
         if self._flushing is not None or self._flusher is None:
@@ -282,14 +389,12 @@ class Turn:
         self._flushing = job
         self._flusher.begin(job)
 
-    def _flushed(self, job: FlushJob, failure: BaseException | None) -> None:
+    def _flushed(self, job: FlushJob) -> None:
         self._flushing = None
-        self._flush_ended.set()
+        self._job_ended.set()
         acks, self._flushing_acks = self._flushing_acks, []
         done, self._flushing_done = self._flushing_done, []
         try:
-            if failure is not None:
-                raise failure
             self._store.end_flush(job)
         except Exception as error:
             expected = isinstance(error, (StoreFailed, OSError))

@@ -1,14 +1,13 @@
 """Flow control: refuse sends at once when too much waits, so that no queue grows without bound.
 
-    waiting for the disk >= sendThreadPoolQueueCapacity messages, or 64 MiB -> [OVERLOAD]
-    one disk sync        longer than osPageCacheBusyTimeOutMills            -> [REJECTREQUEST]
-    one log write        at least waitTimeMillsInSendQueue: the sends that
-                         piled up in the sockets meanwhile are old         -> [TIMEOUT_CLEAN_QUEUE]
+    waiting for the disk  >= sendThreadPoolQueueCapacity messages, or 64 MiB -> [OVERLOAD]
+    a log write           takes waitTimeMillsInSendQueue: what is sent now
+                          would wait longer                                 -> [TIMEOUT_CLEAN_QUEUE]
+    a log write or a sync takes longer than osPageCacheBusyTimeOutMills     -> [REJECTREQUEST]
 
-Rule: a refused send gets code 2 and Java's text. The state is evaluated once a turn and once a
-flush by comparing integers; a send only looks at ``refusal``. Messages that were accepted before
-are acknowledged when the disk has them. The first two states end with the flush, the third one
-after 10 ms.
+Rule: a refused send gets code 2 and Java's text. The state is evaluated once a turn, and when a
+write or sync ends, by comparing integers; a send only looks at ``refusal``. Messages that were
+accepted before are acknowledged when the disk has them. All states end with the write or sync.
 
 Source: broker/latency/BrokerFastFailure.java, remoting/netty/NettyRemotingAbstract.java
 #processRequestCommand, store/DefaultMessageStore.java#isOSPageCacheBusy.
@@ -19,9 +18,7 @@ from typing import Final
 from server.store.store import MessageStore
 
 UNFLUSHED_SIZE_MAX: Final = 64 << 20
-"""Bytes of log that may wait for one disk sync; a slow disk writes about that much a second."""
-STALE_FOR_S: Final = 0.01
-"""Seconds for which sends count as old after a slow write; Java checks its queue as often."""
+"""Bytes of log that may wait for the disk; a slow disk writes about that much a second."""
 _CONTROL: Final = "start flow control for a while"
 TOO_MUCH_WAITS: Final = f"[OVERLOAD]system busy, {_CONTROL}"
 DISK_IS_BUSY: Final = f"[REJECTREQUEST]system busy, {_CONTROL}"
@@ -32,8 +29,8 @@ class Overload:
 
     Args:
         count_max: messages that may wait for the disk.
-        busy_ms: how long one disk sync may take.
-        stale_ms: how long one write may delay the sends behind it; None for any time.
+        busy_ms: how long one write or sync may take.
+        stale_ms: how long a write may delay the sends behind it; None for any time.
     """
 
     def __init__(self, *, count_max: int, busy_ms: int, stale_ms: int | None) -> None:
@@ -43,37 +40,26 @@ class Overload:
         self.busy_ms = busy_ms
         self.stale_ms = stale_ms
 
-    def judge(self, *, waiting_count: int, waiting_size: int, sync_ms: int) -> None:
+    def judge(self, *, waiting_count: int, waiting_size: int, sync_ms: int, write_ms: int) -> None:
         """Decide by what waits for the disk whether sends are refused.
 
         Args:
             waiting_count: messages that wait.
             waiting_size: bytes of log that wait.
             sync_ms: how long the running sync has taken so far; 0 when none runs.
+            write_ms: how long the running log write has taken so far; 0 when none runs.
         """
-        if sync_ms > self.busy_ms:
+        if max(sync_ms, write_ms) > self.busy_ms:
             self.refusal = DISK_IS_BUSY
         elif waiting_count >= self._count_max or waiting_size >= UNFLUSHED_SIZE_MAX:
             self.refusal = TOO_MUCH_WAITS
+        elif self.stale_ms is not None and write_ms >= self.stale_ms:
+            self.refusal = (
+                f"[TIMEOUT_CLEAN_QUEUE]broker busy, {_CONTROL}, "
+                f"period in queue: {write_ms}ms, size of queue: {waiting_count}"
+            )
         else:
             self.refusal = ""
-
-    def written(self, elapsed_ms: int, *, count: int) -> bool:
-        """Refuse sends if a write took too long, and return whether it did.
-
-        The caller evaluates the state again after ``STALE_FOR_S``.
-
-        Args:
-            elapsed_ms: how long the write took.
-            count: messages that it stored.
-        """
-        if self.stale_ms is None or elapsed_ms < self.stale_ms:
-            return False
-        self.refusal = (
-            f"[TIMEOUT_CLEAN_QUEUE]broker busy, {_CONTROL}, "
-            f"period in queue: {elapsed_ms}ms, size of queue: {count}"
-        )
-        return True
 
 
 def store_refusal(store: MessageStore, why: str) -> str:

@@ -302,7 +302,7 @@ class Cleaner:
             disk=self._disk,
             moved=moved,
             directories=sorted({queue.directory.parent for queue in gone}),
-            record=self._safe_file.write,
+            record=lambda log_end: self._safe_file.write(),
         )
 
     def _answer_requests(self) -> None:

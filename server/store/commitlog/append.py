@@ -12,7 +12,7 @@ Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#c
 """
 
 import struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.multi_dispatch import MultiDispatch
@@ -48,6 +48,17 @@ _NOT_HOSTS: Final = ~HOSTS_V6
 _OK: Final = PutStatus.PUT_OK
 _ILLEGAL: Final = PutResult(PutStatus.MESSAGE_ILLEGAL, -1, -1, 0)
 _RUN_ILLEGAL: Final = RunResult(PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
+
+
+class PutGroup(NamedTuple):
+    """The messages that one write stores."""
+
+    entries: list[DispatchEntry]
+    """In log order."""
+    handles: list[QueueHandle]
+    """The queue of each entry."""
+    record_count: int
+    """Number of records; the other entries are copies, and fillers of gaps."""
 
 
 class Appender:
@@ -218,20 +229,31 @@ class Appender:
         fits = len(run.topic_bytes) <= TOPIC_SIZE_V1_MAX and total <= self._run_size_max
         return total if fits else 0
 
-    def take(self) -> tuple[list[DispatchEntry], list[QueueHandle]]:
-        """Return the entries since the last call and their queues, once they are written."""
-        taken = self.entries, self.handles
+    def take(self) -> "PutGroup":
+        """Return what was put since the last call, for the write that begins now."""
+        count = len(self.entries) - self.extra_count
+        taken = PutGroup(self.entries, self.handles, count)
         self.entries, self.handles = [], []
-        self.put_count += len(taken[0]) - self.extra_count
+        self.put_count += count
         self.extra_count = 0
         return taken
 
-    def undo(self) -> None:
-        """Take back every log offset and queue offset assigned since the last ``take``."""
-        for entry, handle in zip(self.entries, self.handles, strict=True):
-            queue = self.table.at(handle) if isinstance(handle, int) else handle
-            if queue is not None and is_queued(entry.sys_flag):
-                queue.next_offset -= 1
+    def undo(self, written: "PutGroup | None" = None) -> None:
+        """Take back every log offset and queue offset assigned since the last ``take``.
+
+        Args:
+            written: what a failed write should have stored, which is taken back as well.
+        """
+        if written is not None:
+            self.put_count -= written.record_count
+            self._give_back(written.entries, written.handles)
+        self._give_back(self.entries, self.handles)
         self.log.undo_pending()
         self.entries, self.handles = [], []
         self.extra_count = 0
+
+    def _give_back(self, entries: list[DispatchEntry], handles: list[QueueHandle]) -> None:
+        for entry, handle in zip(entries, handles, strict=True):
+            queue = self.table.at(handle) if isinstance(handle, int) else handle
+            if queue is not None and is_queued(entry.sys_flag):
+                queue.next_offset -= 1

@@ -15,6 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from server.store.commitlog.groups import Group
+from server.store.commitlog.log_write import Segment
 from server.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
 from server.store.disk.job import DiskJob
 from server.store.index.index_file import IndexFile
@@ -42,18 +44,18 @@ class FlushJob(DiskJob):
     """Directories with new names."""
     until: int
     """Log offset that is durable afterwards."""
-    entry_count: int
-    """Number of records that may be dispatched afterwards (SYNC_FLUSH)."""
+    groups: Sequence[Group]
+    """The groups that may be dispatched afterwards (SYNC_FLUSH)."""
     store_ms: int
     """Store time of the last of these records."""
 
     @property
-    def descriptor(self) -> int | None:
+    def segment(self) -> Segment | None:
         """The open file whose sync is all there is to do; None if ``run`` has to be called."""
         if len(self.files) != 1 or self.directories:
             return None
         (file,) = self.files
-        return file.fileno() if isinstance(file, RealFile) else None
+        return Segment(file.fileno()) if isinstance(file, RealFile) else None
 
     def work(self) -> None:
         """Sync the files, then the directories."""

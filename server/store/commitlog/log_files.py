@@ -1,22 +1,24 @@
 """The commit log: one writer that appends records to files of equal size.
 
-    put ──> pending parts ──write──> file (page cache) ──flush──> disk
-            end                      written_offset       flushed_offset
+    put ──> pending parts ──begin_write──> LogWrite ──> file (page cache) ──flush──> disk
+            end             handed over                 written_offset       flushed_offset
 
     | record | record | … | record | int32 left, int32 BLANK, zeros |   next file …
 
 Rule: a record never crosses files and leaves at least 8 bytes free for the blank that ends
 its file. Files are allocated before they are written, so that a full disk is an error of
-``open_next`` and not of a write. All bytes after ``written_offset`` in its file are zero: the
-bytes of a failed write are erased before the next one, because whole old records there would
+``open_next`` and not of a write. One write runs at a time; what is put meanwhile waits for the
+next one, and goes with it when it fails. All bytes after ``written_offset`` in its file are zero:
+the bytes of a failed write are erased before the next one, because whole old records there would
 be taken for stored ones after a crash.
 
 Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from server.store.commitlog.log_write import LogWrite, Piece
 from server.store.commitlog.next_file import NextFile
 from server.store.disk.disk import Disk, DiskFile, open_files_max
 from server.store.disk.zeros import data_parts
@@ -24,7 +26,17 @@ from storefmt.formats.message import BLANK_SIZE_MIN, blank
 from storefmt.paths import log_file_name
 
 OPEN_FILES_MAX: Final = 64
-_ZEROS: Final = bytes(1 << 16)
+
+
+class _Mark(NamedTuple):
+    """Where the log ends at some moment."""
+
+    end: int
+    """Log offset of the next record."""
+    file_end: int
+    """Log offset at which the file of that record ends."""
+    blank_size: int
+    """Bytes of blanks since ``set_end``."""
 
 
 class CommitLog:
@@ -60,13 +72,16 @@ class CommitLog:
         self._dirty_until = end
         self._unsynced: dict[int, None] = {}
         self._syncing: dict[int, None] = {}
+        self._writing: LogWrite | None = None
         self.directory_unsynced = False
         self.warm_size = 0
         """Bytes written between syncs while a file made ahead is warmed; 0 for no warming."""
         self._next: NextFile | None = None
-        self.file_end = self._written_file_end = 0
+        self.file_end = 0
         """Log offset at which the file of the next record ends."""
-        self._blank_size = self._written_blank_size = 0
+        self._blank_size = 0
+        # Where the log ended at the last ``begin_write``, and where it ends in its files.
+        self._handed = self._written = _Mark(end, end, 0)
         self.set_end(end)
 
     def set_end(self, end: int) -> None:
@@ -76,12 +91,22 @@ class CommitLog:
         # After a full last file there is no next file yet: the first put creates it.
         base = end - end % self.file_size
         self.file_end = base + self.file_size if base in self._known else end
-        self._written_file_end = self.file_end
+        self._handed = self._written = _Mark(end, self.file_end, self._blank_size)
 
     @property
     def put_size(self) -> int:
         """Bytes of records written since ``set_end``."""
-        return self.written_offset - self._start - self._written_blank_size
+        return self.written_offset - self._start - self._written.blank_size
+
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether a write runs that ``begin_write`` handed over."""
+        return self._writing is not None
+
+    @property
+    def is_pending(self) -> bool:
+        """Tell whether bytes were put since the last ``begin_write``."""
+        return self.end > self._handed.end
 
     @property
     def min_offset(self) -> int:
@@ -205,48 +230,51 @@ class CommitLog:
         else:
             self._next = None
 
-    def write(self) -> None:
-        """Write all pending bytes; afterwards ``written_offset == end``.
+    def begin_write(self) -> LogWrite:
+        """Return a job that writes all pending bytes; pass it to ``end_write`` afterwards.
 
         Raises:
-            OSError: the disk refused them; call ``undo_pending`` then.
+            OSError: a file could not be opened; the bytes are still pending.
         """
-        if self._dirty_until > self.written_offset:
-            self._erase(self.written_offset, self._dirty_until)
-        for start, parts in self._full:
-            self._write_parts(start, parts)
-        if self.parts:
-            self._write_parts(self._parts_start, self.parts)
-            self.parts = []
-        self._full.clear()
-        self._parts_start = self.written_offset = self._dirty_until = self.end
-        self._written_file_end = self.file_end
-        self._written_blank_size = self._blank_size
+        pieces = []
+        erased_from = self.written_offset
+        while erased_from < self._dirty_until:
+            base = self._base_of(erased_from)
+            size = min(self._dirty_until, base + self.file_size) - erased_from
+            pieces.append(Piece(self.file_at(base), erased_from - base, None, size))
+            erased_from += size
+        full = [*self._full, (self._parts_start, self.parts)] if self.parts else self._full
+        for start, parts in full:
+            base = self._base_of(start)
+            pieces.append(Piece(self.file_at(base), start - base, parts, 0))
+        self._handed = _Mark(self.end, self.file_end, self._blank_size)
+        self._full, self.parts = [], []
+        self._parts_start = self.end
+        self._writing = LogWrite(pieces, begin=self.written_offset, end=self.end)
+        return self._writing
 
-    def _write_parts(self, start: int, parts: list[bytes | memoryview]) -> None:
-        data = b"".join(parts)
-        base = self._base_of(start)
-        self._dirty_until = max(self._dirty_until, start + len(data))
-        self._unsynced[base] = None
-        self.file_at(base).pwrite(data, start - base)
+    def end_write(self, job: LogWrite) -> None:
+        """Process the result of a write; after an error the caller calls ``undo_pending``."""
+        self._writing = None
+        dirty_until = max(self._dirty_until, job.end)
+        # Some of the bytes may be in their files also after an error.
+        base = self._base_of(job.begin)
+        while base < dirty_until:
+            self._unsynced[base] = None
+            base += self.file_size
+        if job.error is not None:
+            self._dirty_until = dirty_until
+            self._handed = self._written
+            return
+        self._written = self._handed
+        self.written_offset = self._dirty_until = job.end
 
     def undo_pending(self) -> None:
-        """Discard what was put since the last successful write."""
+        """Discard what was put since the last ``begin_write``, or the last successful one."""
         self._full.clear()
         self.parts = []
-        self.end = self._parts_start = self.written_offset
-        self.file_end = self._written_file_end
-        self._blank_size = self._written_blank_size
-
-    def _erase(self, start: int, until: int) -> None:
-        while start < until:
-            base = self._base_of(start)
-            count = min(until, base + self.file_size) - start
-            file = self.file_at(base)
-            for pos in range(start - base, start - base + count, len(_ZEROS)):
-                file.pwrite(_ZEROS[: start - base + count - pos], pos)
-            self._unsynced[base] = None
-            start += count
+        self.end, self.file_end, self._blank_size = self._handed
+        self._parts_start = self.end
 
     def take_unsynced(self) -> list[DiskFile]:
         """Return the files written since the last call; they stay open until the next call.
@@ -320,10 +348,14 @@ class CommitLog:
     def _keep(self, base: int, file: DiskFile) -> None:
         if len(self._open) >= self._open_max:
             for old in self._open:
-                if old not in self._unsynced and old not in self._syncing:
+                if not (old in self._unsynced or old in self._syncing or self._is_written(old)):
                     self._open.pop(old).close()
                     break
         self._open[base] = file
+
+    def _is_written(self, base: int) -> bool:
+        """Tell whether a write that runs may use the file that starts at ``base``."""
+        return self._writing is not None and base + self.file_size > self._writing.begin
 
     def remove(self, base: int) -> None:
         """Delete a file of the log.

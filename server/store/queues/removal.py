@@ -36,15 +36,19 @@ class RemoveJob(DiskJob):
     """The directories under their new names; None for a queue that had none."""
     directories: Sequence[Path]
     """The directories to sync because names in them changed."""
-    record: Callable[[], None]
-    """Records in ``dispatch.json`` that the queues are removed."""
+    log_end: int = 0
+    """Log offset below which records of a deleted topic get no entries again. Records that were put
+    before it may still be undone: whoever runs the job sets it to the end of the log if that is
+    lower by then."""
+    record: Callable[[int], None]
+    """Records in ``dispatch.json`` that the queues are removed; it gets ``log_end``."""
 
     def work(self) -> None:
         """Sync, record and delete; files that cannot be unlinked are no error."""
         for directory in self.directories:
             if self.disk.is_dir(directory):
                 self.disk.fsync_dir(directory)
-        self.record()
+        self.record(self.log_end)
         for moved in filter(None, self.moved):
             try:
                 remove_tree(self.disk, moved)

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,10 @@ from server.broker.config import BrokerConfig
 from server.broker.ha import receiving
 from server.broker.ha.frames import HEADER, REPORT
 from server.broker.ha.receiving import MOVES, Compare, Receiver, SlaveEvent, SlaveState
+from server.broker.serving.flusher import Flusher
 from server.runtime.clock import SystemClock
 from server.store.commitlog.flush import FlushJob
+from server.store.commitlog.log_write import LogWrite
 from server.store.store import MessageStore
 from tests.server.store.stores import START_MS, open_store, put_all, small_config
 from tests.waiting import TIMEOUT_S, until
@@ -130,7 +133,15 @@ async def test_only_what_is_on_the_disk_is_reported(
         # The disk keeps the first flush waiting.
         jobs: list[FlushJob] = []
         await until(lambda: master.receiver.state is SlaveState.RECEIVING, what="it receives")
-        monkeypatch.setattr("server.broker.ha.receiving.Flusher.begin", lambda _, j: jobs.append(j))
+        begin = Flusher.begin
+
+        def begin_writes(flusher: Any, job: LogWrite | FlushJob, *, wait_ms_max: int = 0) -> bool:
+            if isinstance(job, LogWrite):
+                return begin(flusher, job, wait_ms_max=wait_ms_max)
+            jobs.append(job)
+            return False
+
+        monkeypatch.setattr(Flusher, "begin", begin_writes)
         master.send(writer, 0, half)
         await until(lambda: jobs, what="a flush")
         master.send(writer, half, end)
@@ -138,12 +149,12 @@ async def test_only_what_is_on_the_disk_is_reported(
 
         assert master.slave.flushed_offset == 0
         jobs[0].run()
-        master.receiver._flushed(jobs[0], None)
+        master.receiver._flushed(jobs[0])
         assert await master.reports(reader) == half
         # What came during the first flush is in the next one.
         assert [job.until for job in jobs] == [half, end]
         jobs[1].run()
-        master.receiver._flushed(jobs[1], None)
+        master.receiver._flushed(jobs[1])
         assert await master.reports(reader) == end
         writer.close()
 
@@ -157,7 +168,7 @@ async def test_slave_whose_flush_fails_reports_nothing_and_stops(
     async with played(tmp_path) as master:
         reader, writer = await master.connections.get()
         assert await master.reports(reader) == 0
-        monkeypatch.setattr(FlushJob, "descriptor", None)
+        monkeypatch.setattr(FlushJob, "segment", None)
         monkeypatch.setattr(FlushJob, "run", broken)
         master.send(writer, 0, len(master.log))
 

@@ -12,19 +12,35 @@ from remoting.command import Command
 from server.broker.serving import group_commit
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Turn
-from server.broker.serving.overload import DISK_IS_BUSY, STALE_FOR_S, Overload
+from server.broker.serving.overload import DISK_IS_BUSY, Overload
 from server.broker.stats.counters import PutTimes
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
 from tests.server.doubles import FakeClock, FakeConn
 
+
+@pytest.fixture(autouse=True)
+def waits_for_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a turn wait for the end of its write, however long a thread takes."""
+    monkeypatch.setattr(group_commit, "WRITE_WAIT_MS", 60_000)
+
+
+@pytest.fixture
+def goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a turn wait for no write."""
+    monkeypatch.setattr(group_commit, "WRITE_WAIT_MS", 0)
+
+
 ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\0\1")
 
 
 class Job:
-    """A flush that waits until it may run."""
+    """A write or a flush that waits until it may run."""
 
-    descriptor = None
+    segment = None
+    size = 1
+    begin = end = 0
+    error: OSError | None = None
 
     def __init__(self, gate: threading.Event) -> None:
         self._gate = gate
@@ -43,18 +59,27 @@ class Store:
         self.is_read_only = False
         self.gate = threading.Event()
         self.gate.set()
-        self.waiting_count = self.written_offset = self.flushed_offset = 0
+        self.write_gate = threading.Event()
+        self.write_gate.set()
+        self.waiting_count = self.waiting_size = self.written_offset = 0
+        self.is_put = False
         self.cleaner = self
-        self.during_write: Callable[[], None] = lambda: None
 
     def disk_used(self) -> float:
         return 0.5
 
-    def write(self, now_ms: int) -> None:
+    def begin_write(self, now_ms: int) -> Job:
         self.calls.append("write")
-        self.during_write()
+        self.is_put = False
+        return Job(self.write_gate)
+
+    def end_write(self, job: Job) -> None:
         if self.write_error is not None:
+            self.is_put = False
             raise self.write_error
+
+    def show_written(self, now_ms: int) -> None:
+        self.calls.append("show")
 
     def begin_flush(self) -> Job | None:
         self.calls.append("begin")
@@ -87,6 +112,11 @@ def turn_on(
     )
     turn.open(asyncio.get_running_loop())
     return turn
+
+
+async def written(turn: Turn) -> None:
+    while turn._writing is not None:
+        await asyncio.sleep(0)
 
 
 def acknowledge(turn: Turn, conn: FakeConn, opaque: int, *, waits: bool = True) -> None:
@@ -149,7 +179,7 @@ async def test_sync_flush_holds_answers_until_the_disk_has_them_and_groups_the_n
     await turn.close()
 
     assert outcome(conn.sent) == [(4, 0), (1, 0), (2, 0), (3, 0)]
-    assert [call for call in store.calls if call != "write"] == ["begin", "end"] * 2
+    assert [call for call in store.calls if call not in ("write", "show")] == ["begin", "end"] * 2
 
 
 async def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -> None:
@@ -190,7 +220,7 @@ async def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
     await turn.close()
 
     assert outcome(conn.sent) == [(1, 10), (2, 10)]
-    calls = [call for call in store.calls if call != "write"]
+    calls = [call for call in store.calls if call not in ("write", "show")]
     assert calls == ["begin", "end", "begin", "end", "visible", "begin", "end", "visible"]
 
 
@@ -201,7 +231,7 @@ async def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
         turn.commit()
         await flushed(turn)
 
-        assert store.calls == ["write", *flush, "woken"]
+        assert store.calls == ["write", "show", *flush, "woken"]
 
 
 async def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
@@ -235,16 +265,85 @@ async def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None
     assert outcome(conn.sent)[1:] == [(1_001_000, 0), (1_001_001, 0)]
 
 
-async def test_write_that_holds_up_the_loop_refuses_what_piled_up_behind_it() -> None:
-    store, conn, clock = Store(), FakeConn(), FakeClock()
-    turn = turn_on(store, sync=False, clock=clock)
-    store.during_write = lambda: setattr(clock, "ms", clock.ms + 200)
+@pytest.mark.usefixtures("goes_on")
+async def test_puts_go_on_while_a_write_hangs_and_follow_with_the_next_one() -> None:
+    store, conn = Store(), FakeConn()
+    turn = turn_on(store, sync=False)
+    store.write_gate.clear()
     acknowledge(turn, conn, 1)
     turn.commit()
-    assert turn.overload.refusal.startswith("[TIMEOUT_CLEAN_QUEUE]broker busy")
-    while turn.overload.refusal:
-        await asyncio.sleep(STALE_FOR_S)
+    for opaque in (2, 3):
+        store.is_put = True
+        acknowledge(turn, conn, opaque)
+        turn.commit()
+    assert conn.sent == []
+    assert store.calls == ["write"]
+    store.write_gate.set()
+    await written(turn)
+    await turn.close()
 
+    assert outcome(conn.sent) == [(1, 0), (2, 0), (3, 0)]
+    assert store.calls[:4] == ["write", "write", "show", "show"]
+
+
+@pytest.mark.usefixtures("goes_on")
+async def test_failed_write_refuses_what_was_put_behind_it() -> None:
+    store, conn, told = Store(), FakeConn(), []
+    turn = turn_on(store, sync=True)
+    store.write_gate.clear()
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    store.is_put = True
+    acknowledge(turn, conn, 2)
+    acknowledge(turn, conn, 3, waits=False)
+    turn.when_safe(told.append)
+    turn.commit()
+    store.write_error = StoreFull("disk is full")
+    store.write_gate.set()
+    await written(turn)
+
+    assert sorted(outcome(conn.sent)) == [(1, 14), (2, 14), (3, 14)]
+    assert told == [ResponseCode.SERVICE_NOT_AVAILABLE]
+
+
+@pytest.mark.usefixtures("goes_on")
+async def test_call_without_a_put_waits_for_the_write_that_runs() -> None:
+    store, told = Store(), []
+    turn = turn_on(store, sync=False)
+    store.write_gate.clear()
+    turn.commit()
+    turn.when_safe(told.append)
+    turn.commit()
+    assert told == []
+    store.write_gate.set()
+    await written(turn)
+    await turn.close()
+
+    assert told == [ResponseCode.SUCCESS]
+
+
+@pytest.mark.usefixtures("goes_on")
+async def test_sends_are_refused_while_a_write_takes_too_long() -> None:
+    store, conn, clock = Store(), FakeConn(), FakeClock()
+    turn = turn_on(store, sync=False, clock=clock)
+    store.write_gate.clear()
+    refusals = []
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    for passed_ms in (199, 1, 801):
+        clock.ms += passed_ms
+        turn.commit()
+        refusals.append(turn.overload.refusal)
+    store.write_gate.set()
+    await written(turn)
+    await turn.close()
+
+    busy = (
+        "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, "
+        "period in queue: 200ms, size of queue: 0"
+    )
+    assert refusals == ["", busy, DISK_IS_BUSY]
+    assert turn.overload.refusal == ""
     assert outcome(conn.sent) == [(1, 0)]
 
 
@@ -284,4 +383,4 @@ async def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> Non
     turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
     turn.commit()
 
-    assert store.calls == ["write", "hold", "wake", "flush"]
+    assert store.calls == ["write", "show", "hold", "wake", "flush"]

@@ -92,7 +92,7 @@ async def test_turn_whose_write_has_an_unknown_error_is_refused_and_the_next_one
 ) -> None:
     async with with_topic(tmp_path, sync=sync) as desk:
         with monkeypatch.context() as patch:
-            patch.setattr(MessageStore, "write", failing)
+            patch.setattr(MessageStore, "begin_write", failing)
             assert (await desk.send(b"in doubt")).code == 14
         assert (await desk.send(b"stored")).code == 0
         assert (await desk.bodies())[-1] == b"stored"

@@ -183,6 +183,20 @@ def send(
         size: size of its body; 0 for a random one.
         may_fail: whether the disk may refuse the next file of the log, and so the message.
     """
+    if put(store, promise, chance, size=size, may_fail=may_fail):
+        store.write(START_MS + len(promise.sent) - 1)
+        promise.written = len(promise.sent)
+
+
+def put(
+    store: MessageStore,
+    promise: Promise,
+    chance: random.Random,
+    *,
+    size: int = 0,
+    may_fail: bool = False,
+) -> bool:
+    """Put one message for the next write; return whether it was taken. See ``send``."""
     number = len(promise.sent)
     one = message(number, queue_id=chance.choice(QUEUES), topic=TOPIC)
     one.body = (b"%d:%x:" % (number, chance.randrange(1 << 30))).ljust(
@@ -190,11 +204,10 @@ def send(
     )
     status = store.put(one, START_MS + number).status
     if may_fail and status is PutStatus.CREATE_MAPPED_FILE_FAILED:
-        return
+        return False
     assert status is PutStatus.PUT_OK
     promise.sent.append((one.queue_id, one.body))
-    store.write(START_MS + number)
-    promise.written = len(promise.sent)
+    return True
 
 
 def check_safe_point(disk: SimDisk, *, gone: str) -> None:

@@ -7,7 +7,9 @@ of a fresh rebuild.
 
 "stalls" lets every piece of work that a thread does (flush, round of syncs, retention, deletion
 of a topic) begin, run and end at moments of its own, in any order, while the clock jumps;
-"failing" lets any sync fail, after which the store is opened again.
+"pipeline" does the same with the writes of the log: messages are put behind a write that runs, and
+that one is synced while the next is written; "failing" lets any sync fail, after which the store is
+opened again.
 """
 
 import contextlib
@@ -22,6 +24,7 @@ from unittest import mock
 
 import pytest
 
+from server.store.commitlog.log_write import LogWrite
 from server.store.config import StoreConfig
 from server.store.disk.job import DiskJob
 from server.store.errors import StoreFailed
@@ -30,7 +33,7 @@ from server.store.results import PutStatus
 from server.store.store import MessageStore
 from tests import soak
 from tests.server.store.cleanup.test_clean import AT_ONCE
-from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, send
+from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, put, send
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
@@ -49,6 +52,7 @@ STATES_MIN = {
     "retention": 1_700,
     "deletion": 2_000,
     "stalls": 3_200,
+    "pipeline": 1_000,
     "failing": 1_700,
 }
 """Kinds of runs, and how many states one has at least; all of them together have over 100,000."""
@@ -142,6 +146,7 @@ class Threads:
         self._store = store
         self._promise = promise
         self._chance = chance
+        self._is_writing = False
         self._waiting: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
         self._done: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
 
@@ -175,12 +180,29 @@ class Threads:
         self._store.end_flush(job)
         self._promise.acknowledged = written
 
+    def write(self, now_ms: int) -> None:
+        """Begin to write what was put, unless a write is running."""
+        if self._is_writing:
+            return
+        job = self._store.begin_write(now_ms)
+        if job is not None:
+            self._is_writing = True
+            put_count = len(self._promise.sent)
+            self._waiting.append((job, lambda _: self._end_write(job, put_count, now_ms)))
+
+    def _end_write(self, job: LogWrite, put_count: int, now_ms: int) -> None:
+        self._is_writing = False
+        self._store.end_write(job)
+        self._store.show_written(now_ms)
+        self._promise.written = put_count
+
     def finish(self) -> None:
         """Run and end all jobs, before the store stops."""
         while self._waiting:
             self._run(0)
         for job, end in self._done:
             end(job)
+        self._done.clear()
 
 
 def stalls(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
@@ -199,6 +221,26 @@ def stalls(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
         threads.finish()
         store.close(now_ms)
         promise.acknowledged = len(promise.sent)
+
+
+def pipeline(disk: SimDisk, explorer: Explorer, chance: random.Random, *, sync: bool) -> None:
+    """Put messages while groups before them are written and synced; stop, and start once more."""
+    promise = explorer.promise
+    config = config_for(sync=sync)
+    now_ms = START_MS
+    for part in (1, 2):
+        store = open_store(config, disk=disk)
+        threads = Threads(store, promise, chance)
+        while len(promise.sent) < part * MESSAGES // 2:
+            if chance.random() < 0.4:
+                put(store, promise, chance)
+            if chance.random() < 0.3:
+                threads.write(now_ms)
+            threads.step(now_ms)
+            now_ms += chance.choice([0, 1, 5, 10])
+        threads.finish()
+        store.close(now_ms)
+        promise.acknowledged = promise.written = len(promise.sent)
 
 
 def failing(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
@@ -250,6 +292,8 @@ def explore(kind: str, seed: int) -> int:
     with some if seed % 2 else nullcontext():
         if kind == "stalls":
             stalls(disk, explorer, chance)
+        elif kind == "pipeline":
+            pipeline(disk, explorer, chance, sync=seed % 4 < 2)
         elif kind == "failing":
             failing(disk, explorer, chance)
         else:
