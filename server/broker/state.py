@@ -419,21 +419,6 @@ class Broker:
         if self.consumers.group(group) is None:
             self.filters.unregister(group, now_ms=self.clock.now_ms())
 
-    def delete_topic(self, topic: str, *, now_ms: int, done: Callable[[str], None]) -> None:
-        """Delete a topic and its queues; as in Java, the offsets of its groups are kept.
-
-        Args:
-            topic: the topic.
-            now_ms: time of the change.
-            done: called with "" when the deletion is durable, or with the reason why not.
-        """
-        if not self.topics.delete(topic, now_ms=now_ms) and not self.store.has(topic):
-            done("")
-            return
-        # Commit first, so that no pending message goes into a queue that is being deleted.
-        self.turn.commit()
-        self.drop_queues(topic, done=done)
-
     def make_lost_topics(self, *, now_ms: int) -> None:
         """Create again each topic that has messages and is missing in topics.json.
 
@@ -495,7 +480,8 @@ class Broker:
         """
         _, job = self.store.begin_delete(topic, log_end)
         self.puller.drop_topic(topic, now_ms=self.clock.now_ms())
-        self.pops.popper.drop_topic(topic)
+        self.pops.popper.drop_topic(topic, now_ms=self.clock.now_ms())
+        self.locks.drop_topic(topic)
         self.stats.forget_topic(topic)
         self.sender.forget_routes()
         self.puller.forget_counters()
