@@ -39,9 +39,7 @@ def delete_offsets(broker: Broker, group: str, *, now_ms: int) -> None:
     broker.files.mark("consumerOffset")
 
 
-def _delete(
-    broker: Broker, topics: list[str], *, now_ms: int, done: Callable[[str], None]
-) -> None:
+def _delete(broker: Broker, topics: list[str], *, now_ms: int, done: Callable[[str], None]) -> None:
     left = {
         topic
         for topic in topics

@@ -320,6 +320,7 @@ class Broker:
             put=self._put,
             when_safe=self.turn.when_safe,
             ask=self._ask_producer,
+            can_ask=self._can_ask_producer,
             store_host=self.store_host,
         )
 
@@ -361,21 +362,27 @@ class Broker:
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
-        conn = self.producers.next_connection(group, partial(self._may_be_asked, question))
+        topic = decode_record(question.body, check_crc=False).topic
+        conn = self.producers.next_connection(group, partial(self._may_be_asked, topic))
         if conn is None:
             LOG.warning("no producer of group %s is connected, its half message waits", group)
         else:
             self.calls.oneway(conn, question)
 
-    def _may_be_asked(self, question: Command, producer: GroupMember) -> bool:
-        """Tell whether a producer may see the half message in a check request.
+    def _can_ask_producer(self, group: str, topic: str) -> bool:
+        return any(
+            not producer.conn.is_closing and self._may_be_asked(topic, producer)
+            for producer in self.producers.members(group) or ()
+        )
+
+    def _may_be_asked(self, topic: str, producer: GroupMember) -> bool:
+        """Tell whether a producer may see a half message of a topic in a check request.
 
         Any client can claim to be in a producer group. So with ACL the producer also needs
         permission to send to the topic of the message.
         """
         if self.access is None:
             return True
-        topic = decode_record(question.body, check_crc=False).topic
         try:
             peer = producer.conn.peer[0]
             self.access.require(peer, producer.access_key, (topic, Perm.PUB))

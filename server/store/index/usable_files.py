@@ -65,6 +65,41 @@ def load_index(
     return index
 
 
+def first_foreign(index: Index, log: CommitLog) -> int:
+    """Return the number of the first index file that was not made of this log.
+
+    Some entries of each file are compared with the records that they point at. A file of another
+    log covers log offsets of this one and lacks its keys.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    for number, file in enumerate(index.files):
+        step = max(1, file.entry_count // LOOKS_A_FILE)
+        for at in range(file.entry_count - 1, 0, -step):
+            entry = file.entry(at)
+            if entry.log_offset >= log.min_offset and not _is_key_of(entry, log):
+                return number
+    return len(index.files)
+
+
+def _is_key_of(entry: IndexEntry, log: CommitLog) -> bool:
+    """Tell whether an entry points at a record with such a key."""
+    base = entry.log_offset - entry.log_offset % log.file_size
+    if base not in log.bases:
+        return False
+    pos, left = entry.log_offset - base, log.file_size - (entry.log_offset - base)
+    size = int.from_bytes(log.file_at(base).pread(4, pos), "big")
+    if not RECORD_SIZE_MIN <= size <= left:
+        return False
+    data = log.file_at(base).pread(size, pos)
+    found = parse_record(data, 0, log_offset=entry.log_offset, left=left)
+    if isinstance(found, str):
+        return False
+    keys = index_keys(parse_properties(found.properties))
+    return any(key_hash(f"{found.topic}#{key}") == entry.key_hash for key in keys)
+
+
 def open_index_file(
     disk: Disk, paths: StorePaths, name: str, slot_count: int, entry_count_max: int
 ) -> IndexFile | None:
