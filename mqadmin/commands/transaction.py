@@ -16,8 +16,8 @@ import click
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.brokers import masters
-from mqadmin.output.rows import PARTLY
 from mqadmin.messages.broker_reader import QueueSpan, read_queue, spans_of
+from mqadmin.output.rows import PARTLY
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused, NoRoute
 from mqclient.message import MessageExt
@@ -123,8 +123,8 @@ async def _given_up(call: Call, notes: list[str]) -> list[TransactionRow]:
                 f"{span.queue.broker_name} has given up {span.end - span.start} half messages, of "
                 f"which the last {GIVEN_UP_COUNT_MAX} are listed"
             )
-        async for message in read_queue(consumer, QueueSpan(span.queue, start, span.end)):
-            rows.append(given_up_row(message, span.queue.broker_name))
+        broker, newest = span.queue.broker_name, QueueSpan(span.queue, start, span.end)
+        rows += [given_up_row(message, broker) async for message in read_queue(consumer, newest)]
     return rows
 
 

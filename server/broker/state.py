@@ -58,6 +58,7 @@ from server.broker.timer.service import TimerService
 from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
 from server.broker.transaction.last_commit import missing_decision
+from server.broker.undelivered import Undelivered
 from server.runtime.clock import Clock, Times, read_together
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
@@ -179,6 +180,7 @@ class Broker:
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.pops = self._make_pops(stored)
+        self.undelivered = Undelivered(store, self.topics)
         self.delay = self._make_delay(stored.delay_offsets)
         self.timer = self._make_timer()
         self.ha = Ha()
@@ -218,6 +220,7 @@ class Broker:
             put=self._deliver,
             when_safe=self.turn.when_safe,
             cold=self.cold,
+            route=self.undelivered.route,
         )
         delay.skew.stepped.add(self._clock_set)
         return delay
@@ -229,6 +232,7 @@ class Broker:
             put=self._deliver,
             when_safe=self.turn.when_safe,
             cold=self.cold,
+            route=self.undelivered.route,
         )
 
     def _make_sender(self, answers: SendAnswers) -> Sender:

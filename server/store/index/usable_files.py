@@ -8,14 +8,24 @@ from the log (see ``recover``), so no key is lost.
 Source: store/index/IndexService.java#load (which keeps fewer files and rebuilds none).
 """
 
+from typing import Final
+
+from server.store.commitlog.log_files import CommitLog
+from server.store.commitlog.log_scan import parse_record
 from server.store.config import StoreConfig
 from server.store.disk.disk import Disk
 from server.store.index.index import Index
 from server.store.index.index_file import IndexFile
 from server.store.results import RecoveryReport
 from storefmt.errors import RecordDamaged
-from storefmt.formats.index import ENTRY, HEADER, SLOT, index_file_size
+from storefmt.formats.index import ENTRY, HEADER, SLOT, IndexEntry, index_file_size, index_key
+from storefmt.formats.javahash import index_key_hash
+from storefmt.formats.message import RECORD_SIZE_MIN
+from storefmt.formats.properties import index_keys, parse_properties
 from storefmt.paths import StorePaths
+
+LOOKS_A_FILE: Final = 16
+"""Entries of an index file that are compared with the log before it is used."""
 
 
 def load_index(
@@ -97,7 +107,7 @@ def _is_key_of(entry: IndexEntry, log: CommitLog) -> bool:
     if isinstance(found, str):
         return False
     keys = index_keys(parse_properties(found.properties))
-    return any(key_hash(f"{found.topic}#{key}") == entry.key_hash for key in keys)
+    return any(index_key_hash(index_key(found.topic, key)) == entry.key_hash for key in keys)
 
 
 def open_index_file(

@@ -120,9 +120,7 @@ def _look(log: CommitLog, entry: _Entry) -> Place:
     return Place.FITS if is_own or is_copy else Place.FOREIGN
 
 
-def _entries(
-    disk: Disk, paths: StorePaths, listing: Listing, *, limit: int
-) -> Iterator[_Entry]:
+def _entries(disk: Disk, paths: StorePaths, listing: Listing, *, limit: int) -> Iterator[_Entry]:
     """Yield the first, a middle and the last entry below a log offset, of some queues."""
     queues = [(topic, queue_id, row.minimum) for topic, queue_id, row in listing.queues]
     queues = [queue for queue in queues if queue[2] >= 0]

@@ -233,9 +233,7 @@ class _Opening:
         Raises:
             StoreFailed: the log is not the one that the queues were made of.
         """
-        why = lost_log(
-            self._disk, self._paths, listing=self._listing, log=log, point=self._point
-        )
+        why = lost_log(self._disk, self._paths, listing=self._listing, log=log, point=self._point)
         if why and not self._config.start_with_lost_commit_log:
             raise StoreFailed(
                 f"store {self._paths.root}: {why}; a start would empty the queues. Nothing was "
@@ -244,16 +242,6 @@ class _Opening:
             )
         if why:
             self._report.notes.append(f"{why}; {SETTING}=true, so the queues are emptied")
-        if log.bases and self._point is not None:
-            # Our broker writes this file a few seconds after its first start.
-            name = offset_files(self._config)[0]
-            path = self._paths.config_file(name)
-            if self._disk.stat(path) is None and self._disk.stat(path.with_name(name + ".bak")) is None:
-                self._report.notes.append(
-                    f"config/{name} is missing beside a log that was in use: no group has an "
-                    "offset, and each begins as a new one; if the disk of the directory config is "
-                    "not mounted, stop the broker, mount it and start again"
-                )
 
     def _is_min_known(self, log: CommitLog) -> bool:
         """Tell whether the first retained entries in the safe point are still right."""
