@@ -22,11 +22,17 @@ from typing import Final, NamedTuple
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_scan import parse_record
 from server.store.disk.disk import Disk, DiskFile
+from server.store.index.index import Index
 from server.store.recovery.safe_point import Listing, SafePoint
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
+from storefmt.formats.index import IndexEntry, index_key
+from storefmt.formats.javahash import index_key_hash
 from storefmt.formats.message import RECORD_SIZE_MIN
+from storefmt.formats.properties import index_keys, parse_properties
 from storefmt.paths import StorePaths, log_file_name
 
+LOOKS_A_FILE: Final = 16
+"""Entries of an index file that are compared with the log before it is used."""
 QUEUE_COUNT_MAX: Final = 16
 """Queues that are looked at."""
 FOREIGN_COUNT_MIN: Final = 3
@@ -155,3 +161,38 @@ def _entry_at(file: DiskFile, number: int) -> tuple[int, int, int]:
     data = file.pread(ENTRY_SIZE, number * ENTRY_SIZE).ljust(ENTRY_SIZE, b"\0")
     log_offset, size, tags_code = CQ_ENTRY.unpack(data)
     return log_offset, size, tags_code
+
+
+def first_foreign(index: Index, log: CommitLog) -> int:
+    """Return the number of the first index file that was not made of this log.
+
+    Some entries of each file are compared with the records that they point at. A file of another
+    log covers log offsets of this one and lacks its keys.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    for number, file in enumerate(index.files):
+        step = max(1, file.entry_count // LOOKS_A_FILE)
+        for at in range(file.entry_count - 1, 0, -step):
+            entry = file.entry(at)
+            if entry.log_offset >= log.min_offset and not _is_key_of(entry, log):
+                return number
+    return len(index.files)
+
+
+def _is_key_of(entry: IndexEntry, log: CommitLog) -> bool:
+    """Tell whether an entry points at a record with such a key."""
+    base = entry.log_offset - entry.log_offset % log.file_size
+    if base not in log.bases:
+        return False
+    pos, left = entry.log_offset - base, log.file_size - (entry.log_offset - base)
+    size = int.from_bytes(log.file_at(base).pread(4, pos), "big")
+    if not RECORD_SIZE_MIN <= size <= left:
+        return False
+    data = log.file_at(base).pread(size, pos)
+    found = parse_record(data, 0, log_offset=entry.log_offset, left=left)
+    if isinstance(found, str):
+        return False
+    keys = index_keys(parse_properties(found.properties))
+    return any(index_key_hash(index_key(found.topic, key)) == entry.key_hash for key in keys)

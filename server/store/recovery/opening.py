@@ -31,11 +31,11 @@ from server.store.disk.disk import OUT_OF_SPACE, Disk, read_file
 from server.store.disk.zeros import is_blank_to
 from server.store.errors import StoreFailed
 from server.store.index.index import Index
-from server.store.index.usable_files import first_foreign, load_index
+from server.store.index.usable_files import load_index
 from server.store.queues.queue_table import QueueTable
 from server.store.queues.removal import SUFFIX, remove_tree
 from server.store.recovery.index_rewind import load_marked_index
-from server.store.recovery.lost_log import SETTING, lost_log
+from server.store.recovery.lost_log import SETTING, first_foreign, lost_log
 from server.store.recovery.progress import RecoveryProgress, new_point
 from server.store.recovery.queue_rebuild import min_offset_of
 from server.store.recovery.queue_recovery import QueueRecovery
