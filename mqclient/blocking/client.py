@@ -400,7 +400,12 @@ class BlockingClient(BlockingLoop):
 
     @contextmanager
     def simple_consumer(
-        self, group: str, topics: Mapping[str, str | MessageSelector], *, order: bool = False
+        self,
+        group: str,
+        topics: Mapping[str, str | MessageSelector],
+        *,
+        order: bool = False,
+        consume_from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
     ) -> Iterator[BlockingSimpleConsumer]:
         """Make a simple consumer, which is shut down when the block ends.
 
@@ -408,10 +413,13 @@ class BlockingClient(BlockingLoop):
             group: the consumer group.
             topics: the expression to subscribe with, by topic.
             order: receive the messages of a queue in order.
+            consume_from_where: where a group starts that has no offset in a queue yet.
 
         Raises the same errors as ``SimpleConsumer``.
         """
-        with BlockingSimpleConsumer(self, group, order=order) as consumer:
+        with BlockingSimpleConsumer(
+            self, group, order=order, consume_from_where=consume_from_where
+        ) as consumer:
             for topic, expression in topics.items():
                 consumer.subscribe(topic, expression)
             yield consumer

@@ -58,6 +58,7 @@ from server.broker.timer.service import TimerService
 from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
 from server.broker.transaction.last_commit import missing_decision
+from server.broker.undelivered import Undelivered
 from server.runtime.clock import Clock, Times, read_together
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
@@ -179,6 +180,7 @@ class Broker:
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.pops = self._make_pops(stored)
+        self.undelivered = Undelivered(store, self.topics)
         self.delay = self._make_delay(stored.delay_offsets)
         self.timer = self._make_timer()
         self.ha = Ha()
@@ -220,6 +222,7 @@ class Broker:
             put=self._deliver,
             when_safe=self.turn.when_safe,
             cold=self.cold,
+            route=self.undelivered.route,
         )
         delay.skew.stepped.add(self._clock_set)
         return delay
@@ -231,6 +234,7 @@ class Broker:
             put=self._deliver,
             when_safe=self.turn.when_safe,
             cold=self.cold,
+            route=self.undelivered.route,
         )
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
@@ -322,6 +326,7 @@ class Broker:
             put=self._put,
             when_safe=self.turn.when_safe,
             ask=self._ask_producer,
+            can_ask=self._can_ask_producer,
             store_host=self.store_host,
         )
 
@@ -363,21 +368,27 @@ class Broker:
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
-        conn = self.producers.next_connection(group, partial(self._may_be_asked, question))
+        topic = decode_record(question.body, check_crc=False).topic
+        conn = self.producers.next_connection(group, partial(self._may_be_asked, topic))
         if conn is None:
             LOG.warning("no producer of group %s is connected, its half message waits", group)
         else:
             self.calls.oneway(conn, question)
 
-    def _may_be_asked(self, question: Command, producer: GroupMember) -> bool:
-        """Tell whether a producer may see the half message in a check request.
+    def _can_ask_producer(self, group: str, topic: str) -> bool:
+        return any(
+            not producer.conn.is_closing and self._may_be_asked(topic, producer)
+            for producer in self.producers.members(group) or ()
+        )
+
+    def _may_be_asked(self, topic: str, producer: GroupMember) -> bool:
+        """Tell whether a producer may see a half message of a topic in a check request.
 
         Any client can claim to be in a producer group. So with ACL the producer also needs
         permission to send to the topic of the message.
         """
         if self.access is None:
             return True
-        topic = decode_record(question.body, check_crc=False).topic
         try:
             peer = producer.conn.peer[0]
             self.access.require(peer, producer.access_key, (topic, Perm.PUB))
@@ -420,21 +431,6 @@ class Broker:
         """Note that a member left a consumer group; without members its filters are dead."""
         if self.consumers.group(group) is None:
             self.filters.unregister(group, now_ms=self.clock.now_ms())
-
-    def delete_topic(self, topic: str, *, now_ms: int, done: Callable[[str], None]) -> None:
-        """Delete a topic and its queues; as in Java, the offsets of its groups are kept.
-
-        Args:
-            topic: the topic.
-            now_ms: time of the change.
-            done: called with "" when the deletion is durable, or with the reason why not.
-        """
-        if not self.topics.delete(topic, now_ms=now_ms) and not self.store.has(topic):
-            done("")
-            return
-        # Commit first: messages that were put before the deletion are acknowledged, and deleted.
-        self.turn.commit()
-        self.drop_queues(topic, done=done)
 
     def make_lost_topics(self, *, now_ms: int) -> None:
         """Create again each topic that has messages and is missing in topics.json.
@@ -497,7 +493,8 @@ class Broker:
         """
         _, job = self.store.begin_delete(topic, log_end)
         self.puller.drop_topic(topic, now_ms=self.clock.now_ms())
-        self.pops.popper.drop_topic(topic)
+        self.pops.popper.drop_topic(topic, now_ms=self.clock.now_ms())
+        self.locks.drop_topic(topic)
         self.stats.forget_topic(topic)
         self.sender.forget_routes()
         self.puller.forget_counters()

@@ -105,6 +105,9 @@ class StoreConfig:
     delete_consume_queue_files_interval_ms: int = field(
         default=100, metadata=_key("deleteConsumeQueueFilesInterval")
     )
+    start_with_lost_commit_log: bool = False
+    """Extension: start although the commit log is not the one that the queues were made of, which
+    empties the queues. A start without it stops and says what it found."""
     enable_multi_dispatch: bool = False
     """Add queue entries for the other topics that a message names in INNER_MULTI_DISPATCH."""
     enable_lmq: bool = False

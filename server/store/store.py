@@ -541,6 +541,15 @@ class MessageStore:
         """Tell whether a topic was deleted while the log still holds its older records."""
         return self._upkeep.safe_file.was_deleted(topic)
 
+    def deleted_until(self, topic: str) -> int:
+        """Return the log offset at which a topic was last deleted.
+
+        Records of the topic below it, and records about it, are of the deleted topic even if one
+        of the same name exists again. 0 if the topic was not deleted, or so long ago that the log
+        holds no older record.
+        """
+        return self._upkeep.safe_file.deleted_until(topic)
+
     def has(self, topic: str, queue_id: int | None = None) -> bool:
         """Tell whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
         table = self._table

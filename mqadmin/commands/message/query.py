@@ -37,6 +37,7 @@ from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
+from mqadmin.messages.waiting import waiting_hint
 from mqadmin.output.times import When
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
@@ -84,7 +85,9 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
     if not found:
         raise ItemNotFound(
             f"no message with id or key {what} in topic {topic}",
-            hint="check both; brokers index a message some moments after they stored it",
+            hint=await waiting_hint(messages, topic, what, unique=True)
+            or await waiting_hint(messages, topic, what)
+            or "check both; brokers index a message some moments after they stored it",
         )
     rows = [row_of(message, warn=call.warn, body=body) for message in found]
     return one(rows[0]) if len(rows) == 1 else Outcome(rows)
@@ -154,7 +157,8 @@ async def query_key(
     if not found and not answers.exit_code():
         raise ItemNotFound(
             f"no message with key {key!r} in topic {topic}",
-            hint="check the key, and the time span where one is given",
+            hint=await waiting_hint(admin, topic, key)
+            or "check the key, and the time span where one is given",
         )
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
     return Outcome(rows, exit_code=answers.exit_code)
@@ -204,7 +208,10 @@ async def query_unique_key(
         topic, message_id, begin_ms=begin_ms, end_ms=end_ms, unique=True, on_silent=answers.miss
     )
     if not found and not answers.exit_code():
-        raise ItemNotFound(f"no message {message_id} in topic {topic}", hint="check topic and id")
+        raise ItemNotFound(
+            f"no message {message_id} in topic {topic}",
+            hint=await waiting_hint(admin, topic, message_id, unique=True) or "check topic and id",
+        )
     shown = found if all_ else found[:1]
     if call.settings.compat:
         # Java's tool also tells who has read the message.

@@ -163,11 +163,14 @@ class ListenerService(Generic[_Context, _Status]):
             return self._again, ConsumeReturnType.EXCEPTION
         if not isinstance(answer, type(self._again)):
             LOG.warning(
-                "listener of %s returned %r for %s, which is no %s: the messages come again",
+                "the listener of %s returned %r for %s, expected a %s; %s",
                 group,
                 answer,
                 queue,
                 type(self._again).__name__,
+                "broadcasting does not repeat these messages"
+                if self._settings.broadcasting
+                else "the messages come again",
             )
             return self._again, ConsumeReturnType.RETURN_NULL
         is_failure = answer in self._failures

@@ -103,6 +103,14 @@ class LockTable:
             if not lock.is_expired(now_ms)
         ]
 
+    def drop_topic(self, topic: str) -> None:
+        """Remove the locks of the queues of a topic that was deleted."""
+        for group, locks in list(self._groups.items()):
+            for queue in [queue for queue in locks if queue.topic == topic]:
+                del locks[queue]
+            if not locks:
+                del self._groups[group]
+
     def clock_set(self, step_ms: int) -> None:
         """Shift all times by ``step_ms``, by which the clock was changed."""
         for locks in self._groups.values():

@@ -39,7 +39,7 @@ from storefmt.formats.properties import (
     UNIQUE_KEY,
     parse_properties,
 )
-from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC
+from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC, UNDELIVERED_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -96,9 +96,11 @@ class _LevelTail:
 
 def _is_delivery(record: Record, message: PutMessage) -> bool:
     """Tell whether a record is the delivery of a message."""
+    place = record.topic, record.queue_id
     return (
-        (record.topic, record.queue_id, record.flag, record.born_ms, record.born_host)
-        == (message.topic, message.queue_id, message.flag, message.born_ms, message.born_host)
+        place in ((message.topic, message.queue_id), (UNDELIVERED_TOPIC, 0))
+        and (record.flag, record.born_ms, record.born_host)
+        == (message.flag, message.born_ms, message.born_host)
         and record.reconsume_times == message.reconsume_times
         and record.body == message.body
         and _unique_key(record.properties_raw) == _unique_key(message.properties)

@@ -40,6 +40,7 @@ from remoting.codes import ResponseCode
 from server.broker.delay.delivered import DeliveredTail, restore_message
 from server.broker.queue_records import QueueRecords
 from server.broker.serving.cold_reads import ColdReads
+from server.broker.undelivered import Route, as_it_is
 from server.runtime.clock import Times
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
@@ -204,6 +205,7 @@ class DelayService:
         put: puts a restored message.
         when_safe: calls back when what was put is safe.
         cold: reads what is not in the page cache.
+        route: decides where a message goes whose topic was deleted.
     """
 
     def __init__(
@@ -216,8 +218,10 @@ class DelayService:
         put: Put,
         when_safe: WhenSafe,
         cold: ColdReads,
+        route: Route = as_it_is,
     ) -> None:
         self._cold = cold
+        self._route = route
         self._store = store
         self._put = put
         self._when_safe = when_safe
@@ -448,6 +452,7 @@ class DelayService:
             )
         else:
             try:
+                message = self._route(message, message.topic, record.log_offset, now_ms)
                 log_offset = self._put(message, now_ms).log_offset
             except RequestRefused as refused:
                 LOG.warning("delay level %d waits: %s", level.level, refused)

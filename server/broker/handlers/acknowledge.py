@@ -21,6 +21,7 @@ from remoting.frame import encode_frame
 from remoting.header import Header
 from remoting.headers import AckMessage, ChangeInvisibleTime, ChangeInvisibleTimeResponse
 from remoting.receipt import ORDERED_REVIVE_QUEUE, ReceiptHandle, decode_receipt, real_topic
+from server.broker.cold_handler import reads_cold
 from server.broker.pop.checkpoints import (
     REVIVE_QUEUE_COUNT,
     Acknowledged,
@@ -39,6 +40,7 @@ ACKS_PER_SLICE = 64
 
 
 @handles(LaterCode.ACK_MESSAGE)
+@reads_cold
 def acknowledge(broker: Broker, request: Request) -> None:
     """Take the acknowledgement of one message.
 
@@ -145,6 +147,8 @@ def _take_ordered(broker: Broker, key: PopKey, at: int, peer: str, now_ms: int) 
     if at < old:
         return
     order.settle(place, old)
+    if not order.is_out(place) and _is_newer(broker, topic, queue_id, at, key.pop_time_ms):
+        return
     what, following = order.acknowledge(place, at, pop_time_ms=key.pop_time_ms, group_offset=old)
     if what is Ack.WRONG:
         text = (
@@ -160,6 +164,7 @@ def _take_ordered(broker: Broker, key: PopKey, at: int, peer: str, now_ms: int) 
 
 
 @handles(LaterCode.CHANGE_MESSAGE_INVISIBLETIME)
+@reads_cold
 def change_invisible_time(broker: Broker, request: Request) -> None:
     """Hide a popped message for another while; the answer has the parts of its new handle.
 
@@ -186,6 +191,7 @@ def _change(
     broker: Broker, fields: ChangeInvisibleTime, handle: ReceiptHandle, now_ms: int
 ) -> ChangeInvisibleTimeResponse:
     _check_revive_queue(handle.revive_queue_id)
+    _check_popped(broker, fields, handle, now_ms)
     # Two checkpoints of one message must differ, so that the old one alone is acknowledged.
     pop_time_ms = max(now_ms, handle.pop_time_ms + 1)
     place, at = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
@@ -203,6 +209,27 @@ def _change(
         invisible_time=fields.invisible_time,
         revive_queue_id=handle.revive_queue_id,
     )
+
+
+def _check_popped(
+    broker: Broker, fields: ChangeInvisibleTime, handle: ReceiptHandle, now_ms: int
+) -> None:
+    """Refuse a handle of a deleted topic for a message of the topic that has its name now."""
+    place, at = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
+    # The times alone prove nothing, since the clock may have been set back in between.
+    if _is_newer(broker, fields.topic, fields.queue_id, at, handle.pop_time_ms):
+        key = PopKey(*place, handle.start_offset, handle.pop_time_ms)
+        if not broker.pops.revive.is_open(key, handle.revive_queue_id, now_ms=now_ms):
+            text = (
+                f"message {at} of queue {fields.queue_id} of {fields.topic} was stored after this "
+                "receipt handle was given out; the topic was deleted and created again"
+            )
+            raise RequestRefused(ResponseCode.NO_MESSAGE, text)
+
+
+def _is_newer(broker: Broker, topic: str, queue_id: int, queue_offset: int, pop_ms: int) -> bool:
+    """Tell whether a message was stored after a time (ms) at which it should have been popped."""
+    return broker.store.reader.store_time(topic, queue_id, queue_offset) > pop_ms
 
 
 def _change_ordered(

@@ -12,6 +12,7 @@ from remoting.command import Command
 from remoting.headers import DeleteSubscriptionGroup
 from remoting.headers.group import GetSubscriptionGroupConfig
 from server.broker import names
+from server.broker.deletions import delete_offsets
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -65,7 +66,5 @@ def delete_group(broker: Broker, request: Request) -> None:
     fields = request.command.header(DeleteSubscriptionGroup)
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
     if fields.remove_offset:
-        broker.offsets.delete_group(fields.group_name)
-        broker.pops.order.drop(group=fields.group_name)
-        broker.files.mark("consumerOffset")
+        delete_offsets(broker, fields.group_name, now_ms=request.now_ms)
     answer_when_saved(broker.files, request, name="subscriptionGroup")

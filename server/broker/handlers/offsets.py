@@ -63,15 +63,16 @@ def update_consumer_offset(broker: Broker, request: Request) -> Command:
     fields = request.command.header(UpdateConsumerOffset)
     names.check_topic(fields.topic)
     names.check_group(fields.consumer_group)
+    group, topic, queue_id = fields.consumer_group, fields.topic, fields.queue_id
+    before = broker.offsets.get(group, topic, queue_id=queue_id)
     try:
-        broker.offsets.commit(
-            fields.consumer_group,
-            fields.topic,
-            queue_id=fields.queue_id,
-            queue_offset=fields.commit_offset,
-        )
+        broker.offsets.commit(group, topic, queue_id=queue_id, queue_offset=fields.commit_offset)
     except ValueError as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+    if fields.commit_offset < before:
+        # The queue gives these messages again, so their open pops need not.
+        place = topic, group, queue_id
+        broker.pops.revive.end_from(place, fields.commit_offset, now_ms=request.now_ms)
     return request.command.response(header=UpdateConsumerOffsetResponse())
 
 

@@ -26,6 +26,7 @@ from remoting.headers import (
 from remoting.headers.topic import GetTopicConfig
 from server.broker import names
 from server.broker.cold_handler import read_each
+from server.broker.deletions import delete_topic as delete_topic_of
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -96,7 +97,7 @@ def delete_topic(broker: Broker, request: Request) -> None:
         else:
             answer_when_saved(broker.files, request, name="topics")
 
-    broker.delete_topic(topic, now_ms=request.now_ms, done=done)
+    delete_topic_of(broker, topic, now_ms=request.now_ms, done=done)
 
 
 def _check_name(broker: Broker, topic: str) -> None:
@@ -199,6 +200,6 @@ def clean_unused_topics(broker: Broker, request: Request) -> Steps[Command | Non
     if not left:
         return request.command.response()
     for topic in sorted(left):
-        broker.delete_topic(topic, now_ms=request.now_ms, done=partial(done, topic))
+        delete_topic_of(broker, topic, now_ms=request.now_ms, done=partial(done, topic))
         yield None
     return None

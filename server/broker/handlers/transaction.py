@@ -50,7 +50,7 @@ from storefmt.formats.message import Record, decode_records
 from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
-from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
+from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, UNDELIVERED_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -86,7 +86,10 @@ def end_transaction(broker: Broker, request: Request) -> None:
         return
     half = _find(broker, fields)
     if decision == TRANSACTION_COMMIT:
-        message = _delayed(broker, commit_message(half), half.properties, request.now_ms)
+        message = commit_message(half)
+        message = broker.undelivered.route(message, message.topic, half.log_offset, request.now_ms)
+        if message.topic != UNDELIVERED_TOPIC:
+            message = _delayed(broker, message, half.properties, request.now_ms)
         broker.sender.put(message, now_ms=request.now_ms)
     op = op_message(half, store_host=broker.store_host, now_ms=request.now_ms)
     broker.sender.put(op, now_ms=request.now_ms)

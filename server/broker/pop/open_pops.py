@@ -3,6 +3,7 @@
     checkpoint read     -> open
     acknowledgement read -> its messages are done; with the last of them the pop is closed
     due                 -> revived, then closed as if it were acknowledged
+    topic or group deleted, group reset -> closed as if it were acknowledged
 
 Rule: the table is made of the revive log alone, so a broker that starts, and a slave that takes
 over, builds the same one. It has what is between the lowest open checkpoint of each queue of the
@@ -17,6 +18,7 @@ Source: broker/processor/PopReviveService.java (5.4.0), which keeps them in the 
 
 import heapq
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Final
 
 from server.broker.clients.offsets import Place
@@ -31,12 +33,14 @@ _SLACK: Final = 1_024
 class OpenPop:
     """One open pop."""
 
-    __slots__ = ("at", "checkpoint", "done", "store_ms")
+    __slots__ = ("at", "checkpoint", "done", "log_offset", "store_ms")
 
-    def __init__(self, checkpoint: PopCheckpoint, at: int, store_ms: int) -> None:
+    def __init__(self, checkpoint: PopCheckpoint, at: int, log_offset: int, store_ms: int) -> None:
         self.checkpoint = checkpoint
         self.at = at
         """Queue offset of the checkpoint in its queue of the revive log."""
+        self.log_offset = log_offset
+        """Log offset of the checkpoint; what lies behind it in the log was not popped."""
         self.store_ms = store_ms
         """When the checkpoint was stored, in ms since 1970."""
         self.done = checkpoint.done
@@ -78,12 +82,14 @@ class OpenPops:
         """Return how many messages of a queue a group has popped and not acknowledged."""
         return self._left[place]
 
-    def open(self, checkpoint: PopCheckpoint, *, at: int, store_ms: int) -> None:
+    def open(
+        self, checkpoint: PopCheckpoint, *, at: int, log_offset: int = 0, store_ms: int
+    ) -> None:
         """Note a checkpoint; one that was written again takes the place of the former one."""
         key = checkpoint.key
         if key in self._pops:
             self._close(key)
-        pop = OpenPop(checkpoint, at, store_ms)
+        pop = OpenPop(checkpoint, at, log_offset, store_ms)
         if not pop.left_count:
             return
         self._pops[key] = pop
@@ -98,6 +104,13 @@ class OpenPops:
     def get(self, key: PopKey) -> OpenPop | None:
         """Return an open pop, or None if there is none of this name."""
         return self._pops.get(key)
+
+    def find(self, is_wanted: Callable[[Place], bool]) -> list[OpenPop]:
+        """Return the open pops of every topic, group and queue for which ``is_wanted`` is true."""
+        places = {place for place in self._left if is_wanted(place)}
+        if not places:
+            return []
+        return [pop for key, pop in self._pops.items() if key.place in places]
 
     def acknowledge(self, key: PopKey, queue_offsets: tuple[int, ...]) -> None:
         """Note that messages need no reviving; what no checkpoint has is ignored, as in Java."""

@@ -74,6 +74,10 @@ class OrderedQueues:
         batch = self._batches.get(place)
         return 0 if batch is None else sum(1 for _ in batch.left())
 
+    def is_out(self, place: Place) -> bool:
+        """Tell whether a batch of a queue is known to be out."""
+        return place in self._batches
+
     def settle(self, place: Place, group_offset: int) -> None:
         """Forget the batch of a queue if somebody else has set the offset of the group."""
         batch = self._batches.get(place)

@@ -392,11 +392,17 @@ class Popper:
         self.waiting.look(now_ms)
         self.answer_woken()
 
-    def drop_topic(self, topic: str) -> None:
-        """Answer what waits for a topic that was deleted."""
+    def drop_topic(self, topic: str, *, now_ms: int) -> None:
+        """End the pops of a topic that was deleted, and answer what waits for it."""
+        self._revive.end_topic(topic, now_ms=now_ms)
         self.waiting.wake_all(topic)
         self._order.drop(topic=topic)
         self.answer_woken()
+
+    def drop_group(self, group: str, *, now_ms: int) -> None:
+        """End the pops of a group that was deleted with its offsets."""
+        self._revive.end_group(group, now_ms=now_ms)
+        self._order.drop(group=group)
 
     def _caught_up(self, now_ms: int) -> None:
         self.waiting.wake_all()

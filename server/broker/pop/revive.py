@@ -19,6 +19,11 @@ crash loses a message, and none repeats one that was acknowledged.
 An open checkpoint is written again after ``RENEW_MS``, so that a start never reads more than what
 that time wrote, and that retention does not delete it.
 
+Deleting a topic, or a group with its offsets, ends the open pops, and so does a reset of a group
+to before what it has popped, because the queue then gives these messages again. An ended pop is
+acknowledged in the log. A message that lies behind the checkpoint in the log was not popped by it:
+it is of a topic that was deleted and created again under the same name.
+
 Source: broker/processor/PopReviveService.java (5.4.0). It revives for ever; the dead letter topic
 is this broker's.
 """
@@ -39,6 +44,7 @@ from server.broker.pop.checkpoints import (
     REVIVE_QUEUE_COUNT,
     Acknowledged,
     PopCheckpoint,
+    PopKey,
     ReviveRecords,
     read_record,
     revive_topic,
@@ -106,6 +112,15 @@ class _Uncounted(NamedTuple):
     start_offset: int
 
 
+class _Ended(NamedTuple):
+    """A pop that was ended in the table, and whose acknowledgement is not in the log yet."""
+
+    queue_id: int
+    """Queue of the revive log."""
+    acknowledged: Acknowledged
+    revive_ms: int
+
+
 class ReviveLog:
     """The revive log of one broker, and the table of open pops that it gives.
 
@@ -151,6 +166,7 @@ class ReviveLog:
         )
         self._cold = cold
         self._uncounted: deque[_Uncounted] = deque()
+        self._ended: deque[_Ended] = deque()
         self._next_queue = 0
         self.caught_up: Observers[[int]] = Observers()
         """Called with ``now_ms`` when this broker may give out messages."""
@@ -180,6 +196,19 @@ class ReviveLog:
     def left_count(self, place: Place) -> int:
         """Return how many messages of a queue a group has popped and not acknowledged."""
         return sum(queue.left_count(place) for queue in self._queues)
+
+    def is_open(self, key: PopKey, queue_id: int, *, now_ms: int) -> bool:
+        """Tell whether a pop has messages that are not acknowledged.
+
+        Args:
+            key: the pop.
+            queue_id: queue of the revive log that has its checkpoint.
+            now_ms: the present time.
+        """
+        if self._queues[queue_id].get(key) is None:
+            # Its checkpoint may be newer than the last look at the log.
+            self.run(now_ms)
+        return self._queues[queue_id].get(key) is not None
 
     # What pops and acknowledgements write.
 
@@ -231,6 +260,49 @@ class ReviveLog:
         self._schedule()
         return result
 
+    # What ends pops.
+
+    def end_topic(self, topic: str, *, now_ms: int) -> None:
+        """End the open pops of a topic that is deleted."""
+        self._end(lambda place: place[0] == topic, now_ms=now_ms)
+
+    def end_group(self, group: str, *, now_ms: int) -> None:
+        """End the open pops of a group that is deleted with its offsets."""
+        self._end(lambda place: place[1] == group, now_ms=now_ms)
+
+    def end_from(self, place: Place, queue_offset: int, *, now_ms: int) -> None:
+        """End what a group has popped of a queue from an offset on, to which it was reset."""
+        self._end(lambda known: known == place, low=queue_offset, now_ms=now_ms)
+
+    def _end(self, is_wanted: Callable[[Place], bool], *, low: int = 0, now_ms: int) -> None:
+        for number, queue in enumerate(self._queues):
+            for pop in queue.find(is_wanted):
+                queue_offsets = tuple(at for at in pop.left() if at >= low)
+                if not queue_offsets:
+                    continue
+                checkpoint = pop.checkpoint
+                acknowledged = Acknowledged(checkpoint.key, queue_offsets)
+                self._ended.append(_Ended(number, acknowledged, checkpoint.revive_ms))
+                queue.acknowledge(checkpoint.key, queue_offsets)
+        self._write_ended(now_ms)
+
+    def _write_ended(self, now_ms: int) -> bool:
+        """Put the acknowledgements of ended pops; return False while there are more."""
+        if self._store.is_copy:
+            # The master writes them.
+            self._ended.clear()
+        for _ in range(min(len(self._ended), STEP_COUNT_MAX)):
+            ended = self._ended[0]
+            try:
+                self.acknowledge(
+                    ended.acknowledged, ended.queue_id, deliver_ms=ended.revive_ms, now_ms=now_ms
+                )
+            except RequestRefused as refused:
+                LOG.warning("the end of a pop is written later: %s", refused)
+                return True
+            self._ended.popleft()
+        return not self._ended
+
     # What is saved.
 
     def saved_offsets(self, table: ConsumerOffsets) -> ConsumerOffsets:
@@ -270,7 +342,7 @@ class ReviveLog:
             was_caught_up, self.is_caught_up = self.is_caught_up, self.is_caught_up or is_at_end
             if not was_caught_up and is_at_end:
                 self.caught_up(now_ms)
-            is_done = is_at_end and self._revive(now_ms)
+            is_done = self._write_ended(now_ms) and is_at_end and self._revive(now_ms)
         except ColdRead as cold:
             self._warming = True
             self._tries += 1
@@ -337,7 +409,14 @@ class ReviveLog:
     def _take(self, number: int, record: Record) -> None:
         told = read_record(record)
         if isinstance(told, PopCheckpoint):
-            self._queues[number].open(told, at=record.queue_offset, store_ms=record.store_ms)
+            if record.log_offset < self._store.deleted_until(told.key.topic):
+                return
+            self._queues[number].open(
+                told,
+                at=record.queue_offset,
+                log_offset=record.log_offset,
+                store_ms=record.store_ms,
+            )
             if not self.is_caught_up and record.queue_offset >= self._counted[number]:
                 self._move(told)
         elif told is not None:
@@ -418,6 +497,13 @@ class ReviveLog:
         if not records or records[0].queue_offset != queue_offset:
             LOG.warning(
                 "message %d of queue %d of %s was deleted before group %s acknowledged it",
+                queue_offset, key.queue_id, key.topic, key.group,
+            )  # fmt: skip
+            return None
+        if records[0].log_offset > pop.log_offset:
+            LOG.warning(
+                "message %d of queue %d of %s was stored after group %s popped, it does not come "
+                "again: the topic was deleted and created again",
                 queue_offset, key.queue_id, key.topic, key.group,
             )  # fmt: skip
             return None

@@ -28,6 +28,8 @@ from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import (
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
     TIMER_DEL_UNIQUE_KEY,
     TIMER_DEQUEUE_MS,
     TIMER_OUT_MS,
@@ -35,7 +37,7 @@ from storefmt.formats.properties import (
     UNIQUE_KEY,
     parse_properties,
 )
-from storefmt.names import TIMER_TOPIC
+from storefmt.names import TIMER_TOPIC, UNDELIVERED_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -117,11 +119,14 @@ class Delivered:
             return
         named = parse_properties(record.properties_raw)
         roll_count = named.get(TIMER_ROLL_TIMES, "0")
+        topic, queue_id = record.topic, record.queue_id
+        if topic == UNDELIVERED_TOPIC:
+            topic, queue_id = named.get(REAL_TOPIC, ""), int(named.get(REAL_QUEUE_ID, "0"))
         self._note(
             _digest(
                 record,
-                topic=record.topic,
-                queue_id=record.queue_id,
+                topic=topic,
+                queue_id=queue_id,
                 unique_key=named.get(UNIQUE_KEY, ""),
                 out_ms=named.get(TIMER_OUT_MS, ""),
                 roll_count=int(roll_count) if roll_count.isdecimal() else 0,

@@ -41,6 +41,7 @@ from server.broker.timer.messages import (
     roll_message,
 )
 from server.broker.timer.metrics import TimingCounts
+from server.broker.undelivered import Route, as_it_is
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
@@ -110,6 +111,7 @@ class TimerService:
         put: puts a message under its real topic.
         when_safe: calls back when everything that was put up to now is safe, or has failed.
         cold: reads what is not in the page cache.
+        route: decides where a message goes whose topic was deleted.
     """
 
     def __init__(
@@ -120,18 +122,18 @@ class TimerService:
         put: Put,
         when_safe: WhenSafe,
         cold: ColdReads,
+        route: Route = as_it_is,
     ) -> None:
         self.may_continue: Observers[[]] = Observers()
         """Called when ``step`` may go on."""
         self.metrics = TimingCounts()
-        """How many messages of each topic wait."""
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
         self._store = store
         self._config = config
         self._precision_ms = config.timer_precision_ms
         self._queue = QueueRecords(store, TIMER_TOPIC, 0, name="the timer")
-        self._put = put
+        self._put, self._route = put, route
         self._when_safe = when_safe
         self._cold = cold
         self._has_removed = False
@@ -288,7 +290,9 @@ class TimerService:
         assert files is not None
         count = 0
         while count < ENTER_COUNT:
-            records = self._queue.next(self.queue_offset, may_wait=self._may_wait())
+            records = self._queue.next(
+                self.queue_offset, may_wait=self._cold_count >= self._cold.tries_max
+            )
             self._cold_count = 0
             self.queue_offset = self._queue.next_offset
             if not records:
@@ -318,6 +322,7 @@ class TimerService:
         if recalled or found.deletes is not None:
             return _Leaving(found.record.queue_offset, "", None)
         message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
+        message = self._route(message, found.topic, found.record.log_offset, now_ms)
         return _Leaving(found.record.queue_offset, "", message)
 
     def _entered_late(self, group: list[_Leaving]) -> None:
@@ -429,15 +434,16 @@ class TimerService:
         found = None if unit is None else self._waiting_at(unit, slot)
         if unit is None or found is None:
             return _Leaving(pos, "", None)
-        message: PutMessage | None = None
-        key = found.named.get(UNIQUE_KEY)
+        message, key = None, found.named.get(UNIQUE_KEY)
         is_recalled = key in slot.deleted or f"{found.topic}+{key}" in slot.deleted
         if self._tail is not None and self._tail.takes(found):
-            pass
+            message = None
         elif unit.is_roll:
             message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         elif not is_recalled:
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+        if message is not None:
+            message = self._route(message, found.topic, found.record.log_offset, now_ms)
         return _Leaving(pos, found.topic, message)
 
     def _waiting_at(self, unit: TimerUnit, slot: _Draining) -> TimerMessage | None:
@@ -447,7 +453,7 @@ class TimerService:
             ColdRead: it is not in the page cache; its neighbours are read with it.
         """
         try:
-            with no_wait(not self._may_wait()):
+            with no_wait(self._cold_count < self._cold.tries_max):
                 data = self._store.reader.read_record(unit.log_offset)
         except ColdRead as cold:
             cold.then = self._warm_next(slot)
@@ -513,9 +519,6 @@ class TimerService:
 
     # Cold reads.
 
-    def _may_wait(self) -> bool:
-        return self._cold_count >= self._cold.tries_max
-
     def _warm(self, cold: ColdRead, now_ms: int) -> None:
         """Go on when a thread has brought the bytes into the page cache."""
 
@@ -523,8 +526,7 @@ class TimerService:
             self._look_ms = 0
             self.may_continue()
 
-        self._cold_count += 1
-        self._look_ms = now_ms + RETRY_MS
+        self._cold_count, self._look_ms = self._cold_count + 1, now_ms + RETRY_MS
         self._cold.warm(cold, again)
 
     def _warm_next(self, slot: _Draining) -> Callable[[bytes], None]:
@@ -552,9 +554,8 @@ class TimerService:
         if self._files is None or not self._is_caught_up:
             return None
         if self._flushing is None or at_end:
-            if not at_end and now_ms - self._flushed_ms < self._config.timer_flush_interval_ms:
-                return None
-            if not self._has_progress():
+            is_early = now_ms - self._flushed_ms < self._config.timer_flush_interval_ms
+            if (is_early and not at_end) or not self._has_progress():
                 return None
             self._begin_flush(self._files, now_ms)
         job = self._flushing

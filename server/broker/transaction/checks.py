@@ -16,10 +16,13 @@ a thread has read them.
 ``judge`` decides what to do with a half message by its properties and its age alone. A round of
 ``run_round`` begins when the one before is on the disk, and ends when it is on the disk itself.
 
-There are three differences from Java, all for fewer double deliveries. Java writes no op message
-with a copy; it passes over one that it reads, as over any other. A decision for a message
-that is within its immunity time is kept until the round reaches the message's copy. An op message
-of a second decision for the same message does not block the progress in the op topic.
+There are four differences from Java. Only questions count towards transactionCheckMax: a round
+within the immunity time of a message, or while no producer of its group is connected, does not.
+(Java counts every round, so it gives up messages of which it has never asked a producer.) The
+others are for fewer double deliveries. Java writes no op message with a copy; it passes over one
+that it reads, as over any other. A decision for a message that was copied and not asked about is
+kept until a round reaches the copy, also over a start. An op message of a second decision for the
+same message does not block the progress in the op topic.
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#check,
 #needDiscard, #needSkip, #getImmunityTime,
@@ -28,7 +31,7 @@ broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7).
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -65,6 +68,7 @@ from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_records
 from storefmt.formats.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
+    REAL_TOPIC,
     TRANSACTION_CHECK_TIMES,
     parse_properties,
 )
@@ -98,7 +102,8 @@ class CheckResult(Enum):
     ASK = auto()
     """It is written again, and a producer is asked."""
     SPARE = auto()
-    """It is within its immunity time: it is written again, and no producer is asked."""
+    """It is within its immunity time, or no producer of its group is connected: it is written
+    again, and no producer is asked."""
     GIVE_UP = auto()
     """Its producers were asked too often, or it is older than the log keeps messages."""
     SKIP = auto()
@@ -151,6 +156,8 @@ OP_READ_COUNT: Final = 128
 
 Ask = Callable[[str, Command], None]
 """Sends a check request to one connected producer of a group."""
+CanAsk = Callable[[str, str], bool]
+"""Tells whether a producer of a group (first) is connected and may know a topic (second)."""
 
 
 @dataclass(slots=True)
@@ -170,6 +177,8 @@ class _CheckRound:
     ahead: deque[Record] = field(default_factory=deque)
     """Half messages that were read in advance."""
     failed: bool = False
+    absent: Counter[str] = field(default_factory=Counter)
+    """Producer groups without a connection, and how many of their half messages wait."""
 
 
 class _Progress(NamedTuple):
@@ -189,6 +198,7 @@ class TransactionChecks:
         put: puts a copy of a half message.
         when_safe: calls back when what was put is safe.
         ask: sends a check request to a producer group.
+        can_ask: tells whether a producer of a group may be asked about a topic now.
         store_host: packed host of this broker.
     """
 
@@ -202,6 +212,7 @@ class TransactionChecks:
         put: Put,
         when_safe: WhenSafe,
         ask: Ask,
+        can_ask: CanAsk,
         store_host: bytes,
     ) -> None:
         self._store = store
@@ -211,12 +222,16 @@ class TransactionChecks:
         self._put = put
         self._when_safe = when_safe
         self._ask = ask
+        self._can_ask = can_ask
         self._store_host = store_host
         self._round: _CheckRound | None = None
         self._progress: deque[_Progress] = deque()
         self._unsafe_count = 0
         self._spared: set[int] = set()
-        """First queue offsets, which producers know, of messages within their immunity time."""
+        """First queue offsets, which producers know, of messages that were not asked about."""
+        self._spared_unknown_until: int | None = None
+        """Half queue offset before which ``_spared`` may lack messages that were spared before
+        the start; None before the first round."""
         self._may_wait = True
         self._missing: ColdRead | None = None
 
@@ -227,6 +242,8 @@ class TransactionChecks:
         self._topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
         half_offset, half_end = self._bounds(HALF_TOPIC)
         op_offset, op_end = self._bounds(OP_HALF_TOPIC)
+        if self._spared_unknown_until is None:
+            self._spared_unknown_until = half_end
         self._round = _CheckRound(half_offset, half_end, op_offset, op_offset, op_end)
         return True
 
@@ -268,9 +285,9 @@ class TransactionChecks:
             walk.ahead.popleft()
             walk.half_offset = record.queue_offset + 1
             log_end = max(log_end, put)
-        self._drop_done(walk)
         if not more:
-            self._round = None
+            self._end_round(walk)
+        self._drop_done(walk)
         if begun_at != (walk.half_offset, walk.op_offset):
             progress = _Progress(log_end, walk.half_offset, walk.op_offset)
             self._unsafe_count += 1
@@ -290,6 +307,14 @@ class TransactionChecks:
             self._commit(HALF_TOPIC, half_offset)
             self._commit(OP_HALF_TOPIC, op_offset)
         return not self._progress and not self._unsafe_count
+
+    def _end_round(self, walk: _CheckRound) -> None:
+        self._round = None
+        for half_offset in [at for at in walk.resolved if at < walk.half_offset]:
+            if not self._may_be_spared(walk, half_offset):
+                walk.done.add(walk.resolved.pop(half_offset))
+        for group, count in walk.absent.items():
+            LOG.warning("no producer of group %s is connected, %d half messages wait", group, count)
 
     # A round.
 
@@ -334,8 +359,8 @@ class TransactionChecks:
             )
             return CheckResult.SKIP, 0
         first = first_offset(named, record.queue_offset)
-        event = judge(record, named, rules=self._rules(), now_ms=now_ms)
-        if event is CheckResult.SPARE and first in walk.resolved:
+        event = self._judge(walk, record, named, now_ms)
+        if event is not CheckResult.TOO_YOUNG and first in walk.resolved:
             walk.done.add(walk.resolved.pop(first))
             self._spared.discard(first)
             return CheckResult.SKIP, 0
@@ -344,11 +369,11 @@ class TransactionChecks:
         if event is CheckResult.GIVE_UP:
             self._spared.discard(first)
             return event, self._give_up(record, named, now_ms)
-        named = count_check(named)
         if event is CheckResult.SPARE:
             named = keep_first_offset(named, queue_offset=record.queue_offset)
             self._spared.add(first)
         else:
+            named = count_check(named)
             self._spared.discard(first)
         put = last = self._put(
             copy_half_message(record, named, store_host=self._store_host), now_ms
@@ -362,6 +387,19 @@ class TransactionChecks:
                 done = op_message(record, store_host=self._store_host, now_ms=now_ms)
                 last = self._put(done, now_ms)
         return event, last.log_offset + last.size
+
+    def _judge(
+        self, walk: _CheckRound, record: Record, named: Mapping[str, str], now_ms: int
+    ) -> CheckResult:
+        """Return what to do with a half message; one that nobody can be asked about waits."""
+        event = judge(record, named, rules=self._rules(), now_ms=now_ms)
+        group = producer_group(named)
+        if event is not CheckResult.ASK or group is None:
+            return event
+        if self._can_ask(group, named[REAL_TOPIC]):
+            return event
+        walk.absent[group] += 1
+        return CheckResult.SPARE
 
     def _give_up(self, record: Record, named: Mapping[str, str], now_ms: int) -> int:
         LOG.error(
@@ -411,9 +449,9 @@ class TransactionChecks:
         for record in records:
             half_offset = op_half_offset(record)
             if half_offset is None:
-                LOG.error("op message at log offset %d is none; left out", record.log_offset)
+                LOG.error("skipped a malformed op message at log offset %d", record.log_offset)
                 walk.done.add(record.queue_offset)
-            elif half_offset < walk.half_offset and half_offset not in self._spared:
+            elif half_offset < walk.half_offset and not self._may_be_spared(walk, half_offset):
                 walk.done.add(record.queue_offset)
             else:
                 earlier = walk.resolved.get(half_offset)
@@ -424,6 +462,12 @@ class TransactionChecks:
         walk.done.update(set(range(walk.op_read, next_offset)) - found)
         walk.op_read = next_offset
         self._drop_done(walk)
+
+    def _may_be_spared(self, walk: _CheckRound, half_offset: int) -> bool:
+        """Tell whether the copy of a message that was passed may wait for this decision."""
+        until = self._spared_unknown_until
+        is_unknown = until is not None and walk.half_offset < until
+        return is_unknown or half_offset in self._spared
 
     def _read_halves(self, walk: _CheckRound) -> None:
         records, next_offset = self._read(HALF_TOPIC, walk.half_offset, READ_COUNT)

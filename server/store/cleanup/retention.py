@@ -15,12 +15,15 @@ Source: store/DefaultMessageStore.java (CleanCommitLogService), store/MappedFile
 #deleteExpiredFileByTime (which compares modification times with the wall clock).
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
 from server.store.config import StoreConfig
 from server.store.disk.disk import DiskUsage
+
+LOG = logging.getLogger(__name__)
 
 FILES_A_ROUND: Final = 10
 MANUAL_ROUNDS: Final = 20
@@ -104,11 +107,16 @@ class Retention:
         }
         config = self._config
         if usage.percent > config.disk_space_warning_level_ratio:
+            was_full = bool(self.disk_full)
             self.disk_full = (
                 f"the disk is {usage.percent} % full, over diskSpaceWarningLevelRatio="
                 f"{config.disk_space_warning_level_ratio}; free space or add some"
             )
+            if not was_full:
+                LOG.error("messages are refused: %s", self.disk_full)
         elif usage.percent <= config.disk_space_clean_forcibly_ratio:
+            if self.disk_full:
+                LOG.warning("messages are accepted again, the disk is %s %% full", usage.percent)
             self.disk_full = ""
 
     def expired(

@@ -35,6 +35,7 @@ from server.store.index.usable_files import load_index
 from server.store.queues.queue_table import QueueTable
 from server.store.queues.removal import SUFFIX, remove_tree
 from server.store.recovery.index_rewind import load_marked_index
+from server.store.recovery.lost_log import SETTING, first_foreign, lost_log
 from server.store.recovery.progress import RecoveryProgress, new_point
 from server.store.recovery.queue_rebuild import min_offset_of
 from server.store.recovery.queue_recovery import QueueRecovery
@@ -178,6 +179,7 @@ class _Opening:
 
     def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
         log = self._open_log()
+        self._refuse_lost_log(log)
         file_size, notes = queue_file_size_of(
             self._listing.queue_file_sizes, self._config, self._point
         )
@@ -224,6 +226,22 @@ class _Opening:
             now_ms=now_ms,
             last_store_ms=last_store_ms,
         )
+
+    def _refuse_lost_log(self, log: CommitLog) -> None:
+        """Stop before anything changes if this start would empty the queues.
+
+        Raises:
+            StoreFailed: the log is not the one that the queues were made of.
+        """
+        why = lost_log(self._disk, self._paths, listing=self._listing, log=log, point=self._point)
+        if why and not self._config.start_with_lost_commit_log:
+            raise StoreFailed(
+                f"store {self._paths.root}: {why}; a start would empty the queues. Nothing was "
+                f"changed. Mount the disk of {self._paths.commitlog}, or put its files back; if "
+                f"the log is lost for good, start once with {SETTING}=true"
+            )
+        if why:
+            self._report.notes.append(f"{why}; {SETTING}=true, so the queues are emptied")
 
     def _is_min_known(self, log: CommitLog) -> bool:
         """Tell whether the first retained entries in the safe point are still right."""
@@ -279,6 +297,8 @@ class _Opening:
             # The old safe point becomes wrong as soon as the scan changes something.
             retract_safe_point(self._disk, self._paths, point)
         index = self._open_index()
+        if index is not None:
+            self._report.rebuilt_index_files += index.drop_from(first_foreign(index, log))
         recovery = self._recover(log, table, now_ms, index=index, point=point, trusted=None)
         self._claim(recovery, log)
         return recovery

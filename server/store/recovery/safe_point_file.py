@@ -59,6 +59,10 @@ class SafePointFile:
         """Tell whether a topic was deleted while the log still holds its older records."""
         return topic in self._point.deleted_topics
 
+    def deleted_until(self, topic: str) -> int:
+        """Return the log offset at which a topic was last deleted; 0 if it is not known."""
+        return self._point.deleted_topics.get(topic, 0)
+
     @property
     def min_of(self) -> int:
         """Beginning of the log for which first retained entries are right, -1 for none."""

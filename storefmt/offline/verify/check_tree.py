@@ -208,7 +208,8 @@ def _check_config(store: StoreView, findings: Findings) -> None:
                 severity=Severity.WARNING if read.file else Severity.ERROR,
                 hint=f"a broker takes {read.file}; copy it over the damaged one"
                 if read.file
-                else "a broker starts without it and forgets what it held; restore it",
+                else "a broker does not start until the file is restored, or moved away: then it "
+                "starts without what the file held",
             )
         backup = f"config/{name}.bak"
         if read.file == f"config/{name}" and (store.root / backup).is_file():

@@ -83,6 +83,7 @@ def verify(
         )
         log.run()
     queues.finish(log.holes, config)
+    _check_lost_log(store, log.records, findings)
     check_seal(store, findings, checksums or store.root / CHECKSUMS, worker_count=worker_count)
     index_size = check_index(store, findings, log.holes, deep=deep, bulk=bulk)
     _check_offsets(store, config, findings)
@@ -113,6 +114,22 @@ def _windows(
     from storefmt.offline.verify.parallel_verify import WorkerWindows, by_processes
 
     return WorkerWindows(store, windows, checking=checking or by_processes(worker_count))
+
+
+def _check_lost_log(store: StoreView, record_count: int, findings: Findings) -> None:
+    """Report queues with entries beside a log without a record, as when its disk is missing."""
+    if record_count:
+        return
+    counts = [store.queue(topic, queue_id).max_offset for topic, queue_id in store.queues()]
+    if any(counts):
+        findings.error(
+            "log_lost",
+            "commitlog",
+            found=f"no record beside {sum(count > 0 for count in counts)} queues with messages",
+            expected="the records of the queues",
+            hint="mount the disk of the commit log, or put its files back; a broker does not start "
+            "without them unless startWithLostCommitLog=true, and then empties the queues",
+        )
 
 
 def _check_offsets(store: StoreView, config: ConfigTables, findings: Findings) -> None:

@@ -180,7 +180,9 @@ class StoreView:
             raise ConfigDamaged(f"{file.size} bytes, at most {CONFIG_SIZE_MAX} are read")
         data = file.read(0, file.size)
         if not data.strip(b"\0 \t\r\n"):
-            raise ConfigDamaged("the file is empty")
+            raise ConfigDamaged(
+                f"{len(data)} bytes, all of them zeros or blanks" if data else "the file is empty"
+            )
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -1,13 +1,15 @@
 """``transaction list`` against a running broker."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import cast
 
-from mqadmin.commands.transaction import undecided_at_most
+from mqadmin.commands.transaction import given_up_row, undecided_at_most
 from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused
+from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue, TopicOffset
 from remoting.codes import RequestCode, ResponseCode
 from storefmt.names import HALF_TOPIC
@@ -35,7 +37,22 @@ def test_open_transactions_are_listed(at: Run, servers: ServerAddresses) -> None
 
     assert (row["topic"], row["queue_id"], row["check_times"]) == (TOPIC, 0, 0)
     assert (row["producer_group"], row["unique_key"]) == ("PG", "K1")
+    assert row["state"] == "open"
     assert other == []
+
+
+def test_what_was_given_up_is_shown_as_its_half_message_was() -> None:
+    properties = {
+        "REAL_TOPIC": TOPIC, "REAL_QID": "3", "PGROUP": "PG", "UNIQ_KEY": "K1",
+        "TRANSACTION_CHECK_TIMES": "15",
+    }  # fmt: skip
+    record = SimpleNamespace(msg_id="0A", log_offset=7)
+    message = SimpleNamespace(properties=properties, born_ms=1, queue_offset=2, record=record)
+
+    row = given_up_row(cast(MessageExt, message), "b")
+
+    assert (row.state, row.topic, row.queue_id, row.check_times) == ("given up", TOPIC, 3, 15)
+    assert (row.producer_group, row.unique_key, row.msg_id) == ("PG", "K1", "0A")
 
 
 class Java:

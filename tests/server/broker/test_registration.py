@@ -11,6 +11,7 @@ from remoting.bodies import ClusterInfo, RegisterBrokerBody, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo, PutKVConfig, UnRegisterBroker
+from server.broker.deletions import delete_topic
 from tests.server.broker.desk import Desk, name_server, running
 from tests.waiting import until
 
@@ -96,7 +97,7 @@ async def test_creation_registers_the_new_topic_alone_and_once(
         assert (await route(desk, namesrv, "Second")).code == 0
         assert (await route(desk, namesrv, "TBW102")).code == 0
         broker = desk.app.broker
-        broker.delete_topic("First", now_ms=0, done=lambda why: None)
+        delete_topic(broker, "First", now_ms=0, done=lambda why: None)
         broker.topics.touch(0)
         await until(lambda: len(told) == 3)
         await desk.app._registration.round(0)

@@ -143,6 +143,83 @@ def test_immune_message_is_asked_when_its_time_is_over() -> None:
     assert list(world.round()) == ["k"]
 
 
+@pytest.mark.parametrize("check_max", [1, 3])
+def test_rounds_within_the_immunity_time_do_not_count_as_questions(check_max: int) -> None:
+    world = World(check_max=check_max)
+    world.send("k", **{IMMUNITY: "60"})
+    for _ in range(5):
+        assert world.round() == {}
+    world.now_ms += 60_000
+
+    asked = [list(world.round()) for _ in range(check_max + 1)]
+
+    assert asked == [["k"]] * check_max + [[]]
+    (end,) = world.read(CHECK_MAX_TIME_TOPIC)
+    assert check_times(end.properties) == check_max
+
+
+def test_rounds_without_a_producer_do_not_count_and_its_late_decision_ends_them() -> None:
+    world = World(check_max=2, has_producer=False)
+    world.send("asked"), world.send("decided")
+    world.settle()
+    at = world.read(HALF_TOPIC)[1].log_offset
+    world.now_ms += TIMEOUT_MS
+    for _ in range(5):
+        assert world.round() == {}
+    world.decide(at, commit=True)
+    world.has_producer = True
+
+    asked = [list(world.round()) for _ in range(3)]
+
+    assert asked == [["asked"], ["asked"], []]
+    assert world.delivered() == ["decided"]
+    assert len(world.read(CHECK_MAX_TIME_TOPIC)) == 1
+
+
+def test_message_without_a_producer_is_given_up_when_the_log_would_delete_it() -> None:
+    world = World(has_producer=False, reserved_ms=100_000)
+    world.send("k")
+    world.now_ms += TIMEOUT_MS
+    world.round()
+    world.now_ms += 100_000
+
+    assert world.round() == {}
+    assert len(world.read(CHECK_MAX_TIME_TOPIC)) == 1
+
+
+@pytest.mark.parametrize("has_producer", [False, True])
+def test_decision_for_a_copy_counts_after_a_start(has_producer: bool) -> None:
+    """What was copied and not asked about is known from its copies alone after a start."""
+    world = World(has_producer=has_producer)
+    at = world.send("k", **{IMMUNITY: "60"})
+    world.now_ms += TIMEOUT_MS
+    world.round()
+    world.save()
+    world.restart()
+    world.decide(at, commit=True)
+    world.send("young")
+    world.has_producer = True
+    world.now_ms += 60_000
+
+    assert list(world.round()) == ["young"]
+    assert world.delivered() == ["k"]
+    world.now_ms += TIMEOUT_MS
+    world.round()
+    assert world.progress()[1] == world.store.max_offset("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0) - 1
+
+
+def test_decision_in_the_round_after_the_immunity_time_is_not_asked_about() -> None:
+    world = World()
+    at = world.send("k", **{IMMUNITY: "60"})
+    world.now_ms += TIMEOUT_MS
+    world.round()
+    world.decide(at, commit=True)
+    world.now_ms += 60_000
+
+    assert world.round() == {}
+    assert world.delivered() == ["k"]
+
+
 def test_record_that_is_no_half_message_is_left_out() -> None:
     world = World()
     message = PutMessage(

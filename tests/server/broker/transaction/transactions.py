@@ -45,6 +45,7 @@ class World:
     saved: ConsumerOffsets = field(default_factory=ConsumerOffsets)
     questions: list[tuple[str, Command]] = field(default_factory=list)
     refusal: RequestRefused | None = None
+    has_producer: bool = True
 
     def __post_init__(self) -> None:
         self.open()
@@ -63,6 +64,7 @@ class World:
             put=self._put,
             when_safe=self._waiting.append,
             ask=lambda group, command: self.questions.append((group, command)),
+            can_ask=lambda group, topic: self.has_producer,
             store_host=HOST,
         )
 

@@ -1,0 +1,115 @@
+"""A start that would empty the queues of a store in use, and an index of another log."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from remoting.codes import RequestCode
+from remoting.headers import QueryMessage
+from server.store.errors import StoreFailed
+from storefmt.formats.message import decode_records
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.storedir import StoreDir
+from tests.server.broker.desk import Desk, broker_settings, running
+
+KEYS = "KEYS\1{}"
+
+
+async def fill(desk: Desk, count: int, key: str) -> None:
+    await desk.create_topic()
+    for number in range(count):
+        answer = await desk.send(b"x" * 100, properties=KEYS.format(f"{key}{number}"))
+        assert answer.code == 0, answer
+
+
+async def used(root: Path, count: int, key: str = "a") -> None:
+    async with running(root) as desk:
+        await fill(desk, count, key)
+
+
+async def refusal(root: Path) -> str:
+    with pytest.raises(StoreFailed) as refused:
+        async with running(root):
+            pass
+    return str(refused.value)
+
+
+async def test_start_beside_a_log_that_is_not_mounted_stops_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    await used(tmp_path / "s", 5)
+    (tmp_path / "s" / "commitlog").rename(tmp_path / "unmounted")
+    (tmp_path / "s" / "commitlog").mkdir()
+
+    text = await refusal(tmp_path / "s")
+    with StoreDir.open(tmp_path / "s") as store:
+        kinds = {finding.kind for finding in verify(store).findings}
+    (tmp_path / "s" / "commitlog").rmdir()
+    (tmp_path / "unmounted").rename(tmp_path / "s" / "commitlog")
+
+    assert "the log is empty where the queues point" in text
+    assert "startWithLostCommitLog=true" in text
+    assert "log_lost" in kinds
+    async with running(tmp_path / "s") as desk:
+        assert len(await desk.bodies()) == 5
+
+
+@pytest.mark.parametrize("old_count", [1, 3])
+async def test_log_older_than_the_queues_is_refused(tmp_path: Path, old_count: int) -> None:
+    await used(tmp_path / "s", old_count)
+    shutil.copytree(tmp_path / "s" / "commitlog", tmp_path / "old")
+    await used(tmp_path / "s", 6)
+    shutil.rmtree(tmp_path / "s" / "commitlog")
+    shutil.copytree(tmp_path / "old", tmp_path / "s" / "commitlog")
+
+    assert "older than the queues" in await refusal(tmp_path / "s")
+
+
+async def test_log_of_another_store_is_refused(tmp_path: Path) -> None:
+    await used(tmp_path / "s", 6)
+    async with running(tmp_path / "other") as desk:
+        await desk.create_topic("Other")
+        for number in range(9):
+            await desk.send(b"y" * (300 + number), topic="Other")
+    shutil.rmtree(tmp_path / "s" / "commitlog")
+    shutil.copytree(tmp_path / "other" / "commitlog", tmp_path / "s" / "commitlog")
+
+    assert "other records than the queues" in await refusal(tmp_path / "s")
+
+
+async def test_missing_queues_and_index_are_built_again_from_the_log(tmp_path: Path) -> None:
+    await used(tmp_path, 5)
+    shutil.rmtree(tmp_path / "consumequeue")
+    shutil.rmtree(tmp_path / "index")
+
+    async with running(tmp_path) as desk:
+        assert len(await desk.bodies()) == 5
+        assert desk.app.broker.store.recovery.rebuilt_queues
+
+
+async def test_confirmed_start_empties_the_queues_and_the_log_that_is_back_has_all_its_keys(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "s"
+    await used(root, 20, "old")
+    (root / "commitlog").rename(tmp_path / "unmounted")
+    settings = broker_settings(root)
+    store = replace(settings.store, start_with_lost_commit_log=True)
+    async with running(root, config=replace(settings, store=store)) as desk:
+        assert await desk.bodies() == []
+        await fill(desk, 30, "new")
+        assert "the queues are emptied" in " ".join(desk.app.broker.store.recovery.notes)
+    shutil.rmtree(root / "commitlog")
+    (tmp_path / "unmounted").rename(root / "commitlog")
+    # The queues are those of the other log, so this start is confirmed, too.
+    async with running(root, config=replace(settings, store=store)) as desk:
+        for number in range(20):
+            assert await keys_found(desk, f"old{number}") == 1
+
+
+async def keys_found(desk: Desk, key: str) -> int:
+    header = QueryMessage(topic="T", key=key, max_num=9, begin_timestamp=0, end_timestamp=1 << 62)
+    answer = await desk.ask(RequestCode.QUERY_MESSAGE, header)
+    return len(decode_records(answer.body)) if answer.code == 0 else 0
