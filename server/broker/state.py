@@ -302,6 +302,19 @@ class Broker:
         modes = RequestModes(stored.request_modes)
         return Pops(modes, order, revive, planner, popper)
 
+    def require_master(self) -> None:
+        """Refuse a change of topics, groups or modes on a slave, which has those of its master.
+
+        Raises:
+            RequestRefused: this broker is a slave; code and text are those of 5.x (4.9.7 makes
+                the change, and its next copy of the master's tables undoes it).
+        """
+        if self.config.is_slave:
+            text = "Can't modify topic or subscription group from slave broker, "
+            raise RequestRefused(
+                ResponseCode.SYSTEM_ERROR, f"{text}please execute it from master broker."
+            )
+
     def adopt_modes(self, modes: MessageRequestModeSerializeWrapper) -> None:
         """Replace the request modes by those of a master."""
         if self.pops.modes.adopt(modes):

@@ -6,7 +6,7 @@
 
 Rule: entries are immutable. A change replaces the entry, increases the data version and calls
 ``on_change``, which clears caches of entries. System topics are ordinary entries, but no request
-may create or delete them.
+may create or delete them. A slave creates no topic: it has those of its master.
 
 A new topic is ``unsaved`` until topics.json on the disk has it, and the answer to a message for
 such a topic waits for that (``saves.SavedFirst``). So after a kill or a power cut every
@@ -183,10 +183,11 @@ class Topics:
             now_ms: time of the change.
 
         Returns:
-            None if the topic and the template are missing, or the template does not allow it.
+            None if the topic and the template are missing, or the template does not allow it, or
+            this broker is a slave.
         """
         found = self._topics.get(topic)
-        if found is not None:
+        if found is not None or self._config.is_slave:
             return found
         pattern = self._topics.get(template)
         if pattern is None or not is_inherited(pattern.perm):
@@ -207,6 +208,9 @@ class Topics:
     ) -> TopicConfig:
         """Return a retry, dead letter or transaction topic, and create it if it is missing.
 
+        A slave returns the settings that the topic would get, and leaves it to the master to
+        create it.
+
         Args:
             topic: the topic.
             queue_count: read queues and write queues of a new topic.
@@ -218,7 +222,8 @@ class Topics:
             found = dataclasses.replace(
                 topic_config(topic, queue_count=queue_count), topic_sys_flag=sys_flag
             )
-            self.put(found, now_ms=now_ms)
+            if not self._config.is_slave:
+                self.put(found, now_ms=now_ms)
         return found
 
     def set_ordered(self, ordered: Iterable[str], *, now_ms: int) -> None:
@@ -232,12 +237,19 @@ class Topics:
         if changed:
             self.touch(now_ms)
 
-    def adopt(self, table: TopicTable) -> None:
-        """Replace the topics and the data version by those of a master."""
-        self._topics = dict(table.topics)
-        self._version = table.data_version
-        self.change_count += 1
-        self._on_change()
+    def adopt(self, table: TopicTable) -> set[str]:
+        """Replace the topics and the data version by those of a master.
+
+        Returns:
+            The topics that this broker had and the master does not have.
+        """
+        gone = self._topics.keys() - table.topics.keys()
+        if table != self.table():
+            self._topics = dict(table.topics)
+            self._version = table.data_version
+            self.change_count += 1
+            self._on_change()
+        return gone
 
     def touch(self, now_ms: int) -> None:
         """Increase the data version, so that the broker registers, even if no topic changed."""

@@ -244,14 +244,11 @@ class Replication(Ha):
         if peer is not None:
             await self._compare_epochs(peer)
         self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
-        # Copy the tables now: this slave may be promoted before the first round is due.
-        await self.round(self._broker.clock.now_ms())
         await self._compare_logs(self.master, found)
-        if peer is not None and self.fence.follow(peer.epoch, peer.role):
-            # This broker may have changed its tables when it was the old master: the tables of
-            # the new master replace them even if they are older.
-            self.sync.takes_all = True
-            await self.round(self._broker.clock.now_ms())
+        if peer is not None:
+            self.fence.follow(peer.epoch, peer.role)
+        # Copy the tables now: this slave may be promoted before the first round is due.
+        await self._copy_tables(self.master)
 
     async def _compare_epochs(self, master: Peer) -> None:
         """Refuse to follow a master with a lower epoch than this slave's, and tell it so.
@@ -327,15 +324,28 @@ class Replication(Ha):
         services.every(period_ms, self.fence.round, name="epochs of other brokers")
 
     async def round(self, now_ms: int) -> None:
-        """Copy the tables of the master; call it periodically."""
-        if self.receiver is None or self.master is None or not self._broker.config.is_slave:
-            return
+        """Copy the tables of the master; call it periodically.
+
+        A slave whose log may not be its master's keeps its own tables: to adopt others would
+        remove the queues of topics that only this log has.
+        """
+        receiver = self.receiver
+        if receiver is not None and receiver.state is SlaveState.RECEIVING and self.master:
+            await self._copy_tables(self.master)
+
+    async def _copy_tables(self, master: MasterCalls) -> None:
         try:
-            gone = await self.sync.round(self.master)
+            tables = await master.tables()
         except (OSError, StoreError) as error:
             LOG.info("tables of the master are not copied: %s", error)
             return
-        for topic in gone:
+        if why := tables.progress.refusal(self.fence.file.epoch):
+            LOG.info("tables of master %s are not copied: %s", master.address, why)
+            return
+        if not self._broker.config.is_slave:
+            # It was promoted while the master answered.
+            return
+        for topic in self.sync.adopt(tables):
             if not self._broker.topics.is_system(topic):
                 self._broker.drop_queues(topic, log_end=self._broker.store.written_offset)
         self.sync.settle(self._broker.store.flushed_offset)

@@ -27,6 +27,7 @@ RETRY_QUEUE_COUNT_MAX = 1_024
 @in_slices
 def create_group(broker: Broker, request: Request) -> Steps[None]:
     """Create a group or replace its settings; answered when subscriptionGroup.json is saved."""
+    broker.require_master()
     decode = partial(decode_value, SubscriptionGroup)
     group = yield from decoded(decode, request.command.body)
     names.check_group(group.group_name)
@@ -62,6 +63,7 @@ def get_group(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)
 def delete_group(broker: Broker, request: Request) -> None:
     """Delete a group's settings, and on request its offsets; a missing group is not an error."""
+    broker.require_master()
     fields = request.command.header(DeleteSubscriptionGroup)
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
     if fields.remove_offset:

@@ -122,6 +122,7 @@ def _part(
 @in_slices
 def set_request_mode(broker: Broker, request: Request) -> Steps[None]:
     """Set whether a group pops or pulls a topic; answered when it is saved."""
+    broker.require_master()
     mode = yield from decoded(SetMessageRequestModeRequestBody.decode, request.command.body)
     if mode.topic.startswith(RETRY_PREFIX):
         text = "retry topic is not allowed to set mode"

@@ -42,6 +42,7 @@ QUEUE_COUNT_MAX = 65_536
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
 def create_topic(broker: Broker, request: Request) -> None:
     """Create or replace a topic; answered when topics.json and the name servers have it."""
+    broker.require_master()
     fields = request.command.header(CreateTopic)
     _check_name(broker, fields.topic)
     fault = _fault(fields)
@@ -86,6 +87,7 @@ def get_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)
 def delete_topic(broker: Broker, request: Request) -> None:
     """Delete a topic and its queues; a missing topic is not an error."""
+    broker.require_master()
     topic = request.command.header(DeleteTopic).topic
     _check_name(broker, topic)
 
@@ -182,7 +184,13 @@ def query_groups_of_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)
 @in_slices
 def clean_unused_topics(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Remove the queues of topics that do not exist any more; answered when that is done."""
+    """Remove the queues of topics that do not exist any more; answered when that is done.
+
+    A slave removes none: its log may have messages of a topic of which its master tells it later,
+    and it removes the queues of deleted topics when it copies the master's topics.
+    """
+    if broker.config.is_slave:
+        return request.command.response(remark="a slave keeps the queues that its master has")
     kept = broker.topics.names() | broker.topics.system_names
     left = {topic for topic, _ in broker.store.queues()} - kept
     failures: list[str] = []
