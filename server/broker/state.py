@@ -89,6 +89,10 @@ class Ha:
         """Return why this slave serves no pulls; empty when it serves them."""
         return ""
 
+    def offsets_beyond_master(self) -> ConsumerOffsets | None:
+        """Return the offsets that a slave did not copy from its master; None for a master."""
+        return None
+
     async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
         """Become the master with that role; None for that of the former master."""
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
@@ -301,19 +305,6 @@ class Broker:
         )
         modes = RequestModes(stored.request_modes)
         return Pops(modes, order, revive, planner, popper)
-
-    def require_master(self) -> None:
-        """Refuse a change of topics, groups or modes on a slave, which has those of its master.
-
-        Raises:
-            RequestRefused: this broker is a slave; code and text are those of 5.x (4.9.7 makes
-                the change, and its next copy of the master's tables undoes it).
-        """
-        if self.config.is_slave:
-            text = "Can't modify topic or subscription group from slave broker, "
-            raise RequestRefused(
-                ResponseCode.SYSTEM_ERROR, f"{text}please execute it from master broker."
-            )
 
     def adopt_modes(self, modes: MessageRequestModeSerializeWrapper) -> None:
         """Replace the request modes by those of a master."""

@@ -21,9 +21,11 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.config import BrokerConfig
 from server.broker.names import INHERIT, READ_WRITE, is_inherited
+from server.runtime.request import RequestRefused
 from storefmt.config.tables import SINGLE_TAG, DataVersion, TopicConfig, TopicTable
 from storefmt.names import (
     AUTO_CREATE_TOPIC,
@@ -88,6 +90,20 @@ def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
         found.append(topic_config(config.msg_trace_topic_name, queue_count=1))
     found.append(topic_config(config.broker_cluster_name + REPLY_SUFFIX, queue_count=1))
     return found
+
+
+def require_master(config: BrokerConfig) -> None:
+    """Refuse a change of topics, groups or modes on a slave, which has those of its master.
+
+    Raises:
+        RequestRefused: this broker is a slave. Code and text are those of 5.x; a slave of 4.9.7
+            makes the change, and undoes it when its master's tables change.
+    """
+    if config.is_slave:
+        text = "Can't modify topic or subscription group from slave broker, "
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"{text}please execute it from master broker."
+        )
 
 
 class Topics:

@@ -19,6 +19,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from remoting.address import split_address
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
 from remoting.codes import ResponseCode
@@ -29,6 +30,7 @@ from server.broker.ha.ha_file import HaFile
 from server.broker.ha.links import Links
 from server.broker.ha.log_compare import LogsDiverged, compare
 from server.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
+from server.broker.ha.returning import ASK_S, ReturningMaster
 from server.broker.ha.sending import SlaveServer
 from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
 from server.broker.ha.sync_master_wait import hold
@@ -39,6 +41,7 @@ from server.runtime.access.admin_gate import address_list
 from server.runtime.access.hostaddress import is_loopback
 from server.runtime.request import RequestRefused
 from server.runtime.service import Services
+from storefmt.config.tables import ConsumerOffsets
 from storefmt.errors import StoreError
 
 LOG = logging.getLogger(__name__)
@@ -121,6 +124,38 @@ class Replication(Ha):
             self._follow()
         else:
             await self._lead()
+
+    async def take_back(self) -> None:
+        """Take over what clients committed to slaves while this master was away.
+
+        Call it before the first client is served.
+        """
+        if self._broker.config.is_slave or self.fence.is_fenced:
+            return
+        if self._broker.store.written_offset:
+            returning = ReturningMaster(
+                self._broker,
+                client=self._client,
+                calls=lambda address: MasterCalls(
+                    self._client, address, keys=self._keys, timeout_s=ASK_S
+                ),
+                may_ask=self.may_ask,
+                epoch=self.fence.file.epoch,
+            )
+            await returning.catch_up()
+
+    def may_ask(self, address: str) -> bool:
+        """Tell whether this master believes a slave at an address about offsets.
+
+        These are the brokers in brokerAddresses, and the addresses that may connect as slaves.
+        """
+        config = self._broker.config
+        ip = split_address(address)[0]
+        return address in config.other_brokers or self._may_connect(ip, config.broker_ip1)
+
+    def offsets_beyond_master(self) -> ConsumerOffsets | None:
+        """Return the offsets that a slave did not copy from its master; None for a master."""
+        return self.sync.beyond_master() if self._broker.config.is_slave else None
 
     async def _lead(self) -> None:
         """Open the fast port, and the HA port for slaves unless this master is fenced.

@@ -33,7 +33,8 @@ from remoting.bodies import (
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadBody, RemotingError
-from remoting.headers import ViewMessage
+from remoting.header import Header
+from remoting.headers import GetAllConsumerOffset, ViewMessage
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 from server.broker.clients.groups import Groups
 from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
@@ -163,9 +164,11 @@ class MasterCalls:
             raise OSError(f"master {self.address}: {answer.remark}; {ACL_HINT}")
         return answer
 
-    async def _read(self, code: RequestCode, decode: Callable[[bytes], _T]) -> _T:
-        """Return the decoded body of the answer to a request without fields."""
-        answer = await self._ask(Command.request(code))
+    async def _read(
+        self, code: RequestCode, decode: Callable[[bytes], _T], header: Header | None = None
+    ) -> _T:
+        """Return the decoded body of an answer."""
+        answer = await self._ask(Command.request(code, header))
         if answer.code != ResponseCode.SUCCESS:
             raise OSError(f"master {self.address}: {code.name}: {answer.code} {answer.remark}")
         try:
@@ -203,13 +206,10 @@ class MasterCalls:
 
     async def progress(self) -> MasterProgress:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
-        offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
-        delays = await self._read(
-            RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsetSerializeWrapper.decode
-        )
+        offsets, delays = await self.consumer_offsets(), await self.delay_offsets()
         table = await self.numbers()
         found = self._range(table)
-        delay_offsets = delays_in(table) or DelayOffsets(delays.offset_table)
+        delay_offsets = delays_in(table) or delays
         epoch = table.get(EPOCH_KEY, "")
         return MasterProgress(
             offsets,
@@ -219,6 +219,23 @@ class MasterCalls:
             await self.request_modes(),
             int(epoch) if epoch.isdecimal() else None,
             table.get(PROBLEM_KEY, ""),
+        )
+
+    async def consumer_offsets(self, *, beyond_master: bool = False) -> ConsumerOffsets:
+        """Return all consumer offsets.
+
+        Args:
+            beyond_master: asks a slave of ours for those alone that its master did not report.
+        """
+        header = GetAllConsumerOffset(ha_beyond_master=True) if beyond_master else None
+        code = RequestCode.GET_ALL_CONSUMER_OFFSET
+        return await self._read(code, ConsumerOffsets.decode, header)
+
+    async def delay_offsets(self) -> DelayOffsets:
+        """Return the delay offset of every level."""
+        decode = DelayOffsetSerializeWrapper.decode
+        return DelayOffsets(
+            (await self._read(RequestCode.GET_ALL_DELAY_OFFSET, decode)).offset_table
         )
 
     async def tables(self) -> MasterTables:

@@ -14,6 +14,7 @@ from remoting.headers.group import GetSubscriptionGroupConfig
 from server.broker import names
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
+from server.broker.topics import require_master
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, decoded, in_slices, large
@@ -27,7 +28,7 @@ RETRY_QUEUE_COUNT_MAX = 1_024
 @in_slices
 def create_group(broker: Broker, request: Request) -> Steps[None]:
     """Create a group or replace its settings; answered when subscriptionGroup.json is saved."""
-    broker.require_master()
+    require_master(broker.config)
     decode = partial(decode_value, SubscriptionGroup)
     group = yield from decoded(decode, request.command.body)
     names.check_group(group.group_name)
@@ -63,7 +64,7 @@ def get_group(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)
 def delete_group(broker: Broker, request: Request) -> None:
     """Delete a group's settings, and on request its offsets; a missing group is not an error."""
-    broker.require_master()
+    require_master(broker.config)
     fields = request.command.header(DeleteSubscriptionGroup)
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
     if fields.remove_offset:

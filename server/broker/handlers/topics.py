@@ -28,6 +28,7 @@ from server.broker import names
 from server.broker.cold_handler import read_each
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
+from server.broker.topics import require_master
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
@@ -42,7 +43,7 @@ QUEUE_COUNT_MAX = 65_536
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
 def create_topic(broker: Broker, request: Request) -> None:
     """Create or replace a topic; answered when topics.json and the name servers have it."""
-    broker.require_master()
+    require_master(broker.config)
     fields = request.command.header(CreateTopic)
     _check_name(broker, fields.topic)
     fault = _fault(fields)
@@ -87,7 +88,7 @@ def get_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)
 def delete_topic(broker: Broker, request: Request) -> None:
     """Delete a topic and its queues; a missing topic is not an error."""
-    broker.require_master()
+    require_master(broker.config)
     topic = request.command.header(DeleteTopic).topic
     _check_name(broker, topic)
 

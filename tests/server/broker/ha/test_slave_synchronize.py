@@ -144,9 +144,7 @@ REFUSED = {
 def test_nothing_is_adopted_of_a_master_that_was_replaced(
     epoch: int | None, problem: str, own: int, why: str
 ) -> None:
-    progress = MasterProgress(
-        ConsumerOffsets(), DelayOffsets(), 0, 0, epoch=epoch, problem=problem
-    )
+    progress = MasterProgress(ConsumerOffsets(), DelayOffsets(), 0, 0, epoch=epoch, problem=problem)
 
     assert progress.refusal(own) == why
 
