@@ -138,6 +138,8 @@ class Topics:
         self._has_light = config.store.enable_lmq
         self.change_count = 0
         """Increases with every change of the table."""
+        self.renewal_count = 0
+        """How often name servers had to get all topics, even those that did not change."""
         self.unsaved: dict[str, int] = {}
         """Topics whose present settings are not in topics.json yet, with the number of the change
         that made them so."""
@@ -171,7 +173,7 @@ class Topics:
             return
         self._topics[topic.topic_name] = topic
         self.unsaved[topic.topic_name] = self.change_count + 1
-        self.touch(now_ms)
+        self._changed(now_ms)
 
     def saved(self, change_count: int) -> None:
         """Note that topics.json is on the disk with all changes up to this number."""
@@ -183,7 +185,7 @@ class Topics:
         """Remove a topic; return False if there was none."""
         if self._topics.pop(topic, None) is None:
             return False
-        self.touch(now_ms)
+        self._changed(now_ms)
         return True
 
     def create_by_template(
@@ -251,7 +253,7 @@ class Topics:
                 self._topics[name] = dataclasses.replace(topic, order=name in wanted)
                 changed = True
         if changed:
-            self.touch(now_ms)
+            self._changed(now_ms)
 
     def adopt(self, table: TopicTable) -> set[str]:
         """Replace the topics and the data version by those of a master.
@@ -268,7 +270,11 @@ class Topics:
         return gone
 
     def touch(self, now_ms: int) -> None:
-        """Increase the data version, so that the broker registers, even if no topic changed."""
+        """Increase the data version, so that the broker registers all topics anew."""
+        self.renewal_count += 1
+        self._changed(now_ms)
+
+    def _changed(self, now_ms: int) -> None:
         self._version = DataVersion(timestamp_ms=now_ms, counter=self._version.counter + 1)
         self.change_count += 1
         self._on_change()
