@@ -190,7 +190,6 @@ class TimerService:
             self.close()
         if is_slave and not self._has_removed:
             self._has_removed = True
-            # They are counted anew when the files are built again.
             self.metrics.reset()
             if self._store.remove_timer_files():
                 LOG.info("the files of the timer are removed, because this broker is a slave")
