@@ -106,25 +106,27 @@ class TopicCalls(AdminCalls):
     async def topic_stats(
         self, topic: str, *, on_silent: Callable[[ClientError], None] | None = None
     ) -> dict[MessageQueue, bodies.TopicOffset]:
-        """Return the min offset, max offset and last store time of each queue of all masters.
+        """Return the min offset, max offset and last store time of each queue.
+
+        Each broker's master is asked, or a slave while the name servers have no master of it.
 
         Args:
-            on_silent: gets the error of each master that does not answer, whose queues are left
-                out. When it is None, or when no master answers, the error is raised.
+            on_silent: gets the error of each broker that does not answer, whose queues are left
+                out. When it is None, or when no broker answers, the error is raised.
 
         Raises:
             NoRoute: no broker has the topic.
-            ClientError: a master did not answer, see ``on_silent``.
+            ClientError: a broker did not answer, see ``on_silent``.
         """
-        masters = routes.masters(await self.topic_route(topic))
+        readers = routes.readers(await self.topic_route(topic))
         found: dict[MessageQueue, bodies.TopicOffset] = {}
         silent: list[ClientError] = []
-        for address in masters.values():
+        for address in readers.values():
             try:
                 found |= await self.topic_stats_at(address, topic)
             except (TimedOut, Unreachable) as error:
                 silent.append(error)
-        responses.report_silent(silent, on_silent, of=len(masters))
+        responses.report_silent(silent, on_silent, of=len(readers))
         return dict(sorted(found.items()))
 
     async def topic_stats_at(

@@ -13,6 +13,7 @@ Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.j
 client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
 """
 
+import contextlib
 import itertools
 import os
 import socket
@@ -25,6 +26,7 @@ from mqclient.client import responses, routes
 from mqclient.client.settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.bodies.route import MASTER_ID
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import RemotingError
@@ -376,6 +378,25 @@ class MQClient:
             raise NoRoute(
                 queue.topic, address=f"broker {queue.broker_name or 'without a name'}"
             ) from None
+
+    async def reader_of(self, queue: MessageQueue) -> str:
+        """Return the address of the master that has a queue, or of a slave while it has none.
+
+        A name server is asked again before a slave is taken, as in Java, so that no later offset
+        goes to a slave when the master is back.
+
+        Raises:
+            NoRoute: no broker has the topic, or none of this name is up.
+        """
+        route = await self.route(queue.topic)
+        if queue.broker_name not in routes.masters(route):
+            # Without an answer of a name server the known route stays in use.
+            with contextlib.suppress(ClientError):
+                route = await self.route(queue.topic, fresh=True)
+        found = routes.reader(route, queue.broker_name, broker_id=MASTER_ID)
+        if found is None:
+            raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
+        return found[0]
 
 
 def parse_addresses(text: str) -> list[str]:

@@ -1,10 +1,15 @@
 """The offsets of one queue: its two ends, its offset at a time, and how far a group has read it.
 
-Each function sends one request to the queue's master. Queue offsets count entries. ``None``
-means that the broker knows no such offset, which is not the same as 0.
+Each function sends one request to the queue's master, or to a slave while the name servers have
+no master, so that a consumer can start and commit in an outage. Queue offsets count entries.
+``None`` means that the broker knows no such offset, which is not the same as 0.
+
+Rule: a slave may be behind its master, so its max offset may be too low. A consumer that starts
+there at the end reads the messages that the slave did not have yet, and skips none.
 
 Source: client/impl/MQClientAPIImpl.java#getMaxOffset, #searchOffset, #queryConsumerOffset,
-#updateConsumerOffset, #getEarliestMsgStoretime (4.9.7).
+#updateConsumerOffset, #getEarliestMsgStoretime; consumer/store/RemoteBrokerOffsetStore.java
+(4.9.7). Java asks only a master for the ends of a queue and for its offset at a time.
 """
 
 from __future__ import annotations
@@ -89,7 +94,7 @@ async def committed(
 
     Args:
         group: the consumer group, with its namespace.
-        address: the broker; None means the master of the queue.
+        address: the broker; None means the master of the queue, or else a slave.
 
     Raises:
         ClientError: the broker did not answer.
@@ -128,13 +133,13 @@ async def commit(
     Args:
         group: the consumer group, with its namespace.
         queue_offset: the next offset to read, in entries.
-        address: the broker; None means the master of the queue.
+        address: the broker; None means the master of the queue, or else a slave.
         oneway: True waits for no answer, so that a broker which does not take it is not noticed.
 
     Raises:
         ClientError: the broker did not take it.
     """
-    address = address or await client.master_of(queue)
+    address = address or await client.reader_of(queue)
     header = headers.UpdateConsumerOffset(
         consumer_group=group,
         topic=queue.topic,
@@ -164,7 +169,7 @@ async def _ask(
     what: str,
     address: str | None = None,
 ) -> _H:
-    """Return the header of the answer of the queue's master, or of the broker at ``address``."""
-    address = address or await client.master_of(queue)
+    """Return the header of the answer of the broker at ``address``, or else see ``reader_of``."""
+    address = address or await client.reader_of(queue)
     answer = await client.call(address, code, header, what=f"{what} {named(queue)}")
     return responses.header(answer, response, address=address)

@@ -60,7 +60,7 @@ _FAMILIES: Final = {
         "WipeWritePermOfBrokerResponse"
     ),
     "remoting.headers.offset": (
-        "CloneGroupOffset GetConsumerStatus GetEarliestMsgStoretime "
+        "CloneGroupOffset GetAllConsumerOffset GetConsumerStatus GetEarliestMsgStoretime "
         "GetEarliestMsgStoretimeResponse GetMaxOffset GetMaxOffsetResponse GetMinOffset "
         "GetMinOffsetResponse QueryConsumeTimeSpan QueryConsumerOffset "
         "QueryConsumerOffsetResponse QueryCorrectionOffset ResetOffset SearchOffset "

@@ -10,6 +10,17 @@ from remoting.headers.rpc import Rpc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GetAllConsumerOffset(Header):
+    """Ask for the offsets of all groups (request code 43).
+
+    Java sends no field and ignores this one.
+    """
+
+    ha_beyond_master: bool = False
+    """Leave out what a slave has from its master; a returning master of ours sends it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetMaxOffset(Rpc):
     """Ask for the next queue offset that will be written (request code 30)."""
 

@@ -169,6 +169,8 @@ class BrokerApp:
                 epochs=epochs,
                 restart=self._restart,
             )
+            await replication.take_back()
+            self._serve_clients(broker)
             await replication.start()
         except BaseException:
             await self._server.stop()
@@ -219,7 +221,7 @@ class BrokerApp:
         return registration
 
     async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
-        """Load the state, open the port and connect the two with a dispatcher."""
+        """Load the state and open the port, which serves nobody before ``_serve_clients``."""
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
         # A slave copies its tables from its master, so it loses nothing.
@@ -247,7 +249,12 @@ class BrokerApp:
         self._declare_files(broker, paths)
         for name in missing_files(stored):
             self._files.mark(name)
-        access = broker.access = open_access(config, store)
+        return broker
+
+    def _serve_clients(self, broker: Broker) -> None:
+        """Connect the port with the handlers."""
+        config = self._config
+        access = broker.access = open_access(config, broker.store)
         gate, found = make_gate(config, access), collect(handlers)
         if access is not None:
             gate, found = check_with_handler(gate, found)
@@ -261,7 +268,6 @@ class BrokerApp:
         # Connections accepted from here on pass their frames directly to the dispatcher.
         self._server.on_frame = dispatcher.on_frame
         self._server.on_bytes = plain_sends(broker.sender, self._clock, access)
-        return broker
 
     async def stop(self) -> None:
         """Stop the parts in order; afterwards all acknowledged messages are on the disk.

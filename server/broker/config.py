@@ -76,6 +76,7 @@ IMPORTANT_OF_STORE: Final = frozenset(
 
 MAY_BE_ZERO_IN_STORE: Final = frozenset(
     {
+        "accessMessageInMemoryMaxRatio",
         "deleteCommitLogFilesInterval",
         "deleteConsumeQueueFilesInterval",
         "deleteWhen",

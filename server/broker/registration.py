@@ -76,11 +76,17 @@ class _RegisteredState(NamedTuple):
     broker_id: int
     """Name servers take topics only from a master."""
     permission: int
+    renewal_count: int
+    """``Topics.renewal_count``: a name server may have other permissions (wiped ones) since."""
     filter_servers: list[str]
 
     def is_base_of(self, later: "_RegisteredState") -> bool:
         """Tell whether it is enough to register the topics that changed since then."""
-        return (self.broker_id, self.permission) == (later.broker_id, later.permission)
+        return (self.broker_id, self.permission, self.renewal_count) == (
+            later.broker_id,
+            later.permission,
+            later.renewal_count,
+        )
 
 
 class Registration:
@@ -239,7 +245,13 @@ class Registration:
     def _present(self) -> _RegisteredState:
         config, filter_servers = self._config, self._filter_servers.addresses()
         table = self._topics.table()
-        return _RegisteredState(table, config.broker_id, config.broker_permission, filter_servers)
+        return _RegisteredState(
+            table,
+            config.broker_id,
+            config.broker_permission,
+            self._topics.renewal_count,
+            filter_servers,
+        )
 
     async def _register_at_all(self, present: _RegisteredState) -> list[Command | None]:
         """Tell each name server what it does not know; return their answers, None for a failure."""

@@ -90,6 +90,10 @@ class Ha:
         """Return why this slave serves no pulls; empty when it serves them."""
         return ""
 
+    def offsets_beyond_master(self) -> ConsumerOffsets | None:
+        """Return the offsets that a slave did not copy from its master; None for a master."""
+        return None
+
     async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
         """Become the master with that role; None for that of the former master."""
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")

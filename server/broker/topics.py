@@ -6,7 +6,7 @@
 
 Rule: entries are immutable. A change replaces the entry, increases the data version and calls
 ``on_change``, which clears caches of entries. System topics are ordinary entries, but no request
-may create or delete them.
+may create or delete them. A slave creates no topic: it has those of its master.
 
 A new topic is ``unsaved`` until topics.json on the disk has it, and the answer to a message for
 such a topic waits for that (``saves.SavedFirst``). So after a kill or a power cut every
@@ -21,9 +21,11 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.config import BrokerConfig
 from server.broker.names import INHERIT, READ_WRITE, is_inherited
+from server.runtime.request import RequestRefused
 from storefmt.config.tables import SINGLE_TAG, DataVersion, TopicConfig, TopicTable
 from storefmt.names import (
     AUTO_CREATE_TOPIC,
@@ -90,6 +92,20 @@ def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
     return found
 
 
+def require_master(config: BrokerConfig) -> None:
+    """Refuse a change of topics, groups or modes on a slave, which has those of its master.
+
+    Raises:
+        RequestRefused: this broker is a slave. Code and text are those of 5.x; a slave of 4.9.7
+            makes the change, and undoes it when its master's tables change.
+    """
+    if config.is_slave:
+        text = "Can't modify topic or subscription group from slave broker, "
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"{text}please execute it from master broker."
+        )
+
+
 class Topics:
     """The topic table of one broker.
 
@@ -122,6 +138,8 @@ class Topics:
         self._has_light = config.store.enable_lmq
         self.change_count = 0
         """Increases with every change of the table."""
+        self.renewal_count = 0
+        """How often name servers had to get all topics, even those that did not change."""
         self.unsaved: dict[str, int] = {}
         """Topics whose present settings are not in topics.json yet, with the number of the change
         that made them so."""
@@ -155,7 +173,7 @@ class Topics:
             return
         self._topics[topic.topic_name] = topic
         self.unsaved[topic.topic_name] = self.change_count + 1
-        self.touch(now_ms)
+        self._changed(now_ms)
 
     def saved(self, change_count: int) -> None:
         """Note that topics.json is on the disk with all changes up to this number."""
@@ -167,7 +185,7 @@ class Topics:
         """Remove a topic; return False if there was none."""
         if self._topics.pop(topic, None) is None:
             return False
-        self.touch(now_ms)
+        self._changed(now_ms)
         return True
 
     def create_by_template(
@@ -183,10 +201,11 @@ class Topics:
             now_ms: time of the change.
 
         Returns:
-            None if the topic and the template are missing, or the template does not allow it.
+            None if the topic and the template are missing, or the template does not allow it, or
+            this broker is a slave.
         """
         found = self._topics.get(topic)
-        if found is not None:
+        if found is not None or self._config.is_slave:
             return found
         pattern = self._topics.get(template)
         if pattern is None or not is_inherited(pattern.perm):
@@ -207,6 +226,9 @@ class Topics:
     ) -> TopicConfig:
         """Return a retry, dead letter or transaction topic, and create it if it is missing.
 
+        A slave returns the settings that the topic would get, and leaves it to the master to
+        create it.
+
         Args:
             topic: the topic.
             queue_count: read queues and write queues of a new topic.
@@ -218,7 +240,8 @@ class Topics:
             found = dataclasses.replace(
                 topic_config(topic, queue_count=queue_count), topic_sys_flag=sys_flag
             )
-            self.put(found, now_ms=now_ms)
+            if not self._config.is_slave:
+                self.put(found, now_ms=now_ms)
         return found
 
     def set_ordered(self, ordered: Iterable[str], *, now_ms: int) -> None:
@@ -230,17 +253,28 @@ class Topics:
                 self._topics[name] = dataclasses.replace(topic, order=name in wanted)
                 changed = True
         if changed:
-            self.touch(now_ms)
+            self._changed(now_ms)
 
-    def adopt(self, table: TopicTable) -> None:
-        """Replace the topics and the data version by those of a master."""
-        self._topics = dict(table.topics)
-        self._version = table.data_version
-        self.change_count += 1
-        self._on_change()
+    def adopt(self, table: TopicTable) -> set[str]:
+        """Replace the topics and the data version by those of a master.
+
+        Returns:
+            The topics that this broker had and the master does not have.
+        """
+        gone = self._topics.keys() - table.topics.keys()
+        if table != self.table():
+            self._topics = dict(table.topics)
+            self._version = table.data_version
+            self.change_count += 1
+            self._on_change()
+        return gone
 
     def touch(self, now_ms: int) -> None:
-        """Increase the data version, so that the broker registers, even if no topic changed."""
+        """Increase the data version, so that the broker registers all topics anew."""
+        self.renewal_count += 1
+        self._changed(now_ms)
+
+    def _changed(self, now_ms: int) -> None:
         self._version = DataVersion(timestamp_ms=now_ms, counter=self._version.counter + 1)
         self.change_count += 1
         self._on_change()

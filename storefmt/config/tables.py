@@ -82,7 +82,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class DataVersion:
-    """Time (ms) and number of changes of a table; a slave copies a table that is newer."""
+    """Time (ms) and number of changes of a table; brokers compare both for equality."""
 
     timestamp_ms: int = 0
     counter: int = 0

@@ -23,11 +23,13 @@ from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
+from remoting.codes import RequestCode
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
 from storefmt.offline.views.storedir import StoreDir
 from tests.interop.kit import our_clients
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.server.broker.desk import heartbeat
 from tests.waiting import eventually
 
 _T = TypeVar("_T")
@@ -302,3 +304,59 @@ def slave_acknowledges(namesrv: Namesrv, master: Broker) -> None:
         await eventually(status, lambda one: one is SendStatus.SEND_OK, timeout_s=CATCH_UP_S)
 
     run(namesrv, act)
+
+
+@pytest.mark.parametrize("order", ["java master", "our master"])
+def test_slave_that_clients_have_used_gets_the_tables_and_its_offsets_come_back(
+    order: str, java_side: JavaSide, our_side: OurSide, namesrv: Namesrv, tmp_path: Path
+) -> None:
+    """A new group greets both brokers, and commits to the slave while the master is away."""
+    sides: list[Side] = [java_side, our_side]
+    if order == "our master":
+        sides.reverse()
+    name, address = f"used-{order}".replace(" ", "-"), namesrv.address
+    with Broker(
+        sides[1],
+        store=tmp_path / "s",
+        namesrv=address,
+        settings=settings(name, brokerRole="SLAVE", brokerId="1"),
+    ) as slave:
+        master = Broker(
+            sides[0], store=tmp_path / "m", namesrv=address, settings=settings(name)
+        ).await_ready()
+        try:
+            send(namesrv, master, seed=0, count=3, batches=0)
+            group_appears(namesrv, master, slave)
+            send(namesrv, master, seed=0, count=3, batches=0)
+            tables_are_copied(namesrv, master, slave, position=3)
+            catch_up(namesrv, master, slave)
+            assert master.stop() in (0, 143)
+            run(namesrv, lambda client: commit_at(client, slave, 5))
+            master = again(sides[0], master, namesrv)
+            found = run(namesrv, lambda client: offset_at(client, master))
+        finally:
+            master.kill()
+
+    # A Java master takes nothing over.
+    assert found == (3 if order == "java master" else 5)
+
+
+def group_appears(namesrv: Namesrv, master: Broker, slave: Broker) -> None:
+    """Let a new group send heartbeats, which creates its retry topic at whoever creates it."""
+    body = heartbeat(topics=(TOPIC,), group="NewGroup")
+
+    async def act(client: MQClient) -> None:
+        for broker in (slave, master):
+            await client.call(broker.address, RequestCode.HEART_BEAT, what="heartbeat", body=body)
+
+    run(namesrv, act)
+
+
+async def commit_at(client: MQClient, broker: Broker, queue_offset: int) -> None:
+    queue = MessageQueue(TOPIC, broker.name, 0)
+    await Admin(client).update_consumer_offset(broker.address, GROUP, queue, queue_offset)
+
+
+async def offset_at(client: MQClient, broker: Broker) -> int | None:
+    queue = MessageQueue(TOPIC, broker.name, 0)
+    return await Admin(client).query_consumer_offset(broker.address, GROUP, queue)

@@ -105,8 +105,10 @@ class FakeServer:
         brokers: int = 1,
         perm: int = 6,
         slaves: Mapping[int, str] = MappingProxyType({}),
+        has_master: bool = True,
     ) -> None:
         """Answer route requests: ``brokers`` brokers, all of them this server, and their slaves."""
+        masters = {0: self.address} if has_master else {}
         names = [f"broker-{number}" for number in range(brokers)]
         found = TopicRouteData(
             queue_datas=[
@@ -116,7 +118,7 @@ class FakeServer:
                 for name in names
             ],
             broker_datas=[
-                BrokerData(cluster="C", broker_name=name, broker_addrs={0: self.address, **slaves})
+                BrokerData(cluster="C", broker_name=name, broker_addrs={**masters, **slaves})
                 for name in names
             ],
         )

@@ -2,7 +2,8 @@
 
 Rule: entries are immutable, as for topics. A change replaces the entry, increases the data
 version and calls ``on_change``. A missing group is created on its first use if
-``autoCreateSubscriptionGroup`` is set or if it is a system group of RocketMQ.
+``autoCreateSubscriptionGroup`` is set or if it is a system group of RocketMQ. A slave serves such
+a group with the default settings and creates none: it has the groups of its master.
 
 Source: broker/subscription/SubscriptionGroupManager.java.
 """
@@ -53,6 +54,8 @@ class Groups:
 
     def adopt(self, table: GroupTable) -> None:
         """Replace the groups and the data version by those of a master."""
+        if table == self.table():
+            return
         self._groups = dict(table.groups)
         self._version = table.data_version
         self._on_change()
@@ -72,7 +75,10 @@ class Groups:
         return self._groups.get(group)
 
     def find(self, group: str, *, now_ms: int) -> SubscriptionGroup | None:
-        """Return a group, and create it if it is missing and that is allowed; otherwise None."""
+        """Return a group, and create it if it is missing and that is allowed; otherwise None.
+
+        A slave returns the default settings in place of creating the group.
+        """
         found = self.get(group)
         if found is not None:
             return found
@@ -82,7 +88,8 @@ class Groups:
         if not allowed or names.group_fault(group) is not None:
             return None
         found = SubscriptionGroup(group_name=group)
-        self.put(found, now_ms=now_ms)
+        if not self._config.is_slave:
+            self.put(found, now_ms=now_ms)
         return found
 
     def put(self, group: SubscriptionGroup, *, now_ms: int) -> None:

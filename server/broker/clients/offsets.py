@@ -103,6 +103,15 @@ class Offsets:
             self._table[topic, target] = dict(queues)
             self.change_count += 1
 
+    def drop(self, group: str, topic: str, *, queue_id: int) -> None:
+        """Delete a group's offset in one queue, if it has one."""
+        queues = self._table.get((topic, group), {})
+        if queues.pop(queue_id, None) is None:
+            return
+        if not queues:
+            del self._table[topic, group]
+        self.change_count += 1
+
     def delete_group(self, group: str) -> None:
         """Delete all offsets of a group."""
         for topic in self.topics_of(group):

@@ -19,6 +19,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from remoting.address import split_address
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
 from remoting.codes import ResponseCode
@@ -29,6 +30,7 @@ from server.broker.ha.ha_file import HaFile
 from server.broker.ha.links import Links
 from server.broker.ha.log_compare import LogsDiverged, compare
 from server.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
+from server.broker.ha.returning import ASK_S, ReturningMaster
 from server.broker.ha.sending import SlaveServer
 from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
 from server.broker.ha.sync_master_wait import hold
@@ -39,6 +41,7 @@ from server.runtime.access.admin_gate import address_list
 from server.runtime.access.hostaddress import is_loopback
 from server.runtime.request import RequestRefused
 from server.runtime.service import Services
+from storefmt.config.tables import ConsumerOffsets
 from storefmt.errors import StoreError
 
 LOG = logging.getLogger(__name__)
@@ -121,6 +124,38 @@ class Replication(Ha):
             self._follow()
         else:
             await self._lead()
+
+    async def take_back(self) -> None:
+        """Take over what clients committed to slaves while this master was away.
+
+        Call it before the first client is served.
+        """
+        if self._broker.config.is_slave or self.fence.is_fenced:
+            return
+        if self._broker.store.written_offset:
+            returning = ReturningMaster(
+                self._broker,
+                client=self._client,
+                calls=lambda address: MasterCalls(
+                    self._client, address, keys=self._keys, timeout_s=ASK_S
+                ),
+                may_ask=self.may_ask,
+                epoch=self.fence.file.epoch,
+            )
+            await returning.catch_up()
+
+    def may_ask(self, address: str) -> bool:
+        """Tell whether this master believes a slave at an address about offsets.
+
+        These are the brokers in brokerAddresses, and the addresses that may connect as slaves.
+        """
+        config = self._broker.config
+        ip = split_address(address)[0]
+        return address in config.other_brokers or self._may_connect(ip, config.broker_ip1)
+
+    def offsets_beyond_master(self) -> ConsumerOffsets | None:
+        """Return the offsets that a slave did not copy from its master; None for a master."""
+        return self.sync.beyond_master() if self._broker.config.is_slave else None
 
     async def _lead(self) -> None:
         """Open the fast port, and the HA port for slaves unless this master is fenced.
@@ -244,14 +279,11 @@ class Replication(Ha):
         if peer is not None:
             await self._compare_epochs(peer)
         self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
-        # Copy the tables now: this slave may be promoted before the first round is due.
-        await self.round(self._broker.clock.now_ms())
         await self._compare_logs(self.master, found)
-        if peer is not None and self.fence.follow(peer.epoch, peer.role):
-            # This broker may have changed its tables when it was the old master: the tables of
-            # the new master replace them even if they are older.
-            self.sync.takes_all = True
-            await self.round(self._broker.clock.now_ms())
+        if peer is not None:
+            self.fence.follow(peer.epoch, peer.role)
+        # Copy the tables now: this slave may be promoted before the first round is due.
+        await self._copy_tables(self.master)
 
     async def _compare_epochs(self, master: Peer) -> None:
         """Refuse to follow a master with a lower epoch than this slave's, and tell it so.
@@ -327,15 +359,28 @@ class Replication(Ha):
         services.every(period_ms, self.fence.round, name="epochs of other brokers")
 
     async def round(self, now_ms: int) -> None:
-        """Copy the tables of the master; call it periodically."""
-        if self.receiver is None or self.master is None or not self._broker.config.is_slave:
-            return
+        """Copy the tables of the master; call it periodically.
+
+        A slave whose log may not be its master's keeps its own tables: to adopt others would
+        remove the queues of topics that only this log has.
+        """
+        receiver = self.receiver
+        if receiver is not None and receiver.state is SlaveState.RECEIVING and self.master:
+            await self._copy_tables(self.master)
+
+    async def _copy_tables(self, master: MasterCalls) -> None:
         try:
-            gone = await self.sync.round(self.master)
+            tables = await master.tables()
         except (OSError, StoreError) as error:
             LOG.info("tables of the master are not copied: %s", error)
             return
-        for topic in gone:
+        if why := tables.progress.refusal(self.fence.file.epoch):
+            LOG.info("tables of master %s are not copied: %s", master.address, why)
+            return
+        if not self._broker.config.is_slave:
+            # It was promoted while the master answered.
+            return
+        for topic in self.sync.adopt(tables):
             if not self._broker.topics.is_system(topic):
                 self._broker.drop_queues(topic, log_end=self._broker.store.written_offset)
         self.sync.settle(self._broker.store.flushed_offset)

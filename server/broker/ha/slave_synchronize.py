@@ -4,15 +4,20 @@
                  GET_ALL_CONSUMER_OFFSET, GET_ALL_DELAY_OFFSET            adopted when this log
                  GET_BROKER_RUNTIME_INFO: the end of the master's log       has reached that end
 
-Rule: older values never replace newer ones: tables are compared by data version, offsets with
-what the master reported before. If an offset were ahead of this log, messages would be lost when
-this slave is promoted, so offsets wait for the log.
+Rule: a slave has the topics, groups and request modes of its master, whatever it had before; no
+time and no counter decides. It creates none itself (``Topics``, ``Groups``), so there is nothing of
+its own to keep. ``MasterProgress.refusal`` says of whom nothing is adopted.
+
+Offsets are different, because clients commit to a slave while the master is away: a lower offset
+of the master replaces the one here only if it went down since the last report (a reset). If an
+offset were ahead of this log, messages would be lost when this slave is promoted, so offsets wait
+for the log. The timer and open pops need no copy: a promoted slave builds both from its log.
 
 Source: broker/slave/SlaveSynchronize.java (which adopts every answer, and signs no request).
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -28,7 +33,8 @@ from remoting.bodies import (
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadBody, RemotingError
-from remoting.headers import ViewMessage
+from remoting.header import Header
+from remoting.headers import GetAllConsumerOffset, ViewMessage
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 from server.broker.clients.groups import Groups
 from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
@@ -36,7 +42,6 @@ from server.broker.delay.schedule import DelayService
 from server.broker.topics import Topics
 from storefmt.config.tables import (
     ConsumerOffsets,
-    DataVersion,
     DelayOffsets,
     GroupTable,
     TopicTable,
@@ -58,6 +63,8 @@ LEVEL_KEY: Final = "scheduleMessageOffset_"
 ``delay offset,max offset``, in entries of the level's queue."""
 ANSWERED_KEY: Final = "haAnsweredOffset"
 """Key of the log offset up to which the master has answered; only our broker has it."""
+EPOCH_KEY: Final = "haEpoch"
+PROBLEM_KEY: Final = "haFence"
 DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
@@ -98,6 +105,24 @@ class MasterProgress(NamedTuple):
     answered_end: int
     modes: MessageRequestModeSerializeWrapper | None = None
     """Which groups pop; None if the master does not tell."""
+    epoch: int | None = None
+    """The master's epoch; None if it is Java's and knows none."""
+    problem: str = ""
+    """Why it accepts no messages, such as that another master was promoted."""
+
+    def refusal(self, own_epoch: int) -> str:
+        """Return why a slave with this epoch adopts nothing of it; empty if it does."""
+        if self.epoch is not None and self.epoch < own_epoch:
+            return f"it has epoch {self.epoch}, and this slave follows epoch {own_epoch}"
+        return self.problem
+
+
+class MasterTables(NamedTuple):
+    """Everything that a slave copies, except the log."""
+
+    topics: TopicTable
+    groups: GroupTable
+    progress: MasterProgress
 
 
 class MasterCalls:
@@ -124,6 +149,7 @@ class MasterCalls:
         self._client = client
         self._keys = keys
         self._timeout_s = timeout_s
+        self._knows_modes = True
 
     async def _ask(self, command: Command) -> Command:
         if self._keys is not None:
@@ -138,9 +164,11 @@ class MasterCalls:
             raise OSError(f"master {self.address}: {answer.remark}; {ACL_HINT}")
         return answer
 
-    async def _read(self, code: RequestCode, decode: Callable[[bytes], _T]) -> _T:
-        """Return the decoded body of the answer to a request without fields."""
-        answer = await self._ask(Command.request(code))
+    async def _read(
+        self, code: RequestCode, decode: Callable[[bytes], _T], header: Header | None = None
+    ) -> _T:
+        """Return the decoded body of an answer."""
+        answer = await self._ask(Command.request(code, header))
         if answer.code != ResponseCode.SUCCESS:
             raise OSError(f"master {self.address}: {code.name}: {answer.code} {answer.remark}")
         try:
@@ -162,8 +190,12 @@ class MasterCalls:
 
     async def request_modes(self) -> MessageRequestModeSerializeWrapper | None:
         """Return which groups of the master pop, or None if it is too old to know."""
+        if not self._knows_modes:
+            return None
         answer = await self._ask(Command.request(LaterCode.GET_ALL_MESSAGE_REQUEST_MODE))
         if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            # A 4.9 broker writes an error into its log for each such request, so ask it once.
+            self._knows_modes = False
             return None
         if answer.code != ResponseCode.SUCCESS:
             raise OSError(f"master {self.address}: {answer.code} {answer.remark}")
@@ -174,16 +206,41 @@ class MasterCalls:
 
     async def progress(self) -> MasterProgress:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
-        offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
-        delays = await self._read(
-            RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsetSerializeWrapper.decode
-        )
+        offsets, delays = await self.consumer_offsets(), await self.delay_offsets()
         table = await self.numbers()
         found = self._range(table)
-        delay_offsets = delays_in(table) or DelayOffsets(delays.offset_table)
-        # The real broker of 4.9 does not know this request, and is not asked.
-        modes = await self.request_modes() if ANSWERED_KEY in table else None
-        return MasterProgress(offsets, delay_offsets, found.log_end, found.answered_end, modes)
+        delay_offsets = delays_in(table) or delays
+        epoch = table.get(EPOCH_KEY, "")
+        return MasterProgress(
+            offsets,
+            delay_offsets,
+            found.log_end,
+            found.answered_end,
+            await self.request_modes(),
+            int(epoch) if epoch.isdecimal() else None,
+            table.get(PROBLEM_KEY, ""),
+        )
+
+    async def consumer_offsets(self, *, beyond_master: bool = False) -> ConsumerOffsets:
+        """Return all consumer offsets.
+
+        Args:
+            beyond_master: asks a slave of ours for those alone that its master did not report.
+        """
+        header = GetAllConsumerOffset(ha_beyond_master=True) if beyond_master else None
+        code = RequestCode.GET_ALL_CONSUMER_OFFSET
+        return await self._read(code, ConsumerOffsets.decode, header)
+
+    async def delay_offsets(self) -> DelayOffsets:
+        """Return the delay offset of every level."""
+        decode = DelayOffsetSerializeWrapper.decode
+        return DelayOffsets(
+            (await self._read(RequestCode.GET_ALL_DELAY_OFFSET, decode)).offset_table
+        )
+
+    async def tables(self) -> MasterTables:
+        """Return everything that a slave copies; the progress is that of the last moment."""
+        return MasterTables(await self.topics(), await self.groups(), await self.progress())
 
     async def numbers(self) -> dict[str, str]:
         """Return the runtime information of the master."""
@@ -255,8 +312,6 @@ class SlaveSync:
         """End of the master's log as last reported; -1 before the first report."""
         self.answered_end = -1
         """The same, without the messages that were still waiting for a slave."""
-        self.takes_all = False
-        """Whether the next round adopts the master's tables even if those here are newer."""
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
@@ -264,24 +319,15 @@ class SlaveSync:
         self._on_modes = on_modes
         self._seen: dict[Place, int] = {}
         self._progress: MasterProgress | None = None
-        self._warned: set[str] = set()
 
-    async def round(self, master: MasterCalls) -> list[str]:
-        """Ask the master for everything once; return the topics that it does not have any more.
+    def adopt(self, tables: MasterTables) -> list[str]:
+        """Adopt tables of the master; return the topics that it does not have any more.
 
-        Raises:
-            OSError: the master did not answer.
-            StoreError: the answer cannot be read.
+        Offsets are adopted by the ``settle`` that finds the log long enough.
         """
-        topics, groups = await master.topics(), await master.groups()
-        takes_all, self.takes_all = self.takes_all, False
-        gone: list[str] = []
-        if takes_all or self._may_take("topics", topics.data_version, self._topics.version):
-            gone = sorted(self._topics.names() - topics.topics.keys())
-            self._topics.adopt(topics)
-        if takes_all or self._may_take("groups", groups.data_version, self._groups.version):
-            self._groups.adopt(groups)
-        self._progress = progress = await master.progress()
+        gone = sorted(self._topics.adopt(tables.topics))
+        self._groups.adopt(tables.groups)
+        self._progress = progress = tables.progress
         if progress.modes is not None:
             self._on_modes(progress.modes)
         self.master_end, self.answered_end = progress.log_end, progress.answered_end
@@ -298,29 +344,46 @@ class SlaveSync:
             return
         self._progress = None
         self._delay.adopt(progress.delays)
+        told: dict[Place, int] = {}
         for (topic, group), queues in progress.offsets.by_queue().items():
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
                 known = self._offsets.get(group, topic, queue_id=queue_id)
                 wanted = adopted_offset(known, reported=queue_offset, seen=self._seen.get(place))
-                self._seen[place] = queue_offset
+                told[place] = queue_offset
                 if wanted != known:
                     self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
+        self._drop_deleted(self._seen.keys() - told.keys())
+        self._seen = told
 
-    def _may_take(self, what: str, theirs: DataVersion, ours: DataVersion) -> bool:
-        if theirs == ours:
-            return False
-        # A counter of 0 means that the table was not changed since this process created it.
-        if ours.counter == 0 or (theirs.timestamp_ms, theirs.counter) >= (
-            ours.timestamp_ms,
-            ours.counter,
-        ):
-            self._warned.discard(what)
-            return True
-        if what not in self._warned:
-            self._warned.add(what)
-            LOG.warning("the master's %s are older than those here and are not taken", what)
-        return False
+    def _drop_deleted(self, places: Iterable[Place]) -> None:
+        """Drop offsets that the master deleted together with their group or topic.
+
+        A master that lost its offsets, but neither groups nor topics, deletes none here.
+        """
+        for topic, group, queue_id in places:
+            if self._groups.get(group) is None or self._topics.get(topic) is None:
+                self._offsets.drop(group, topic, queue_id=queue_id)
+
+    def beyond_master(self) -> ConsumerOffsets:
+        """Return the offsets that are ahead of what the master reported last.
+
+        Clients committed them here while the master was away. A master that returns asks for
+        them, and so does not undo a reset or a deletion of its own that this slave has copied.
+        """
+        return ConsumerOffsets(
+            offsets={
+                (topic, group): ahead
+                for (topic, group), queues in self._offsets.table().by_queue().items()
+                if (
+                    ahead := {
+                        queue_id: queue_offset
+                        for queue_id, queue_offset in queues.items()
+                        if queue_offset > self._seen.get((topic, group, queue_id), NO_OFFSET)
+                    }
+                )
+            }
+        )
 
 
 def adopted_offset(known: int, *, reported: int, seen: int | None) -> int:

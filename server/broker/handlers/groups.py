@@ -15,6 +15,7 @@ from server.broker import names
 from server.broker.deletions import delete_offsets
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
+from server.broker.topics import require_master
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, decoded, in_slices, large
@@ -28,6 +29,7 @@ RETRY_QUEUE_COUNT_MAX = 1_024
 @in_slices
 def create_group(broker: Broker, request: Request) -> Steps[None]:
     """Create a group or replace its settings; answered when subscriptionGroup.json is saved."""
+    require_master(broker.config)
     decode = partial(decode_value, SubscriptionGroup)
     group = yield from decoded(decode, request.command.body)
     names.check_group(group.group_name)
@@ -63,6 +65,7 @@ def get_group(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)
 def delete_group(broker: Broker, request: Request) -> None:
     """Delete a group's settings, and on request its offsets; a missing group is not an error."""
+    require_master(broker.config)
     fields = request.command.header(DeleteSubscriptionGroup)
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
     if fields.remove_offset:

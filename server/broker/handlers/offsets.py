@@ -11,6 +11,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import (
     CloneGroupOffset,
+    GetAllConsumerOffset,
     GetEarliestMsgStoretime,
     GetEarliestMsgStoretimeResponse,
     GetMaxOffset,
@@ -114,8 +115,12 @@ def get_earliest_store_time(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.GET_ALL_CONSUMER_OFFSET)
 @in_slices
 def get_all_consumer_offsets(broker: Broker, request: Request) -> Steps[Command]:
-    """Return all consumer offsets."""
-    table = broker.saved_offsets()
+    """Return all consumer offsets, or those that a slave did not copy from its master."""
+    table = None
+    if request.command.header(GetAllConsumerOffset).ha_beyond_master:
+        table = broker.ha.offsets_beyond_master()
+    if table is None:
+        table = broker.saved_offsets()
     count = len(table.offsets) + len(table.lmq_offsets or ())
     text = yield from large(lambda: dumps(table.to_json()).encode(), count=count)
     return request.command.response(body=text)

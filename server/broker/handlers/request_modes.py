@@ -23,6 +23,7 @@ from remoting.command import Command
 from server.broker import names
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
+from server.broker.topics import require_master
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, decoded, in_slices, large
@@ -122,6 +123,7 @@ def _part(
 @in_slices
 def set_request_mode(broker: Broker, request: Request) -> Steps[None]:
     """Set whether a group pops or pulls a topic; answered when it is saved."""
+    require_master(broker.config)
     mode = yield from decoded(SetMessageRequestModeRequestBody.decode, request.command.body)
     if mode.topic.startswith(RETRY_PREFIX):
         text = "retry topic is not allowed to set mode"

@@ -29,6 +29,7 @@ from server.broker.cold_handler import read_each
 from server.broker.deletions import delete_topic as delete_topic_of
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
+from server.broker.topics import require_master
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
@@ -43,6 +44,7 @@ QUEUE_COUNT_MAX = 65_536
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
 def create_topic(broker: Broker, request: Request) -> None:
     """Create or replace a topic; answered when topics.json and the name servers have it."""
+    require_master(broker.config)
     fields = request.command.header(CreateTopic)
     _check_name(broker, fields.topic)
     fault = _fault(fields)
@@ -87,6 +89,7 @@ def get_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)
 def delete_topic(broker: Broker, request: Request) -> None:
     """Delete a topic and its queues; a missing topic is not an error."""
+    require_master(broker.config)
     topic = request.command.header(DeleteTopic).topic
     _check_name(broker, topic)
 
@@ -183,7 +186,13 @@ def query_groups_of_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)
 @in_slices
 def clean_unused_topics(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Remove the queues of topics that do not exist any more; answered when that is done."""
+    """Remove the queues of topics that do not exist any more; answered when that is done.
+
+    A slave removes none: its log may have messages of a topic of which its master tells it later,
+    and it removes the queues of deleted topics when it copies the master's topics.
+    """
+    if broker.config.is_slave:
+        return request.command.response(remark="a slave keeps the queues that its master has")
     kept = broker.topics.names() | broker.topics.system_names
     left = {topic for topic, _ in broker.store.queues()} - kept
     failures: list[str] = []

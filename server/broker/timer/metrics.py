@@ -44,6 +44,7 @@ class TimingCounts:
     def reset(self) -> None:
         """Begin from 0, because the wheel is built again."""
         self._counts.clear()
+        self.change_count += 1
 
     def add(self, topic: str, count: int, *, now_ms: int) -> None:
         """Count ``count`` messages more."""

@@ -192,6 +192,7 @@ class TimerService:
             self.close()
         if is_slave and not self._has_removed:
             self._has_removed = True
+            self.metrics.reset()
             if self._store.remove_timer_files():
                 LOG.info("the files of the timer are removed, because this broker is a slave")
 

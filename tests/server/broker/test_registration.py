@@ -10,10 +10,16 @@ import pytest
 from remoting.bodies import ClusterInfo, RegisterBrokerBody, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import GetRouteInfo, PutKVConfig, UnRegisterBroker
+from remoting.headers import (
+    AddWritePermOfBroker,
+    GetRouteInfo,
+    PutKVConfig,
+    UnRegisterBroker,
+    WipeWritePermOfBroker,
+)
 from server.broker.deletions import delete_topic
 from tests.server.broker.desk import Desk, name_server, running
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 
 async def route(desk: Desk, namesrv: str, topic: str) -> Command:
@@ -98,7 +104,6 @@ async def test_creation_registers_the_new_topic_alone_and_once(
         assert (await route(desk, namesrv, "TBW102")).code == 0
         broker = desk.app.broker
         delete_topic(broker, "First", now_ms=0, done=lambda why: None)
-        broker.topics.touch(0)
         await until(lambda: len(told) == 3)
         await desk.app._registration.round(0)
 
@@ -143,6 +148,26 @@ async def test_change_of_the_permission_registers_all_topics(
 
     assert "TBW102" in told[0][1]
     assert data.queue_datas[0].perm == 4
+
+
+async def test_permission_that_is_set_again_registers_what_a_name_server_wiped(
+    tmp_path: Path,
+) -> None:
+    async with registered(tmp_path) as (namesrv, desk):
+        name = desk.app._config.broker_name
+        for code, header in (
+            (RequestCode.WIPE_WRITE_PERM_OF_BROKER, WipeWritePermOfBroker(broker_name=name)),
+            (RequestCode.ADD_WRITE_PERM_OF_BROKER, AddWritePermOfBroker(broker_name=name)),
+        ):
+            await desk.client.invoke(namesrv, Command.request(code, header))
+
+        async def perm() -> int:
+            data = TopicRouteData.decode((await route(desk, namesrv, "TBW102")).body)
+            return data.queue_datas[0].perm
+
+        assert await perm() == 6
+        await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=6")
+        assert await eventually(perm, lambda found: found == 7) == 7
 
 
 async def test_stopped_broker_is_gone_at_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from server.store import reader
 from server.store.commitlog.picking import picks
+from server.store.config import StoreConfig
 from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
 from server.store.queues.queue import ConsumeQueue
@@ -349,3 +350,13 @@ def test_a_thread_that_reads_cold_entries_reads_their_records_at_once(
     covered = range(read[1][1], sum(read[-1]))
     assert read[0] == (len(entries), 0)
     assert all(at in covered and at + size - 1 in covered for size, at in records)
+
+
+def test_ratio_of_zero_counts_every_message_but_the_last_as_on_disk(store: MessageStore) -> None:
+    put_and_write(store, [message(0, queue_id=0) for _ in range(20)])
+    config = StoreConfig(store_path_root_dir="unused", access_message_in_memory_max_ratio=0)
+    store.reader.settings_changed(config)
+
+    found = store.reader.get_message("topic-a", 0, 0, count_max=32)
+
+    assert (found.count, found.suggest_slave) == (8, True)

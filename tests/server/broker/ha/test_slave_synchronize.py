@@ -77,22 +77,76 @@ def sync_of(broker: Broker) -> SlaveSync:
     )
 
 
-async def test_older_tables_are_not_taken_and_newer_ones_are(desk: Desk) -> None:
+@pytest.mark.parametrize("age_ms", [-60_000, 0, 60_000])
+async def test_tables_of_the_master_replace_those_of_a_slave_whatever_their_versions(
+    desk: Desk, age_ms: int
+) -> None:
     broker = desk.app.broker
     sync = sync_of(broker)
-    # This broker was a master for a while: its tables changed here.
+    # This broker was a master for a while, and its tables changed here.
     await desk.create_topic("own")
     broker.groups.put(SubscriptionGroup("own"), now_ms=broker.clock.now_ms())
     own = broker.topics.version
-    older = DataVersion(timestamp_ms=own.timestamp_ms - 60_000, counter=99)
-    assert await sync.round(Master(version=older)) == []
-    assert broker.topics.get("own") is not None
-    assert (broker.topics.get("T"), broker.groups.get("G")) == (None, None)
+    version = DataVersion(timestamp_ms=own.timestamp_ms + age_ms, counter=own.counter)
 
-    newer = DataVersion(timestamp_ms=own.timestamp_ms + 60_000, counter=1)
-    assert "own" in (await sync.round(Master(version=newer)))
+    gone = sync.adopt(await Master(version=version).tables())
+
+    assert "own" in gone
     assert broker.topics.table().topics == {"T": TopicConfig("T", 3, 3)}
-    assert broker.topics.version == broker.groups.version == newer
+    assert broker.groups.names() == ["G"]
+    assert broker.topics.version == broker.groups.version == version
+
+
+async def test_offset_that_the_master_deleted_with_its_group_is_deleted(desk: Desk) -> None:
+    broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
+    sync = sync_of(broker)
+    tables = await Master(version=version, position=7).tables()
+    sync.adopt(tables)
+    sync.settle(0)
+    nothing = tables.progress._replace(offsets=ConsumerOffsets())
+
+    sync.adopt(tables._replace(progress=nothing))
+    sync.settle(0)
+    lost_by_the_master = broker.offsets.get("G", "T", queue_id=0)
+    sync.adopt(tables)
+    sync.settle(0)
+    sync.adopt(tables._replace(groups=GroupTable(), progress=nothing))
+    sync.settle(0)
+
+    assert lost_by_the_master == 7
+    assert broker.offsets.get("G", "T", queue_id=0) == NO_OFFSET
+
+
+async def test_slave_tells_only_what_its_master_did_not_report(desk: Desk) -> None:
+    broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
+    sync = sync_of(broker)
+    sync.adopt(await Master(version=version, position=7).tables())
+    sync.settle(0)
+
+    reported = sync.beyond_master().by_queue()
+    broker.offsets.commit("G", "T", queue_id=0, queue_offset=9)
+    broker.offsets.commit("new", "T", queue_id=1, queue_offset=0)
+
+    assert reported == {}
+    assert sync.beyond_master().by_queue() == {("T", "G"): {0: 9}, ("T", "new"): {1: 0}}
+
+
+REFUSED = {
+    "Java's, which knows no epoch": (None, "", 5, ""),
+    "the same epoch": (5, "", 5, ""),
+    "a higher one": (6, "", 5, ""),
+    "the old master": (4, "", 5, "it has epoch 4, and this slave follows epoch 5"),
+    "a fenced one": (5, "it was replaced", 5, "it was replaced"),
+}
+
+
+@pytest.mark.parametrize(("epoch", "problem", "own", "why"), REFUSED.values(), ids=REFUSED.keys())
+def test_nothing_is_adopted_of_a_master_that_was_replaced(
+    epoch: int | None, problem: str, own: int, why: str
+) -> None:
+    progress = MasterProgress(ConsumerOffsets(), DelayOffsets(), 0, 0, epoch=epoch, problem=problem)
+
+    assert progress.refusal(own) == why
 
 
 async def test_positions_are_taken_when_the_log_has_what_they_stand_for(desk: Desk) -> None:
@@ -104,7 +158,7 @@ async def test_positions_are_taken_when_the_log_has_what_they_stand_for(desk: De
         return position, broker.delay.offsets().offsets.get(1)
 
     async def settled(position: int, *, log_end: int = 5_000) -> None:
-        await sync.round(Master(version=version, position=position, log_end=5_000))
+        sync.adopt(await Master(version=version, position=position, log_end=5_000).tables())
         sync.settle(log_end)
 
     await settled(7, log_end=4_999)
