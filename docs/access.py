@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import server.broker.handlers
-from remoting.acl import sign
+from docs import trust_attacks
 from remoting.bodies import (
     CheckClientRequestBody,
     ConsumerData,
@@ -25,15 +25,19 @@ from remoting.bodies import (
 )
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
+from remoting.signing import sign_for
 from server.broker.acl.accounts import AclError, account_of
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles, AclTable
 from server.broker.acl.rules import ADMIN_WRITES, rule_of
+from server.broker.acl.scope import Scopes
 from server.broker.files.live_settings import CHANGEABLE, without_meaning
 from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES
 from server.runtime.registry import collect
 
 PEER: Final = "192.0.2.1"
+RECEIVER: Final = "192.0.2.2:10911"
+NOW_MS: Final = 1_795_368_000_000
 TOPIC, GROUP = "Orders", "billing"
 OWNER, OTHER, ADMIN = "ownerKey", "otherKey", "adminKey"
 SECRET: Final = "notASecret"
@@ -87,7 +91,8 @@ that use an ordinary key, with a warning at the start; even then only admins may
 
 Under both rules signatures are compared in constant time. A secret key is neither answered (54
 answers `******`) nor logged, and a changed file can be read by its owner only. A signature covers
-values and body and [nothing else](#rights-that-the-signature-does-not-cover).
+values and body; those of our own programs also cover [the request, the server and the
+time](#rights-that-the-signature-does-not-cover).
 As in Java, a peer on `globalWhiteRemoteAddresses` needs no key for anything, and a peer on the
 `whiteRemoteAddress` of an account needs no signature for that account, so list only addresses that
 you trust.
@@ -126,8 +131,19 @@ _NOT_SIGNED: Final = """\
 ## Rights that the signature does not cover
 
 The signature of a request is made of the values of its fields, in the order of their names, and of
-its body, as in every client of 4.9. The following is not part of it, so an attacker who can change
-the network traffic can do this:
+its body, as in every client of 4.9. **Our clients, tools, slaves and proxies add a field** that
+comes first in that order, `AccessFor`, with the request code, the time and the address of the
+server. So what is signed begins with what it is for. Our brokers refuse such a signature for
+another code, another address than their own or a time more than 15 minutes away; Java's brokers
+verify it as one more field. Set the clocks of clients and brokers. Where a broker is reached by an
+address that it does not know (a tunnel, a port of a container), map it: `mqadmin --map
+ADVERTISED=REACHED`. Our own request codes (10001 to 10004) need such a signature. 10005, with which
+brokers ask each other for their epoch, needs no key; its answer carries a proof that covers the
+challenge in the question.
+
+The rest of this section is about signatures of Java's clients and about Java's brokers. The
+following is not part of such a signature, so an attacker who can change the network traffic can do
+this:
 
 - The request code is not signed: the attacker can send signed fields under another code. An admin's
   request for the statistics of a topic (202) has the same field as the deletion of that topic
@@ -302,8 +318,17 @@ sends are accepted from this machine and from `adminAddresses`:
 _REGISTER: Final = """\
 
 Requests that only a broker sends are accepted from this machine and from `brokerAddresses`, by
-default `*`. A name server has no accounts, so whoever may register can declare any address to be a
-broker.
+default nobody else. A name server has no accounts, so whoever may register can declare any address
+to be a broker. `brokerAddresses=*` is the openness of Java, with a warning at the start; then the
+name server keeps no epochs of other machines. A refused broker gets code 16 and the setting that
+admits it, also as a line in the log; a Java broker writes the answer into its own log. Addresses in
+the list may replace and unregister each other's brokers, as a promotion needs. An address of this
+machine that is not in the list may change only what it registered itself, so where a broker on the
+machine of the name server has peers elsewhere, list its address as well
+(`brokerAddresses=127.0.0.1,10.0.0.*`).
+
+One address may register `registeredBrokerCountMax` brokers (256), with `registeredTopicCountMax`
+topics (500,000) and `registeredSizeMax` bytes (128 MiB).
 
 | code | name |
 | --- | --- |
@@ -357,6 +382,12 @@ servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They n
 (`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.
 """
 
+_TRUST: Final = """\
+
+## Attacks: who may say what
+
+"""
+
 
 class _Fixed(AclFiles):
     """Three accounts that are in no file."""
@@ -399,7 +430,7 @@ def security(printed: str) -> str:
     parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
     parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
-    return "".join([*parts, _TLS, _SERVICE])
+    return "".join([*parts, _TLS, _SERVICE, _TRUST, trust_attacks.table()])
 
 
 def _words(keys: Iterable[str]) -> str:
@@ -432,8 +463,13 @@ def _says(code: int, key: str | None, *, secret: str = SECRET, strict: bool = Tr
     command = Command.request(code, body=_BODIES.get(code, b""))
     command.ext.update(_FIELDS)
     if key is not None:
-        sign(command, key, secret)
-    control = AccessControl(_Fixed(Path("/")), strict=strict, topic_at=lambda offset: TOPIC)
+        sign_for(command, key, secret, receiver=RECEIVER, now_ms=NOW_MS)
+    control = AccessControl(
+        _Fixed(Path("/")),
+        strict=strict,
+        topic_at=lambda offset: TOPIC,
+        scopes=Scopes(lambda: {RECEIVER}, lambda: NOW_MS),
+    )
     try:
         control.check(PEER, command)
     except AclError:

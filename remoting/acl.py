@@ -23,7 +23,7 @@ from storefmt.formats.kernels import chosen
 ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"
 SIGNATURE: Final = "Signature"
-OF_THE_SIGNATURE: Final = frozenset({ACCESS_KEY, SECURITY_TOKEN, SIGNATURE})
+OF_THE_SIGNATURE: Final = frozenset({ACCESS_KEY, SECURITY_TOKEN, SIGNATURE, "AccessFor"})
 """The fields that identify the sender and prove it; they must not be passed on to anybody else."""
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 
@@ -80,7 +80,9 @@ def is_signed(command: Command, secret_key: str) -> bool:
 def sign(
     command: Command, access_key: str, secret_key: str, *, security_token: str | None = None
 ) -> None:
-    """Set access key and signature in the fields of ``command``, in place of older ones.
+    """Set access key and signature in the fields of ``command``, as a Java client does.
+
+    The signature covers values and body only, so programs of ours use ``remoting.signing``.
 
     Args:
         command: the request, complete except for these fields.

@@ -234,5 +234,7 @@ class ExtensionCode(IntEnum):
     """Makes a slave the master, from the end of its log on."""
     DEMOTE_MASTER = 10_004
     """Makes a master that was replaced a slave."""
+    GET_EPOCH = 10_005
+    """Epoch and role of a broker, with a proof for the challenge in the request."""
     GET_OPEN_TRANSACTIONS = 10_002
     """Half messages that are neither committed nor rolled back yet, as a JSON object."""

@@ -57,7 +57,8 @@ class DirectClient:
 
     Args:
         connect_timeout_s: how long a connection attempt may take.
-        sign: called with every request before it is encoded, to add a signature to its fields.
+        sign: called with every request before it is encoded, to add a signature to its fields;
+            it gets the request, the address of the server, and the IP address that this is.
         on_exchange: called after every finished request.
         tls: the TLS settings of connections; None leaves them plain.
 
@@ -69,7 +70,7 @@ class DirectClient:
         self,
         *,
         connect_timeout_s: float = 3.0,
-        sign: Callable[[Command], None] | None = None,
+        sign: Callable[[Command, str, str], None] | None = None,
         on_exchange: "OnExchange | None" = None,
         tls: "ClientTls | None" = None,
     ) -> None:
@@ -139,7 +140,7 @@ class DirectClient:
             self._opaque += 1
             command.opaque = self._opaque
             if self._sign is not None:
-                self._sign(command)
+                self._sign(command, address, peer.getpeername()[0])
             peer.settimeout(_left_s(until_s))
             peer.sendall(encode_frame(command))
             if wants_answer:

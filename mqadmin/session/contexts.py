@@ -4,11 +4,13 @@
     {"current": "dev", "contexts": {"dev": {"namesrv": "127.0.0.1:9876"}}}
 
 Rule: the file is written whole to a temporary file that only the user can read, then
-renamed; a file that others can read is still read, and is closed with the next write.
+renamed. A file that holds a secret key and that others can read is refused, and so is one that
+others can change, because it names servers and commands.
 """
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +21,10 @@ from mqadmin.errors import CommandError, ItemNotFound
 from mqadmin.session.tls_files import TlsFiles
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 
+ELSEWHERE: Final = frozenset({"env", "file", "command"})
+"""What a secret key begins with that is not in the file itself."""
+OTHERS_READ: Final = 0o044
+OTHERS_WRITE: Final = 0o022
 SECRET_WAIT_S: Final = 60.0
 """How long a command may take to say a key: it may ask for a passphrase."""
 
@@ -87,7 +93,12 @@ class ContextFile:
             CommandError: the file cannot be read, or is no such json.
         """
         try:
-            return _decode(json.loads(_text_of(self.path)))
+            text, mode = _opened(self.path)
+            contexts = _decode(json.loads(text))
+            _check_private(
+                self.path, mode, holds_key=any(map(_holds_key, contexts.contexts.values()))
+            )
+            return contexts
         except FileNotFoundError:
             return Contexts(None, {})
         except OSError as error:
@@ -119,11 +130,12 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
 
     Raises:
         ItemNotFound: there is no such variable, readable file, or output of the command.
+        CommandError: others can read or change the file.
     """
     if text is None:
         return None
     where, colon, name = text.partition(":")
-    if not colon or where not in {"env", "file", "command"}:
+    if not colon or where not in ELSEWHERE:
         return text
     if where == "command":
         return _told_by(name)
@@ -133,7 +145,10 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
             raise ItemNotFound(f"the context's secret key is in ${name}, which is not set")
         return found
     try:
-        return _text_of(os.path.expanduser(name)).strip()
+        path = os.path.expanduser(name)
+        text, mode = _opened(path)
+        _check_private(path, mode, holds_key=True)
+        return text.strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ItemNotFound(f"the context's secret key is in {name}: {_reason(error)}") from None
 
@@ -175,13 +190,17 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
 
     Raises:
         ItemNotFound: the file is there and cannot be read.
+        CommandError: it has a secret key, and others can read or change it.
     """
     home = env.get("ROCKETMQ_HOME")
     path = os.path.join(home, TOOLS_FILE) if home else ""
     if not os.path.isfile(path):
         return None, None
     try:
-        return tools_keys(_text_of(path))
+        text, mode = _opened(path)
+        keys = tools_keys(text)
+        _check_private(path, mode, holds_key=keys[1] is not None)
+        return keys
     except (OSError, UnicodeDecodeError) as error:
         raise ItemNotFound(
             f"{path}: {_reason(error)}", hint="check it and its permissions"
@@ -194,9 +213,27 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or str(error)
 
 
-def _text_of(path: str) -> str:
+def _opened(path: str) -> tuple[str, int]:
+    """Return the text of a file, and its mode as it was when the text was read."""
     with open(path, encoding="utf-8") as file:
-        return file.read()
+        return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+
+
+def _check_private(path: str, mode: int, *, holds_key: bool) -> None:
+    """Raise CommandError if others can change a file, or can read the secret key in it."""
+    if mode & OTHERS_WRITE:
+        problem = "other users can change it"
+    elif holds_key and mode & OTHERS_READ:
+        problem = "other users can read the secret key in it"
+    else:
+        return
+    raise CommandError(f"{path} is refused: {problem} (mode {mode:03o})", hint=f"chmod 600 {path}")
+
+
+def _holds_key(context: Context) -> bool:
+    """Tell whether the file itself has the secret key of a context."""
+    where, colon, _ = (context.secret_key or "").partition(":")
+    return bool(where) and not (colon and where in ELSEWHERE)
 
 
 def _decode(value: object) -> Contexts:

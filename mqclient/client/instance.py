@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
     from remoting.aio.tls import ClientTls
     from remoting.direct import DirectClient
+    from remoting.signing import Signer
     from storefmt.formats.msgid import UniqueIds
 
 NAMESRV_PORT: Final = 9876
@@ -125,7 +126,7 @@ class MQClient:
         self._renewal: RouteRenewal | None = None  # noqa: F823
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
-        sign = _signer(access_key, secret_key)
+        sign = self._signer(access_key, secret_key)
         # Only one of the two is imported, because loading asyncio takes longer than a request.
         if direct:
             from remoting.direct import DirectClient
@@ -145,6 +146,15 @@ class MQClient:
                 on_exchange=on_exchange,
                 tls=tls,
             )
+
+    def _signer(self, access_key: str | None, secret_key: str | None) -> "Signer | None":
+        if access_key is None or secret_key is None:
+            return None
+        # This is imported here, because most short commands sign nothing and need no hmac.
+        from remoting.signing import Signer
+
+        own_names = {mapped: advertised for advertised, mapped in self._address_map.items()}
+        return Signer(access_key, secret_key, now_ms=self.now_ms, own_names=own_names)
 
     @cached_property
     def unique_ids(self) -> "UniqueIds":
@@ -431,20 +441,3 @@ def local_ip() -> str:
         except OSError:
             return "127.0.0.1"
         return str(probe.getsockname()[0])
-
-
-def _signer(access_key: str | None, secret_key: str | None) -> Callable[[Command], None] | None:
-    if access_key is None or secret_key is None:
-        return None
-    # This is imported here, because most short commands sign nothing and need no hmac.
-    from remoting.acl import UNIQUE_KEY_QUERY, sign
-
-    def sign_request(command: Command) -> None:
-        # A broker ignores this field when it checks a signature. The Java client of 4.9.7 signs
-        # it, and is refused whenever it queries a key with ACL enabled.
-        mark = command.ext.pop(UNIQUE_KEY_QUERY, None)
-        sign(command, access_key, secret_key)
-        if mark is not None:
-            command.ext[UNIQUE_KEY_QUERY] = mark
-
-    return sign_request

@@ -98,6 +98,12 @@ class Channel(Link):
     def __str__(self) -> str:
         return self.address
 
+    @property
+    def peer_ip(self) -> str:
+        """The IP address of the peer; empty while there is no connection."""
+        peer = None if self._transport is None else self._transport.get_extra_info("peername")
+        return "" if peer is None else str(peer[0])
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail all requests that wait."""
         self._closing = True

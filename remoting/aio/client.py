@@ -57,7 +57,8 @@ class RemotingClient:
         connect_timeout_s: how long a connection attempt may take.
         on_request: called with (address, request) of a server; its result (or that of its
             awaitable) is sent back, and None sends nothing. Without it such requests are ignored.
-        sign: called with every request before it is encoded, to add a signature to its fields.
+        sign: called with every request before it is encoded, to add a signature to its fields;
+            it gets the request, the address of the server, and the IP address that this is.
         on_exchange: called after every finished request, for `--explain`.
         tls: the TLS settings of connections; None leaves them plain.
 
@@ -70,7 +71,7 @@ class RemotingClient:
         *,
         connect_timeout_s: float = 3.0,
         on_request: OnRequest | None = None,
-        sign: Callable[[Command], None] | None = None,
+        sign: Callable[[Command, str, str], None] | None = None,
         on_exchange: OnExchange | None = None,
         tls: "ClientTls | None" = None,
     ) -> None:
@@ -110,7 +111,7 @@ class RemotingClient:
             if channel is None or channel.is_closing or channel.write_paused:
                 channel, left_s = await self._writable(address, timeout_s)
             opaque = command.opaque = channel.pending.next_opaque()
-            frame = self._frame(command)
+            frame = self._frame(command, channel)
             loop = asyncio.get_running_loop()
             asking = FutureWaiter(loop.create_future())
             channel.post(opaque, frame, asking, loop.time() + left_s)
@@ -148,7 +149,7 @@ class RemotingClient:
             await channel.writable()
             self._check_open(channel)
             command.opaque = channel.pending.next_opaque()
-            channel.send(self._frame(command))
+            channel.send(self._frame(command, channel))
         except RemotingError as error:
             outcome = error
             raise
@@ -201,9 +202,9 @@ class RemotingClient:
         self._check_open(channel)
         return channel, deadline_s - now_s()
 
-    def _frame(self, command: Command) -> bytes:
+    def _frame(self, command: Command, channel: Channel) -> bytes:
         if self._sign is not None:
-            self._sign(command)
+            self._sign(command, channel.address, channel.peer_ip)
         return encode_frame(command)
 
     def _check_open(self, channel: Channel) -> None:

@@ -39,8 +39,9 @@ _FAMILIES: Final = {
         "UpdateGlobalWhiteAddrsConfig"
     ),
     "remoting.headers.broker": (
-        "DemoteMaster GetBrokerConfigResponse HaEpoch PromoteSlave RegisterFilterServer "
-        "RegisterFilterServerResponse RegisterMessageFilterClass ViewBrokerStatsData"
+        "DemoteMaster GetBrokerConfigResponse GetEpoch GetEpochResponse HaEpoch PromoteSlave "
+        "RegisterFilterServer RegisterFilterServerResponse RegisterMessageFilterClass "
+        "ViewBrokerStatsData"
     ),
     "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "

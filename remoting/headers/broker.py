@@ -40,6 +40,36 @@ class HaEpoch(Header):
 
     ha_epoch: Int64 = field(default=0, metadata=limits(low=0))
     """When the newest promotion was ordered, in ms since 1970; 0 when there was none."""
+    ha_epoch_proof: str | None = None
+    """Proves that the cluster's own account gave this epoch; None without accounts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetEpoch(Header):
+    """Ask a broker for its epoch (request code 10005, only in our broker); it needs no key."""
+
+    broker_name: str
+    """The name that both brokers should have."""
+    challenge: str
+    """A random text that is never used again."""
+    access_key: str | None = None
+    """The account that the proof is asked of; None for one that the answering broker chooses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetEpochResponse(Header):
+    """A broker returns its epoch (request code 10005)."""
+
+    broker_name: str
+    epoch: Int64 = field(metadata=limits(low=0))
+    """The epoch of the promotion that its log follows; 0 for none."""
+    role: str
+    ha_address: str = ""
+    """``host:port`` where its slaves connect; empty if it is a slave."""
+    problem: str = ""
+    """Why it accepts no messages, in one word; empty if it does."""
+    proof: str | None = None
+    """Proves all of this, and the challenge; None without an account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,8 +211,8 @@ class BrokerApp:
             client=self._client,
             clock=self._clock,
             on_master=replication.set_master_addresses,
-            epoch=lambda: fence.file.epoch,
-            on_epoch=fence.hear,
+            epoch=fence.registered_epoch,
+            on_epoch=fence.hear_name_server,
             is_fenced=lambda: fence.is_fenced,
         )
 
@@ -249,12 +249,17 @@ class BrokerApp:
         self._declare_files(broker, paths)
         for name in missing_files(stored):
             self._files.mark(name)
+        broker.access = open_access(
+            config,
+            store,
+            now_ms=self._clock.now_ms,
+            filter_servers=broker.filter_servers.addresses,
+        )
         return broker
 
     def _serve_clients(self, broker: Broker) -> None:
         """Connect the port with the handlers."""
-        config = self._config
-        access = broker.access = open_access(config, broker.store)
+        config, access = self._config, broker.access
         gate, found = make_gate(config, access), collect(handlers)
         if access is not None:
             gate, found = check_with_handler(gate, found)

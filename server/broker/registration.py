@@ -99,7 +99,7 @@ class Registration:
         client: connections to the name servers.
         clock: gives the time of changes.
         on_master: called with the master's addresses after every answer to a slave.
-        epoch: returns the epoch to send; 0 to send none, as Java.
+        epoch: returns the epoch to send, with its proof; 0 to send none, as Java.
         on_epoch: called with the epoch in an answer, and the name server that sent it.
         is_fenced: tells whether another master was promoted in place of this one.
     """
@@ -113,8 +113,8 @@ class Registration:
         client: RemotingClient,
         clock: Clock,
         on_master: OnMaster,
-        epoch: Callable[[], int],
-        on_epoch: Callable[[int, str], None],
+        epoch: Callable[[], HaEpoch],
+        on_epoch: Callable[[HaEpoch, str], None],
         is_fenced: Callable[[], bool],
     ) -> None:
         self._config = config
@@ -289,8 +289,9 @@ class Registration:
 
     def _telling_epoch(self, command: Command) -> Command:
         """Add the epoch of this broker to a request, if there was a promotion."""
-        if epoch := self._epoch():
-            command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
+        epoch = self._epoch()
+        if epoch.ha_epoch:
+            command.ext |= epoch.to_ext()
         return command
 
     def _body(self, present: _RegisteredState, known: _RegisteredState | None = None) -> bytes:
@@ -344,7 +345,7 @@ class Registration:
             timeout_s = self._config.register_broker_timeout_ms / 1000
         try:
             answer = await self._client.invoke(address, command, timeout_s=timeout_s)
-            epoch = answer.header(HaEpoch).ha_epoch
+            epoch = answer.header(HaEpoch)
         except RemotingError as error:
             self._note(address, str(error))
             return None

@@ -23,7 +23,7 @@ from remoting.aio.server import ServerConn
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import NotifyConsumerIdsChanged
+from remoting.headers import GetEpoch, GetEpochResponse, NotifyConsumerIdsChanged
 from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
 from server.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
@@ -100,6 +100,10 @@ class Ha:
 
     def demote(self, broker_id: int, *, cut_tail: bool, force: bool) -> str:
         """Become the slave with that id."""
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+
+    def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
+        """Return epoch and role, with a proof for the challenge of a question."""
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
 
 

@@ -22,13 +22,13 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from remoting.acl import sign
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import PullMessage, RegisterFilterServer, RegisterMessageFilterClass
+from remoting.signing import sign_for
 from server.filterserver.compiling import BadModule, CompileLimits
 from server.filterserver.config import FilterServerConfig
 from server.filterserver.filters import UploadedFilters
@@ -225,7 +225,13 @@ class FilterServerApp:
             RegisterFilterServer(filter_server_addr=self._address),
         )
         if config.access_key is not None and config.secret_key is not None:
-            sign(command, config.access_key, config.secret_key)
+            sign_for(
+                command,
+                config.access_key,
+                config.secret_key,
+                receiver=config.connect_which_broker,
+                now_ms=now_ms,
+            )
         problem: str | None = None
         try:
             answer = await self._client.invoke(

@@ -56,8 +56,15 @@ class NamesrvConfig:
     """Whether a route contains the order configuration of its topic."""
     allowed_addresses: str = setting("*")
     """Our own key: patterns of addresses that may connect, separated by commas."""
-    broker_addresses: str = setting("*")
-    """Our own key: addresses that may register a broker."""
+    broker_addresses: str = setting("")
+    """Our own key: addresses besides this machine that may register a broker; ``*`` admits
+    everybody, as Java does."""
+    registered_broker_count_max: int = setting(256, low=1)
+    """Our own key: most brokers that one address may register."""
+    registered_topic_count_max: int = setting(500_000, low=1)
+    """Our own key: most topics that the brokers of one address may have together."""
+    registered_size_max: int = setting(128 << 20, low=1 << 20)
+    """Our own key: most bytes that the registrations of one address may take."""
     admin_addresses: str = setting("")
     """Our own key: addresses besides this machine that may change key values, permissions and
     settings."""

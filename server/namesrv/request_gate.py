@@ -1,15 +1,17 @@
 """Decides which addresses may send what to a name server.
 
     connect                 allowedAddresses   default: everybody
-    register, unregister    brokerAddresses    default: everybody
+    register, unregister    brokerAddresses    default: this machine only
     change anything else    adminAddresses     default: this machine only
 
 Rule: this machine may always do everything. A name server has no accounts, as in 4.9: whoever may
-register can announce any address as a broker, so list the addresses of your brokers if possible.
+register can announce any address as a broker, so brokers of other machines have to be listed. A
+refusal is answered and logged with the setting that admits the sender.
 
 Source: our own; Java's name server takes every request from everybody (CVE-2023-37582).
 """
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -17,7 +19,12 @@ from remoting.codes import RequestCode
 from server.namesrv.config import NamesrvConfig
 from server.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.access.hostaddress import is_loopback
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
+
+LOG = logging.getLogger(__name__)
+
+REFUSED_MAX: Final = 1_024
+"""Most addresses whose refusal is logged."""
 
 ADMIN_CODES: Final = frozenset({
     RequestCode.PUT_KV_CONFIG,
@@ -46,13 +53,31 @@ def make_gate(config: NamesrvConfig) -> Callable[[Request], None]:
     warn_if_open(allowed, key=key)
     admins = LocalGate(ADMIN_CODES, allowed=allowed, setting=key)
     key = "brokerAddresses"
-    brokers = LocalGate(
-        BROKER_CODES, allowed=address_list(config.broker_addresses, key=key), setting=key
-    )
+    listed = address_list(config.broker_addresses, key=key)
+    if listed.is_everybody:
+        LOG.warning("%s is *: everybody who can connect may register as a broker", key)
+    else:
+        LOG.info(
+            "brokers may register from this machine%s",
+            f" and {config.broker_addresses} ({key})" if listed else f"; {key} admits others",
+        )
+    brokers = LocalGate(BROKER_CODES, allowed=listed, setting=key)
+    refused: set[str] = set()
 
     def check(request: Request) -> None:
         admins(request)
-        brokers(request)
+        try:
+            brokers(request)
+        except RequestRefused as error:
+            ip = request.conn.peer[0]
+            text = (
+                f"the name server does not admit brokers from {ip}: start it with "
+                f"{key}={','.join(filter(None, (config.broker_addresses, ip)))}"
+            )
+            if ip not in refused and len(refused) < REFUSED_MAX:
+                refused.add(ip)
+                LOG.warning("request code %d refused: %s", request.command.code, text)
+            raise RequestRefused(error.code, text) from error
 
     return check
 

@@ -8,7 +8,8 @@
 Rule: the table is pure state without clock or socket: every change gets ``now_ms``, and
 connections are numbers. A registration adds or changes topics and never removes any. The place of
 a master belongs to the newest promotion: a master whose epoch is lower than the highest one that
-any broker of its name has reported is refused (a broker that reports none has epoch 0).
+any broker of its name has reported is refused (a broker that reports none has epoch 0). What one
+registrar may register is limited, and it may touch what others registered only if it is listed.
 
 Source: namesrv/routeinfo/RouteInfoManager.java.
 """
@@ -20,7 +21,9 @@ from typing import Final, NamedTuple
 
 from remoting.bodies import BrokerData, ClusterInfo, QueueData, TopicList, TopicRouteData
 from remoting.bodies.route import MASTER_ID
-from remoting.headers import RegisterBroker
+from remoting.headers import HaEpoch, RegisterBroker
+from server.namesrv.registrars import THIS_MACHINE, Registrar, RegistrarLimits
+from storefmt.config.epochs import is_believable
 from storefmt.config.tables import UNIT_FLAG, UNIT_SUB_FLAG, DataVersion, TopicConfig
 
 BROKER_EXPIRES_MS: Final = 120_000
@@ -28,6 +31,13 @@ BROKER_EXPIRES_MS: Final = 120_000
 
 EPOCHS_MAX: Final = 65_536
 """Most broker names whose epoch is kept; it is kept even after their brokers are gone."""
+EPOCHS_OF_REGISTRAR_MAX: Final = 1_024
+NO_EPOCH: Final = HaEpoch()
+TOPIC_SIZE: Final = 320
+"""Bytes that one topic of one broker takes beside its name, estimated."""
+CLUSTERS_MAX: Final = 16
+"""Most clusters that one broker name is registered in."""
+FILTER_SERVERS_SIZE_MAX: Final = 65_536
 
 PERM_WRITE: Final = 2
 PERM_READ_WRITE: Final = 6
@@ -87,6 +97,12 @@ class _Broker:
     name: str
     cluster: str
     addresses: dict[int, str] = field(default_factory=dict)
+    clusters: set[str] = field(default_factory=set)
+    registrar: str = ""
+    """The IP address that registered it last."""
+    topic_count: int = 0
+    size: int = 0
+    """Bytes that its topics take, estimated."""
 
 
 class _Alive(NamedTuple):
@@ -98,12 +114,23 @@ class _Alive(NamedTuple):
     conn_id: int
     ha_address: str
     filter_servers: tuple[str, ...]
+    registrar: str
+    """The IP address that registered it."""
+
+
+class _NotedEpoch(NamedTuple):
+    """The highest epoch that brokers of one name have reported."""
+
+    told: HaEpoch
+    registrar: str
 
 
 class RouteTable:
     """All registrations of brokers, and every query on them."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: RegistrarLimits | None = None) -> None:
+        self.limits = limits or RegistrarLimits()
+        """What one registrar may register."""
         self._topics: dict[str, dict[str, _Queues]] = {}
         self._brokers: dict[str, _Broker] = {}
         # Broker names in order of their first registration; the dict serves as an ordered set.
@@ -111,11 +138,12 @@ class RouteTable:
         self._alive: dict[str, _Alive] = {}
         # A name keeps its epoch when none of its brokers is registered, because its former
         # master may be the first to come back.
-        self._epochs: dict[str, int] = {}
+        self._epochs: dict[str, _NotedEpoch] = {}
 
-    def epoch(self, broker_name: str) -> int:
+    def epoch(self, broker_name: str) -> HaEpoch:
         """Return the highest epoch that brokers of this name have reported; 0 for none."""
-        return self._epochs.get(broker_name, 0)
+        noted = self._epochs.get(broker_name)
+        return HaEpoch() if noted is None else noted.told
 
     def register(
         self,
@@ -126,7 +154,8 @@ class RouteTable:
         conn_id: int,
         now_ms: int,
         filter_servers: tuple[str, ...] = (),
-        epoch: int = 0,
+        epoch: HaEpoch = NO_EPOCH,
+        registrar: Registrar = THIS_MACHINE,
     ) -> Generator[None, None, Master]:
         """Process a registration in slices; return the master's addresses to a slave.
 
@@ -141,51 +170,173 @@ class RouteTable:
             now_ms: the wall clock.
             epoch: time (ms) at which the newest promotion that the broker knows of was ordered;
                 0 for none.
+            registrar: who registers it.
 
         Raises:
-            BadRegistration: a name or address is not valid and nothing was changed; or the
-                broker was dropped meanwhile.
+            BadRegistration: a name, address or epoch is not valid, the registrar may not register
+                this or has registered too much, and nothing was changed; or the broker was
+                dropped meanwhile.
             OldEpoch: the master was replaced by a promotion; its address is dropped.
         """
-        _check(broker)
+        _check(broker, epoch.ha_epoch, now_ms)
         name, address = broker.broker_name, broker.broker_addr
-        if epoch > self.epoch(name):
-            self._note_epoch(name, epoch)
-        elif broker.broker_id == MASTER_ID and epoch < self.epoch(name):
-            self.unregister(broker.cluster_name, name, broker_id=MASTER_ID, address=address)
-            raise OldEpoch(
-                f"{address} is a master of {name} with epoch {epoch}, and a broker of this name "
-                f"has told epoch {self.epoch(name)}: another master was promoted; "
-                "`mqadmin broker demote` makes this one its slave"
-            )
-        self._clusters.setdefault(broker.cluster_name, {})[name] = None
-        group = self._brokers.setdefault(name, _Broker(name, broker.cluster_name))
-        # An address has only one id: a slave that became the master gives up its old id.
-        for broker_id in [i for i, a in group.addresses.items() if a == address]:
-            if broker_id != broker.broker_id:
-                del group.addresses[broker_id]
+        self._check_owner(registrar, name, address)
+        self._check_broker_limits(registrar, broker, filter_servers)
+        if broker.broker_id == MASTER_ID and self.is_changed(address, data_version):
+            yield from self._check_topic_limits(registrar, name, announced)
+        self._check_epoch(broker, epoch, registrar)
+        group = self._group_of(broker, registrar)
         is_new = broker.broker_id not in group.addresses
         group.addresses[broker.broker_id] = address
         if broker.broker_id == MASTER_ID and (is_new or self.is_changed(address, data_version)):
             for number, (topic, queues) in enumerate(announced.items(), start=1):
-                self._topics.setdefault(topic, {})[name] = queues
+                self._add_queues(topic, group, queues)
                 if number % TOPICS_PER_SLICE == 0:
                     yield
                     if group.addresses.get(MASTER_ID) != address:
                         raise BadRegistration(f"{address} was forgotten while it registered")
         self._alive[address] = _Alive(
-            name, now_ms, data_version, conn_id, broker.ha_server_addr, filter_servers
+            name,
+            now_ms,
+            data_version,
+            conn_id,
+            broker.ha_server_addr,
+            filter_servers,
+            registrar.ip,
         )
         return Master(None, None) if broker.broker_id == MASTER_ID else self._master_of(group)
 
-    def _note_epoch(self, broker_name: str, epoch: int) -> None:
+    def _group_of(self, broker: RegisterBroker, registrar: Registrar) -> _Broker:
+        """Return the group of a broker that registers, without other ids of its address."""
+        name = broker.broker_name
+        self._clusters.setdefault(broker.cluster_name, {})[name] = None
+        group = self._brokers.setdefault(name, _Broker(name, broker.cluster_name))
+        group.registrar = registrar.ip
+        group.clusters.add(broker.cluster_name)
+        # An address has only one id: a slave that became the master gives up its old id.
+        for broker_id in [i for i, a in group.addresses.items() if a == broker.broker_addr]:
+            if broker_id != broker.broker_id:
+                del group.addresses[broker_id]
+        return group
+
+    def _add_queues(self, topic: str, group: _Broker, queues: _Queues) -> None:
+        brokers = self._topics.setdefault(topic, {})
+        if group.name not in brokers:
+            group.topic_count += 1
+            group.size += TOPIC_SIZE + len(topic)
+        brokers[group.name] = queues
+
+    def _check_owner(self, registrar: Registrar, name: str, address: str) -> None:
+        """Raise BadRegistration if others registered this, and the registrar is not listed."""
+        if registrar.is_listed:
+            return
+        group = self._brokers.get(name)
+        members = [] if group is None else list(group.addresses.values())
+        for member in (address, *members):
+            alive = self._alive.get(member)
+            if alive is not None and alive.registrar != registrar.ip:
+                raise BadRegistration(
+                    f"{member} of {alive.broker_name} was registered from {alive.registrar}, and "
+                    f"{registrar.ip} may change only what it registered itself; add both to "
+                    "brokerAddresses of the name server"
+                )
+
+    def _check_broker_limits(
+        self, registrar: Registrar, broker: RegisterBroker, filter_servers: tuple[str, ...]
+    ) -> None:
+        """Raise BadRegistration if a registrar has too many brokers, or one is too large."""
+        count_max = self.limits.broker_count
+        count = sum(
+            alive.registrar == registrar.ip
+            for address, alive in self._alive.items()
+            if address != broker.broker_addr
+        )
+        if count >= count_max:
+            raise BadRegistration(
+                f"{registrar.ip} has registered {count} brokers, the limit is {count_max}; "
+                "registeredBrokerCountMax of the name server raises it"
+            )
+        group = self._brokers.get(broker.broker_name)
+        if group is not None and len(group.clusters | {broker.cluster_name}) > CLUSTERS_MAX:
+            raise BadRegistration(
+                f"{broker.broker_name} is registered in {len(group.clusters)} clusters, the limit "
+                f"is {CLUSTERS_MAX}"
+            )
+        size = sum(map(len, filter_servers))
+        if size > FILTER_SERVERS_SIZE_MAX:
+            raise BadRegistration(
+                f"addresses of filter servers have {size} characters, the limit is "
+                f"{FILTER_SERVERS_SIZE_MAX}"
+            )
+
+    def _check_topic_limits(
+        self, registrar: Registrar, name: str, announced: Announced
+    ) -> Generator[None, None, None]:
+        """Raise BadRegistration if the topics of a registrar would be too many or too large."""
+        limits, topics = self.limits, self._topics
+        groups = [one for one in self._brokers.values() if one.registrar == registrar.ip]
+        count, size = sum(g.topic_count for g in groups), sum(g.size for g in groups)
+        for number, topic in enumerate(announced, start=1):
+            if name not in topics.get(topic, ()):
+                count += 1
+                size += TOPIC_SIZE + len(topic)
+            if number % TOPICS_PER_SLICE == 0:
+                yield
+        if count > limits.topic_count:
+            raise BadRegistration(
+                f"the brokers of {registrar.ip} would have {count} topics, the limit is "
+                f"{limits.topic_count}; registeredTopicCountMax of the name server raises it"
+            )
+        if size > limits.size:
+            raise BadRegistration(
+                f"the registrations of {registrar.ip} would take {size} bytes, the limit is "
+                f"{limits.size}; registeredSizeMax of the name server raises it"
+            )
+
+    def _check_epoch(self, broker: RegisterBroker, told: HaEpoch, registrar: Registrar) -> None:
+        """Keep an epoch that is the highest of its name, and refuse a master with a lower one.
+
+        Raises:
+            OldEpoch: the master was replaced by a promotion; its address is dropped.
+        """
+        name, address = broker.broker_name, broker.broker_addr
+        highest = self.epoch(name).ha_epoch
+        if told.ha_epoch > highest:
+            if registrar.may_tell_epoch:
+                self._note_epoch(name, _NotedEpoch(told, registrar.ip))
+        elif broker.broker_id == MASTER_ID and told.ha_epoch < highest:
+            self.unregister(
+                broker.cluster_name,
+                name,
+                broker_id=MASTER_ID,
+                address=address,
+                registrar=registrar,
+            )
+            raise OldEpoch(
+                f"{address} is a master of {name} with epoch {told.ha_epoch}, and a broker of this "
+                f"name has told epoch {highest}: another master was promoted; "
+                "`mqadmin broker demote` makes this one its slave"
+            )
+
+    def _note_epoch(self, broker_name: str, noted: _NotedEpoch) -> None:
         self._epochs.pop(broker_name, None)
-        self._epochs[broker_name] = epoch
-        if len(self._epochs) > EPOCHS_MAX:
-            # Registered brokers report their epoch again with their next registration.
+        self._epochs[broker_name] = noted
+        own = [name for name, one in self._epochs.items() if one.registrar == noted.registrar]
+        # Registered brokers report their epoch again with their next registration.
+        if len(own) > EPOCHS_OF_REGISTRAR_MAX:
+            del self._epochs[own[0]]
+        elif len(self._epochs) > EPOCHS_MAX:
             del self._epochs[next(iter(self._epochs))]
 
-    def unregister(self, cluster: str, broker_name: str, *, broker_id: int, address: str) -> None:
+    def unregister(
+        self,
+        cluster: str,
+        broker_name: str,
+        *,
+        broker_id: int,
+        address: str,
+        registrar: Registrar = THIS_MACHINE,
+    ) -> None:
         """Drop one address immediately; its topics go with the last address of its name.
 
         If another address has taken over the id meanwhile, that address stays. (Java drops it.)
@@ -195,7 +346,12 @@ class RouteTable:
             broker_name: the broker's name.
             broker_id: the id it was registered with.
             address: the broker's address.
+            registrar: who asks for it.
+
+        Raises:
+            BadRegistration: others have registered it, and the registrar is not listed.
         """
+        self._check_owner(registrar, broker_name, address)
         group = self._brokers.get(broker_name)
         if group is not None and group.addresses.get(broker_id) == address:
             del group.addresses[broker_id]
@@ -220,10 +376,10 @@ class RouteTable:
         """Return whether a broker's data version differs from its last registration."""
         return self.data_version(address) != data_version
 
-    def touch(self, address: str, now_ms: int) -> None:
+    def touch(self, address: str, now_ms: int, *, registrar: Registrar = THIS_MACHINE) -> None:
         """Count a broker as alive that only asked whether it has to register again."""
         alive = self._alive.get(address)
-        if alive is not None:
+        if alive is not None and (registrar.is_listed or alive.registrar == registrar.ip):
             self._alive[address] = alive._replace(last_ms=now_ms)
 
     def route(self, topic: str) -> TopicRouteData | None:
@@ -298,13 +454,13 @@ class RouteTable:
 
     def delete_topic(self, topic: str, cluster: str | None = None) -> None:
         """Delete a topic, or only its queues on the brokers of one cluster."""
-        if not cluster:
-            self._topics.pop(topic, None)
-            return
         queues = self._topics.get(topic)
         if queues is not None:
-            for name in self._clusters.get(cluster, {}):
-                queues.pop(name, None)
+            for name in list(queues) if not cluster else self._clusters.get(cluster, {}):
+                group = self._brokers.get(name)
+                if queues.pop(name, None) is not None and group is not None:
+                    group.topic_count -= 1
+                    group.size -= TOPIC_SIZE + len(topic)
             if not queues:
                 del self._topics[topic]
 
@@ -386,7 +542,12 @@ def announce(topics: Mapping[str, TopicConfig]) -> Announced:
     }
 
 
-def _check(broker: RegisterBroker) -> None:
+def _check(broker: RegisterBroker, epoch: int, now_ms: int) -> None:
+    if not is_believable(epoch, now_ms):
+        raise BadRegistration(
+            f"epoch {epoch} lies beyond the clock of the name server, {now_ms}; compare the "
+            "clocks, or `mqadmin store epoch` lowers it"
+        )
     for what, name in (("cluster name", broker.cluster_name), ("broker name", broker.broker_name)):
         _check_text(what, name, NAME_SIZE_MAX)
     _check_address("broker address", broker.broker_addr)

@@ -4,11 +4,13 @@ Rule: handlers get this object and never the app, since the app depends on the h
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from remoting.aio.server import ServerConn
 from server.namesrv.config import NamesrvConfig
 from server.namesrv.kvconfig import KvConfig
+from server.namesrv.registrars import Registrar, RegistrarLimits, make_registrar_of
 from server.namesrv.routes import RouteTable
 from server.runtime.slices import Slices
 
@@ -23,12 +25,31 @@ class NamesrvState:
     kv: KvConfig
     routes: RouteTable = field(default_factory=RouteTable)
     slices: Slices = field(default_factory=Slices)
+    registrar_of: Callable[[ServerConn], Registrar] = field(init=False)
+    refused: dict[int, None] = field(default_factory=dict)
+    """Connections on which a registration was refused, by connection id."""
     broker_conns: dict[int, ServerConn] = field(default_factory=dict)
     """Connections that brokers registered on, by connection id."""
+
+    def __post_init__(self) -> None:
+        config = self.config
+        self.registrar_of = make_registrar_of(config)
+        self.routes.limits = RegistrarLimits(
+            config.registered_broker_count_max,
+            config.registered_topic_count_max,
+            config.registered_size_max,
+        )
+
+    def note_refusal(self, conn: ServerConn, text: str) -> None:
+        """Log why a registration was refused, once for each connection."""
+        if conn.id not in self.refused:
+            self.refused[conn.id] = None
+            LOG.warning("registration of %s refused: %s", conn.address, text)
 
     def connection_closed(self, conn: ServerConn) -> None:
         """Drop the brokers that registered on a connection which has been closed."""
         self.broker_conns.pop(conn.id, None)
+        self.refused.pop(conn.id, None)
         for lost in self.routes.connection_closed(conn.id):
             LOG.warning("broker %s lost: its connection %s closed", lost.address, conn.address)
 

@@ -20,7 +20,6 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
-from remoting.acl import sign
 from remoting.aio.tls import ClientTls
 from remoting.bodies import (
     BrokerData,
@@ -35,6 +34,7 @@ from remoting.errors import BadBody
 from remoting.header import Header
 from remoting.headers.group import GetSubscriptionGroupConfig
 from remoting.headers.topic import GetTopicConfig
+from remoting.signing import sign_for
 from server.proxy.context import Credentials
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
@@ -210,19 +210,22 @@ class Cluster:
     async def _ask(
         self, address: str, code: int, header: Header | None, credentials: Credentials | None
     ) -> Command:
-        return await self._link.invoke(
-            address, sign_with(credentials, Command.request(code, header))
-        )
+        command = Command.request(code, header)
+        now_ms = self._link.now_ms()
+        signed = sign_with(credentials, command, receiver=address, now_ms=now_ms)
+        return await self._link.invoke(address, signed)
 
 
 def _any_address(brokers: Iterable[BrokerData]) -> str | None:
     return next(filter(None, (data.any_address() for data in brokers)), None)
 
 
-def sign_with(credentials: Credentials | None, command: Command) -> Command:
-    """Sign a request with the keys of an account, if there is one, and return it."""
+def sign_with(
+    credentials: Credentials | None, command: Command, *, receiver: str, now_ms: int
+) -> Command:
+    """Sign a request to a broker with the keys of an account, if there is one, and return it."""
     if credentials is not None:
-        sign(command, credentials.access_key, credentials.secret_key)
+        sign_for(command, *credentials, receiver=receiver, now_ms=now_ms)
     return command
 
 

@@ -7,7 +7,12 @@ answered and a deferred answer goes to the connection that sent the request.
 from dataclasses import dataclass
 
 from remoting.aio.server import ServerConn
+from remoting.codes import ResponseCode
 from remoting.command import Command
+from remoting.frame import FRAME_SIZE_MAX
+
+ANSWER_HEADER_SIZE = 65_536
+"""Bytes that are left for the header of an answer."""
 
 
 class RequestRefused(Exception):
@@ -38,7 +43,15 @@ class Request:
         """Send ``response``, now or later; a one-way request gets no answer.
 
         If the connection has been closed before a held request is answered, the answer is
-        dropped, since nobody can read it.
+        dropped, since nobody can read it. In place of an answer that does not fit into a frame,
+        an error is sent that says so.
         """
-        if not self.command.is_oneway and not self.conn.is_closing:
-            self.conn.send_command(response)
+        if self.command.is_oneway or self.conn.is_closing:
+            return
+        if len(response.body) > FRAME_SIZE_MAX - ANSWER_HEADER_SIZE:
+            remark = (
+                f"the answer has {len(response.body)} bytes, and a frame has {FRAME_SIZE_MAX} at "
+                "most; ask for less, such as one cluster, topic or group"
+            )
+            response = self.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        self.conn.send_command(response)

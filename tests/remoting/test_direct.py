@@ -170,7 +170,7 @@ def test_requests_are_signed_and_observed() -> None:
         assert elapsed_ms >= 0
         seen.append((request.code, outcome if outcome is None else type(outcome)))
 
-    def signing(cmd: Command) -> None:
+    def signing(cmd: Command, address: str, ip: str) -> None:
         sign(cmd, "HFCTuser1", "secret1234")
 
     with serving(server) as desk, client(sign=signing, on_exchange=observe) as asker:

@@ -124,7 +124,7 @@ async def test_a_broker_serves_on_under_ten_thousand_hostile_frames(
 
     async with running(tmp_path / "store", **settings) as desk:
         if acl:
-            desk.client._sign = lambda command: sign(command, ADMIN, SECRETS[ADMIN])
+            desk.client._sign = lambda command, address, ip: sign(command, ADMIN, SECRETS[ADMIN])
         assert (await desk.send()).code == 0
         before = rss()
         port = int(desk.address.rpartition(":")[2])

@@ -22,10 +22,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
-from remoting.acl import ACCESS_KEY, Proof, is_signed
+from remoting.acl import ACCESS_KEY, Proof, content_of, is_signed
 from remoting.bodies import PlainAccessConfig
 from remoting.command import Command
 from remoting.errors import RemotingError
+from remoting.signing import key_for
 from server.broker.acl.accounts import (
     AclAccount,
     AclError,
@@ -36,6 +37,7 @@ from server.broker.acl.accounts import (
 )
 from server.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
 from server.broker.acl.rules import Level, Resource, TopicAt, rule_of
+from server.broker.acl.scope import Scopes
 from server.runtime.access.addresses import AddressPattern, BadAddress
 from storefmt.config.fastjson import Json, Key
 from storefmt.config.tables import DataVersion
@@ -73,31 +75,43 @@ class AccessControl:
         files: the account files.
         strict: True for the strict rules of this project, False for those of Java 4.9.7.
         topic_at: returns the topic of a message that a request refers to by its log offset.
+        scopes: checks what a signature is for.
 
     Raises:
         ConfigDamaged: a file cannot be read.
     """
 
-    def __init__(self, files: AclFiles, *, strict: bool, topic_at: TopicAt) -> None:
+    def __init__(self, files: AclFiles, *, strict: bool, topic_at: TopicAt, scopes: Scopes) -> None:
         self._files = files
         self._strict = strict
         self._topic_at = topic_at
+        self._scopes = scopes
         self._stamp = files.stamp()
         self._signers: dict[_Asker, hmac.HMAC | None] = {}
         self._load()
 
     # Requests.
 
-    def check(self, ip: str, command: Command) -> None:
+    def check(self, ip: str, command: Command, *, at: str = "") -> None:
         """Return if a request is allowed.
+
+        Args:
+            ip: the address of the sender.
+            command: the request.
+            at: the local address at which it arrived, ``host:port``.
 
         Raises:
             AclError: the peer at ``ip`` may not send this request.
         """
+        if at:
+            self._scopes.arrived_at(at)
+        if rule_of(command.code, strict=self._strict).level is Level.ANYBODY:
+            return
         account = self._signer(ip, command.ext.get(ACCESS_KEY))
         if account is None:
             return
-        if not is_signed(command, account.secret_key):
+        scope = self._scopes.check(command.code, content_of(command.ext, b""))
+        if not is_signed(command, key_for(scope, account.secret_key)):
             raise AclError(f"Check signature failed for accessKey={account.access_key}")
         self._check_perms(account, command)
 
@@ -105,6 +119,12 @@ class AccessControl:
         """Return the secret key of an account, to check what it signed; None without account."""
         account = self._table.accounts.get(access_key)
         return None if account is None else account.secret_key
+
+    def admin_secret_of(self, access_key: str) -> str | None:
+        """Return the secret key of an administrator's account; None without such an account."""
+        account = self._table.accounts.get(access_key)
+        is_admin = account is not None and account.is_admin
+        return account.secret_key if account is not None and is_admin else None
 
     def allows_send(self, ip: str, code: int, topic: str, proof: Proof) -> bool:
         """Tell whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
@@ -149,6 +169,12 @@ class AccessControl:
             self._signers[asker] = signer
         if signer is None:
             return True
+        try:
+            scope = self._scopes.check(code, proof.content)
+        except AclError:
+            return False
+        if scope is not None and scope.is_ours_only:
+            return False
         signer = signer.copy()
         signer.update(proof.content)
         return hmac.compare_digest(base64.b64encode(signer.digest()), proof.signature)

@@ -7,7 +7,7 @@ whatever an administrator writes is taken from this machine only
 Source: broker/BrokerController.java#initialAcl.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from remoting.acl import ACCESS_KEY
@@ -16,9 +16,11 @@ from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles
 from server.broker.acl.rules import ADMIN_WRITES
+from server.broker.acl.scope import Scopes
 from server.broker.config import BrokerConfig
 from server.broker.names import retry_topic
 from server.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
+from server.runtime.access.hostaddress import join_address
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -32,8 +34,20 @@ JAVA_NAME: Final = "org.apache.rocketmq.acl.common.AclException"
 """The beginning of every refusal, which clients and people look for."""
 
 
-def open_access(config: BrokerConfig, store: MessageStore) -> AccessControl | None:
+def open_access(
+    config: BrokerConfig,
+    store: MessageStore,
+    *,
+    now_ms: Callable[[], int],
+    filter_servers: Callable[[], Collection[str]] = list,
+) -> AccessControl | None:
     """Return the access control of a broker, or None if aclEnable is not set.
+
+    Args:
+        config: the settings.
+        store: has the messages that requests refer to.
+        now_ms: returns the wall clock.
+        filter_servers: returns the addresses of the filter servers, which pass requests on.
 
     Raises:
         ConfigDamaged: an account file cannot be read.
@@ -44,7 +58,14 @@ def open_access(config: BrokerConfig, store: MessageStore) -> AccessControl | No
         AclFiles(config.rocketmq_home),
         strict=config.acl_strict,
         topic_at=lambda log_offset: topic_at(store, log_offset),
+        scopes=Scopes(lambda: own_addresses(config, filter_servers()), now_ms),
     )
+
+
+def own_addresses(config: BrokerConfig, filter_servers: Collection[str]) -> set[str]:
+    """Return the addresses for which requests to a broker are signed."""
+    fast = join_address(config.broker_ip1, config.listen_port - 2)
+    return {config.broker_addr, fast, *filter_servers}
 
 
 def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
@@ -57,7 +78,9 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
 
     def check(request: Request) -> None:
         try:
-            access.check(request.conn.peer[0], request.command)
+            conn = request.conn
+            at = join_address(conn.local_ip, conn.local_port)
+            access.check(conn.peer[0], request.command, at=at)
         except AclError as error:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
 

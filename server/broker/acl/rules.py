@@ -46,6 +46,7 @@ _Needs = Callable[[Command, TopicAt], Iterable[Resource]]
 class Level(Enum):
     """What kind of account a request needs."""
 
+    ANYBODY = "nothing"
     KEY = "any key"
     PERMS = "permissions"
     ADMIN = "an admin"
@@ -208,6 +209,7 @@ def _java_send(topic_key: str, group_key: str) -> Rule:
 
 ADMIN: Final = Rule(Level.ADMIN, "an admin")
 KEY: Final = Rule(Level.KEY, "any key")
+ANYBODY: Final = Rule(Level.ANYBODY, "nothing, not even a key")
 
 _SUB_BOTH: Final = _perms(_topic(Perm.SUB), _group("consumerGroup"))
 _POPPED: Final = _perms(_popped())
@@ -325,4 +327,6 @@ READS_LOG: Final[frozenset[int]] = frozenset({
 
 def rule_of(code: int, *, strict: bool) -> Rule:
     """Return the rule of a request code, by the strict rules or by Java's."""
+    if code == ExtensionCode.GET_EPOCH:
+        return ANYBODY
     return STRICT.get(code, ADMIN) if strict else JAVA.get(code, KEY)

@@ -1,9 +1,6 @@
-"""Epochs decide which of two masters of one broker name accepts messages: ``epoch.json``.
+"""Epochs decide which of two masters of one broker name accepts messages.
 
-    {"epoch": 1795368000000,      epoch of the promotion whose log this store has, 0 for none
-     "heard": 1795368000000,      the highest epoch that this broker has heard of
-     "masterRole": "SYNC_MASTER", the role of its master, which a promotion takes over
-     "formerMaster": "10.0.0.1:10911"}    address of the master that this broker replaced
+``storefmt.config.epochs`` describes ``epoch.json``, the file that keeps them.
 
 An epoch is the time at which a promotion was ordered, in ms since 1970, or higher: it exceeds
 every epoch that the promoted broker knew. So two promotions that do not know of each other have
@@ -22,7 +19,6 @@ controller assigns epochs.
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -30,9 +26,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from server.runtime.jsonfile import load_state_file, write_atomic
+from storefmt.config.epochs import EPOCH_MAX, FILE_NAME, Epochs, decode, encode
 from storefmt.errors import BadCall, ConfigDamaged
 
-FILE_NAME: Final = "epoch.json"
+
+class EpochsExhausted(OSError):
+    """No promotion can get a higher epoch than the one that this broker knows."""
 
 
 class Standing(Enum):
@@ -98,7 +97,7 @@ def step(standing: Standing, event: EpochEvent) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class EpochFile:
-    """The content of ``epoch.json`` of one store; the defaults while there is no file."""
+    """The epochs of one store and their file; the defaults while there is no file."""
 
     path: Path
     epoch: int = 0
@@ -119,12 +118,9 @@ class EpochFile:
     @classmethod
     def _decode(cls, path: Path, data: bytes) -> Self:
         try:
-            found = json.loads(data)
-            epoch, heard = int(found["epoch"]), int(found["heard"])
-            role, former = found.get("masterRole", ""), found.get("formerMaster", "")
-            return cls(path, epoch, heard, str(role), str(former))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            text = f"{path}: {error!r}; repair it, or delete it to know of no promotion"
+            return cls(path, *decode(data))
+        except ConfigDamaged as error:
+            text = f"{path}: {error}; `mqadmin store epoch {path.parent} --mend` repairs it"
             raise ConfigDamaged(text) from error
 
     @property
@@ -133,8 +129,19 @@ class EpochFile:
         return self.heard > self.epoch
 
     def next_epoch(self, now_ms: int) -> int:
-        """Return the epoch of a promotion that is ordered now."""
-        return max(self.epoch + 1, self.heard + 1, now_ms)
+        """Return the epoch of a promotion that is ordered now.
+
+        Raises:
+            EpochsExhausted: the file has the highest epoch that there is.
+        """
+        epoch = max(self.epoch + 1, self.heard + 1, now_ms)
+        if epoch > EPOCH_MAX:
+            raise EpochsExhausted(
+                f"{self.path} has epoch {max(self.epoch, self.heard)}, the highest that there is; "
+                f"stop this broker and run `mqadmin store epoch {self.path.parent} --mend --epoch "
+                f"{now_ms}`"
+            )
+        return epoch
 
     def replace(
         self,
@@ -163,11 +170,8 @@ class EpochFile:
             former_master=self.former_master if former_master is None else former_master,
         )
         if changed != self:
-            value = {
-                "epoch": changed.epoch,
-                "heard": changed.heard,
-                "masterRole": changed.master_role,
-                "formerMaster": changed.former_master,
-            }
-            write_atomic(changed.path, json.dumps(value))
+            values = Epochs(
+                changed.epoch, changed.heard, changed.master_role, changed.former_master
+            )
+            write_atomic(changed.path, encode(values))
         return changed

@@ -23,9 +23,11 @@ from remoting.address import split_address
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
 from remoting.codes import ResponseCode
+from remoting.errors import BadCall
+from remoting.headers import GetEpoch, GetEpochResponse
 from server.broker.config import BrokerRole, SlaveStart
 from server.broker.ha.epoch import EpochFile
-from server.broker.ha.fence import Fence, Peer, peer_of
+from server.broker.ha.fence import Fence, Peer
 from server.broker.ha.ha_file import HaFile
 from server.broker.ha.links import Links
 from server.broker.ha.log_compare import LogsDiverged, compare
@@ -34,6 +36,7 @@ from server.broker.ha.returning import ASK_S, ReturningMaster
 from server.broker.ha.sending import SlaveServer
 from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
 from server.broker.ha.sync_master_wait import hold
+from server.broker.ha.trust import Trust
 from server.broker.ports import open_fast_port, server_of
 from server.broker.serving.group_commit import Ack
 from server.broker.state import Broker, Ha
@@ -97,9 +100,14 @@ class Replication(Ha):
         self._fast: RemotingServer | None = None
         self._main = main
         self._any_port = any_port
-        self._keys = self._read_keys()
+        self.trust = Trust(
+            config,
+            keys=self._read_keys(),
+            access=lambda: broker.access,
+            now_ms=broker.clock.now_ms,
+        )
         broker.store.is_copy = config.is_slave
-        self.fence = Fence(broker, client=client, file=epochs, keys=self._keys)
+        self.fence = Fence(broker, client=client, file=epochs, trust=self.trust)
         self._letting_go: asyncio.Task[None] | None = None
         broker.ha = self
         broker.turn.written.add(self._notify)
@@ -111,7 +119,9 @@ class Replication(Ha):
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
-            LOG.warning("other brokers are asked for their epochs without keys: %s", error)
+            LOG.warning(
+                "this broker proves nothing to other brokers, its keys are unread: %s", error
+            )
             return None
 
     async def start(self) -> None:
@@ -137,9 +147,10 @@ class Replication(Ha):
                 self._broker,
                 client=self._client,
                 calls=lambda address: MasterCalls(
-                    self._client, address, keys=self._keys, timeout_s=ASK_S
+                    self._client, address, sign=self.trust.sign, timeout_s=ASK_S
                 ),
                 may_ask=self.may_ask,
+                challenge=self.fence.ask,
                 epoch=self.fence.file.epoch,
             )
             await returning.catch_up()
@@ -185,7 +196,7 @@ class Replication(Ha):
             config=config,
             clock=broker.clock,
             may_connect=self._may_connect,
-            heard_epoch=lambda epoch, slave: self.fence.hear(epoch, f"slave {slave}"),
+            heard_epoch=self.fence.hear_slave,
             places=self._main.resources.places,
         )
         port = config.ha_listen_port or config.listen_port + 1
@@ -251,7 +262,7 @@ class Replication(Ha):
         if self.receiver is None or not self._broker.config.is_slave:
             return
         if master_addr and (self.master is None or self.master.address != master_addr):
-            self.master = MasterCalls(self._client, master_addr, keys=self._keys)
+            self.master = MasterCalls(self._client, master_addr, sign=self.trust.sign)
         if ha_addr and not self._broker.config.ha_master_address:
             self.receiver.set_master(ha_addr)
 
@@ -273,9 +284,16 @@ class Replication(Ha):
                 raise OSError("no name server has said where the master's other port is")
             LOG.warning("without a name server neither logs nor epochs are compared")
             return
+        # This challenge comes first: the requests that follow are signed for a proved master only.
+        peer = await self.fence.ask(self.master.address)
+        if peer is not None and self.trust.has_accounts and not peer.is_trusted:
+            LOG.warning(
+                "master %s has no account of this slave: its epoch is not believed, and nothing "
+                "is signed for it; name it in brokerAddresses if it is the master",
+                peer.address,
+            )
+            peer = None
         found = await self.master.log_range()
-        name = self._broker.config.broker_name
-        peer = peer_of(self.master.address, found.numbers, broker_name=name)
         if peer is not None:
             await self._compare_epochs(peer)
         self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
@@ -294,13 +312,16 @@ class Replication(Ha):
         own = self.fence.file.epoch
         self.fence.hear(master.epoch, f"master {master.address}")
         if master.epoch < own:
-            await tell_epoch(master.ha_address, own)
+            try:
+                await tell_epoch(master.ha_address, own)
+            except BadCall as error:
+                raise OSError(f"master {master.address}: {error}") from error
             raise OSError(
                 f"master {master.address} has epoch {master.epoch} and was told {own}, which is "
                 "that of this slave's log: another master was promoted"
             )
         if master.problem:
-            raise OSError(f"master {master.address}: {master.problem}")
+            raise OSError(f"master {master.address} accepts no messages: it is {master.problem}")
 
     async def _compare_logs(self, master: MasterCalls, found: MasterRange) -> None:
         """Compare this log with the master's; raises the same errors as ``_compare``."""
@@ -551,6 +572,10 @@ class Replication(Ha):
             return f"{text}; restart it"
         self._restart()
         return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
+
+    def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
+        """Return epoch and role, with a proof for the challenge of a question."""
+        return self.fence.tell_epoch(question)
 
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""

@@ -16,7 +16,7 @@ Source: none; in RocketMQ 4.9 the slave's offsets are overwritten or lost, and g
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 
 from remoting.aio.client import RemotingClient
@@ -47,6 +47,8 @@ class ReturningMaster:
         client: connections to name servers and slaves.
         calls: returns the connection to the broker at an address.
         may_ask: tells whether ``host:port`` may be the address of a slave.
+        challenge: asks the broker at an address to prove itself; with accounts, requests are then
+            signed for it.
         epoch: the epoch of this broker.
     """
 
@@ -57,12 +59,14 @@ class ReturningMaster:
         client: RemotingClient,
         calls: Callable[[str], MasterCalls],
         may_ask: Callable[[str], bool],
+        challenge: Callable[[str], Awaitable[object]],
         epoch: int,
     ) -> None:
         self._broker = broker
         self._client = client
         self._calls = calls
         self._may_ask = may_ask
+        self._challenge = challenge
         self._epoch = epoch
 
     async def catch_up(self) -> None:
@@ -111,6 +115,7 @@ class ReturningMaster:
         Raises:
             OSError: it does not answer, or its log has more than this one.
         """
+        await self._challenge(address)
         calls = self._calls(address)
         numbers = await calls.numbers()
         if not self._is_slave(numbers, is_registered=is_registered):

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from remoting.acl import sign
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     DelayOffsetSerializeWrapper,
@@ -55,7 +54,8 @@ TIMEOUT_S: Final = 5.0
 ACL_REFUSAL: Final = "AclException"
 ACL_HINT: Final = (
     f"this slave needs the keys of an admin in <rocketmqHome>/{TOOLS_FILE}, or its address "
-    "on the master's globalWhiteRemoteAddresses"
+    "on the master's globalWhiteRemoteAddresses; it signs requests to masters in "
+    "brokerAddresses, and to those of ours that have the same account"
 )
 
 LEVEL_KEY: Final = "scheduleMessageOffset_"
@@ -133,7 +133,7 @@ class MasterCalls:
     Args:
         client: the connection to the master.
         address: ``host:port`` of the master.
-        keys: access key and secret key to sign requests; None for unsigned ones.
+        sign: signs a request for the address that it goes to, or leaves it as it is.
         timeout_s: how long an answer may take.
     """
 
@@ -142,18 +142,18 @@ class MasterCalls:
         client: RemotingClient,
         address: str,
         *,
-        keys: tuple[str, str] | None = None,
+        sign: Callable[[Command, str], None] | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.address = address
         self._client = client
-        self._keys = keys
+        self._sign = sign
         self._timeout_s = timeout_s
         self._knows_modes = True
 
     async def _ask(self, command: Command) -> Command:
-        if self._keys is not None:
-            sign(command, *self._keys)
+        if self._sign is not None:
+            self._sign(command, self.address)
         try:
             answer = await self._client.invoke(self.address, command, timeout_s=self._timeout_s)
         except RemotingError as error:

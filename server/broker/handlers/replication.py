@@ -1,4 +1,4 @@
-"""Promote a slave and demote a master: the extension requests 10003 and 10004.
+"""Promote a slave, demote a master, tell the epoch: the extension requests 10003 to 10005.
 
 Source: none; in RocketMQ 4.9 roles change by configuration and restart.
 """
@@ -8,13 +8,16 @@ import logging
 
 from remoting.codes import ExtensionCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import DemoteMaster, PromoteSlave
+from remoting.headers import DemoteMaster, GetEpoch, PromoteSlave
 from server.broker.config import BrokerRole
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 
 LOG = logging.getLogger(__name__)
+
+CHALLENGE_SIZES = range(16, 129)
+"""Characters of a challenge; a shorter one could be guessed."""
 
 _TASKS: set[asyncio.Task[None]] = set()
 
@@ -56,3 +59,16 @@ def demote_master(broker: Broker, request: Request) -> Command:
         text = f"not demoted: {error}"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text) from error
     return request.command.response(remark=remark)
+
+
+@handles(ExtensionCode.GET_EPOCH)
+def get_epoch(broker: Broker, request: Request) -> Command:
+    """Tell epoch and role, with a proof that this broker belongs to the cluster of the asker."""
+    fields = request.command.header(GetEpoch)
+    if len(fields.challenge) not in CHALLENGE_SIZES:
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR,
+            f"challenge of {len(fields.challenge)} characters, expected {CHALLENGE_SIZES.start} to "
+            f"{CHALLENGE_SIZES.stop - 1}",
+        )
+    return request.command.response(header=broker.ha.tell_epoch(fields))

@@ -67,9 +67,11 @@ def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
             conn_id=request.conn.id,
             now_ms=request.now_ms,
             filter_servers=filter_servers,
-            epoch=command.header(HaEpoch).ha_epoch,
+            epoch=command.header(HaEpoch),
+            registrar=state.registrar_of(request.conn),
         )
     except BadRegistration as error:
+        state.note_refusal(request.conn, str(error))
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     except OldEpoch as error:
         refusal = command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
@@ -85,14 +87,23 @@ def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
 
 @handles(RequestCode.UNREGISTER_BROKER)
 def unregister_broker(state: NamesrvState, request: Request) -> Command:
-    """Drop one broker address immediately."""
+    """Drop one broker address immediately.
+
+    Raises:
+        RequestRefused: another machine has registered it.
+    """
     header = request.command.header(UnRegisterBroker)
-    state.routes.unregister(
-        header.cluster_name,
-        header.broker_name,
-        broker_id=header.broker_id,
-        address=header.broker_addr,
-    )
+    try:
+        state.routes.unregister(
+            header.cluster_name,
+            header.broker_name,
+            broker_id=header.broker_id,
+            address=header.broker_addr,
+            registrar=state.registrar_of(request.conn),
+        )
+    except BadRegistration as error:
+        state.note_refusal(request.conn, str(error))
+        raise RequestRefused(ResponseCode.NO_PERMISSION, str(error)) from error
     return request.command.response()
 
 
@@ -105,7 +116,7 @@ def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
     version = yield from decoded(partial(decode_value, DataVersion), request.command.body)
     changed = state.routes.is_changed(address, version)
     if not changed:
-        state.routes.touch(address, request.now_ms)
+        state.routes.touch(address, request.now_ms, registrar=state.registrar_of(request.conn))
     known = state.routes.data_version(address)
     answer = request.command.response(
         header=QueryDataVersionResponse(changed=changed),
@@ -135,8 +146,8 @@ def add_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
 def _telling_epoch(answer: Command, state: NamesrvState, broker_name: str) -> Command:
     """Add the epoch of a broker name to an answer if a broker of this name was ever promoted."""
     epoch = state.routes.epoch(broker_name)
-    if epoch:
-        answer.ext |= HaEpoch(ha_epoch=epoch).to_ext()
+    if epoch.ha_epoch:
+        answer.ext |= epoch.to_ext()
         answer.ext_written = True
     return answer
 

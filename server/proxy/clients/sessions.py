@@ -139,9 +139,7 @@ class ClientSession:
             ClientError: no answer came.
         """
         command.language = self.language
-        return await self._link.invoke(
-            address, sign_with(self.credentials, command), timeout_s=timeout_s
-        )
+        return await self._link.invoke(address, self._signed(address, command), timeout_s=timeout_s)
 
     async def store(
         self,
@@ -181,7 +179,11 @@ class ClientSession:
             ClientError: there was no connection.
         """
         command.language = self.language
-        await self._link.invoke_oneway(address, sign_with(self.credentials, command))
+        await self._link.invoke_oneway(address, self._signed(address, command))
+
+    def _signed(self, address: str, command: Command) -> Command:
+        now_ms = self._link.now_ms()
+        return sign_with(self.credentials, command, receiver=address, now_ms=now_ms)
 
     # Settings and groups.
 

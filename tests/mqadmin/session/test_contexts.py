@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.errors import ItemNotFound
+from mqadmin.errors import CommandError, ItemNotFound
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.contexts import ContextFile, keys_of_java, secret_of
 from mqadmin.session.settings import GlobalOptions
@@ -71,6 +71,7 @@ def test_the_format_of_a_context_holds_unless_the_line_says_another(run: Run) ->
 
 
 def test_a_secret_is_read_from_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "key").touch(0o600)
     (tmp_path / "key").write_text("from file\n")
 
     assert secret_of("plain:text", {}) == "plain:text"
@@ -140,11 +141,56 @@ def test_commands_go_over_tls_where_the_context_says_so(run: Run, servers: Serve
 def test_keys_of_the_java_tool_are_those_of_its_file(tmp_path: Path) -> None:
     conf = tmp_path / "conf"
     conf.mkdir()
+    (conf / "tools.yml").touch(0o600)
     (conf / "tools.yml").write_text('# keys\naccessKey: RocketMQ\nsecretKey: "12345678"\n')
 
     assert keys_of_java({"ROCKETMQ_HOME": str(tmp_path)}) == ("RocketMQ", "12345678")
     assert keys_of_java({"ROCKETMQ_HOME": str(conf)}) == (None, None)
     assert keys_of_java({}) == (None, None)
+
+
+CONTEXTS = '{"contexts": {"a": {"namesrv": "h:1", "access_key": "me", "secret_key": "%s"}}}'
+
+
+@pytest.mark.parametrize(
+    ("key", "mode", "problem"),
+    [
+        ("hidden", 0o600, ""),
+        ("hidden", 0o640, "can read the secret key in it (mode 640)"),
+        ("hidden", 0o604, "can read the secret key in it (mode 604)"),
+        ("env:KEY", 0o644, ""),
+        ("env:KEY", 0o664, "can change it (mode 664)"),
+        ("command:pass mq", 0o602, "can change it (mode 602)"),
+    ],
+)
+def test_file_that_others_can_read_or_change_is_refused_with_the_command_that_mends_it(
+    tmp_path: Path, key: str, mode: int, problem: str
+) -> None:
+    path = tmp_path / "contexts.json"
+    path.write_text(CONTEXTS % key)
+    path.chmod(mode)
+
+    if not problem:
+        assert ContextFile(str(path)).load().contexts["a"].secret_key == key
+        return
+    with pytest.raises(CommandError) as refused:
+        ContextFile(str(path)).load()
+    assert problem in refused.value.message
+    assert "hidden" not in refused.value.message
+    assert (refused.value.exit_code, refused.value.hint) == (1, f"chmod 600 {path}")
+
+
+def test_account_files_that_others_can_read_are_refused(tmp_path: Path) -> None:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    for path in (conf / "tools.yml", conf / "key"):
+        path.write_text("accessKey: RocketMQ\nsecretKey: 12345678\n")
+        path.chmod(0o644)
+
+    with pytest.raises(CommandError, match=r"tools\.yml is refused: other users can read"):
+        keys_of_java({"ROCKETMQ_HOME": str(tmp_path)})
+    with pytest.raises(CommandError, match="key is refused: other users can read"):
+        secret_of(f"file:{conf}/key", {})
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ async def test_every_request_is_signed_anew() -> None:
 
     signed: list[bool] = []
 
-    scene = served(server, sign=lambda cmd: sign(cmd, "HFCTuser1", "secret1234"))
+    scene = served(server, sign=lambda cmd, address, ip: sign(cmd, "HFCTuser1", "secret1234"))
     async with scene as (desk, client):
         request = Command(code=1, ext={"a": "1"}, body=b"x")
         await client.invoke(desk.address, request)

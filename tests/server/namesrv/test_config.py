@@ -39,7 +39,10 @@ def test_keys_only_java_uses_are_a_warning(caplog) -> None:
 def test_every_key_is_javas_but_a_few() -> None:
     lists = {"allowedAddresses", "brokerAddresses", "adminAddresses"}
 
-    caps = {"connectionsMax", "connectionsPerAddressMax", "inFlightSizeMax"}
+    caps = {
+        "connectionsMax", "connectionsPerAddressMax", "inFlightSizeMax", "registeredSizeMax",
+        "registeredBrokerCountMax", "registeredTopicCountMax",
+    }  # fmt: skip
     assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress", *lists, *caps}
 
 

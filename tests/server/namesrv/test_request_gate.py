@@ -26,15 +26,39 @@ def codes_refused(desk: Desk, conn: FakeConn) -> set[int]:
     }
 
 
-def test_others_may_register_and_ask_and_not_administer(tmp_path: Path) -> None:
+def test_others_may_ask_and_neither_register_nor_administer(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 
-    assert codes_refused(desk, FAR) == ADMIN_CODES
+    assert codes_refused(desk, FAR) == ADMIN_CODES | BROKER_CODES
     assert codes_refused(desk, LOCAL) == set()
 
 
+def test_openness_of_java_is_an_option_and_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = Desk(tmp_path, broker_addresses="*")
+
+    assert codes_refused(desk, FAR) == ADMIN_CODES
+    assert "brokerAddresses is *: everybody who can connect may register" in caplog.text
+
+
+def test_refused_broker_is_told_how_it_is_admitted_and_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = Desk(tmp_path, broker_addresses="10.0.0.*")
+
+    answers = [desk.ask(RequestCode.REGISTER_BROKER, conn=FAR) for _ in range(3)]
+
+    text = "start it with brokerAddresses=10.0.0.*,192.0.2.7"
+    assert [answer.code for answer in answers] == [16] * 3
+    assert text in (answers[0].remark or "")
+    assert caplog.text.count(text) == 1
+
+
 def test_listed_addresses_may_administer(tmp_path: Path) -> None:
-    assert codes_refused(Desk(tmp_path, admin_addresses="192.0.2.*"), FAR) == set()
+    desk = Desk(tmp_path, admin_addresses="192.0.2.*", broker_addresses="192.0.2.*")
+
+    assert codes_refused(desk, FAR) == set()
 
 
 def test_only_listed_brokers_register(tmp_path: Path) -> None:

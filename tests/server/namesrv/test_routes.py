@@ -2,8 +2,9 @@
 
 import pytest
 
-from remoting.headers import RegisterBroker
+from remoting.headers import HaEpoch, RegisterBroker
 from server.namesrv import routes
+from server.namesrv.registrars import Registrar, RegistrarLimits
 from server.namesrv.routes import (
     BROKER_EXPIRES_MS,
     BadRegistration,
@@ -312,7 +313,7 @@ def test_a_host_name_with_dots_is_a_topic_too(table: RouteTable) -> None:
 
 def promoted(table: RouteTable) -> None:
     """Let the slave of a pair become the master, with epoch 7."""
-    register(table, broker(SLAVE, broker_id=0), conn_id=2, epoch=7)
+    register(table, broker(SLAVE, broker_id=0), conn_id=2, epoch=HaEpoch(ha_epoch=7))
 
 
 def test_master_with_a_lower_epoch_does_not_take_the_place_back(pair: RouteTable) -> None:
@@ -322,13 +323,13 @@ def test_master_with_a_lower_epoch_does_not_take_the_place_back(pair: RouteTable
         register(pair, broker(MASTER))
 
     assert addresses(pair) == {0: SLAVE}
-    assert pair.epoch("a") == 7
+    assert pair.epoch("a").ha_epoch == 7
 
 
 def test_master_that_is_still_there_loses_its_place_when_a_slave_tells_a_higher_epoch(
     pair: RouteTable,
 ) -> None:
-    register(pair, broker(SLAVE), {}, conn_id=2, epoch=7)
+    register(pair, broker(SLAVE), {}, conn_id=2, epoch=HaEpoch(ha_epoch=7))
 
     with pytest.raises(OldEpoch):
         register(pair, broker(MASTER))
@@ -344,7 +345,8 @@ def test_a_master_that_goes_while_its_topics_are_taken_in_leaves_none(
     names = routes.announce(topics("T", "U", "V"))
     steps = table.register(broker(MASTER), names, V1, conn_id=1, now_ms=0)
 
-    next(steps)
+    while not table.topic_count:
+        next(steps)
     table.unregister("C", "a", broker_id=0, address=MASTER)
     with pytest.raises(BadRegistration, match="was forgotten while it registered"):
         next(steps)
@@ -369,7 +371,7 @@ def test_master_with_the_same_or_a_higher_epoch_takes_the_place(
 ) -> None:
     promoted(pair)
 
-    register(pair, broker(MASTER), epoch=epoch)
+    register(pair, broker(MASTER), epoch=HaEpoch(ha_epoch=epoch))
 
     assert addresses(pair)[0] == MASTER
 
@@ -397,6 +399,112 @@ def test_epochs_are_kept_of_so_many_names_and_of_the_last_ones(
     table = RouteTable()
 
     for number in range(5):
-        register(table, broker(broker_name=f"b{number}"), epoch=7)
+        register(table, broker(broker_name=f"b{number}"), epoch=HaEpoch(ha_epoch=7))
 
-    assert [table.epoch(f"b{number}") for number in range(5)] == [0, 0, 7, 7, 7]
+    assert [table.epoch(f"b{number}").ha_epoch for number in range(5)] == [0, 0, 7, 7, 7]
+
+
+# Who may register what.
+
+NEAR = Registrar("127.0.0.1", is_listed=False, may_tell_epoch=True)
+STRANGER = Registrar("127.0.0.9", is_listed=False, may_tell_epoch=True)
+LISTED = Registrar("10.0.0.2", is_listed=True, may_tell_epoch=True)
+OPEN = Registrar("192.0.2.7", is_listed=True, may_tell_epoch=False)
+
+
+def test_registrar_that_is_not_listed_touches_nothing_of_others(table: RouteTable) -> None:
+    register(table, broker(MASTER), registrar=NEAR)
+    before = table.cluster_info()
+
+    for who in (
+        broker("127.0.0.9:1", broker_id=0),
+        broker("127.0.0.9:1", broker_id=7),
+        broker(MASTER, broker_name="other"),
+    ):
+        with pytest.raises(BadRegistration, match=r"was registered from 127\.0\.0\.1"):
+            register(table, who, conn_id=9, registrar=STRANGER)
+    with pytest.raises(BadRegistration, match="add both to brokerAddresses"):
+        table.unregister("C", "a", broker_id=0, address=MASTER, registrar=STRANGER)
+    table.touch(MASTER, 1_000_000, registrar=STRANGER)
+
+    assert table.cluster_info() == before
+    assert [lost.address for lost in table.expire(1_000_000)] == [MASTER]
+
+
+def test_listed_registrar_replaces_a_broker_of_another_machine(table: RouteTable) -> None:
+    register(table, broker(MASTER), registrar=NEAR)
+
+    register(table, broker("10.0.0.2:10911", broker_id=0), conn_id=2, registrar=LISTED)
+
+    assert table.cluster_info().broker_addr_table["a"].broker_addrs == {0: "10.0.0.2:10911"}
+
+
+def test_one_registrar_has_so_many_brokers() -> None:
+    table = RouteTable(RegistrarLimits(broker_count=2))
+    for number in range(2):
+        who = broker(f"10.0.0.1:{number + 1}", broker_name=f"b{number}")
+        register(table, who, registrar=NEAR)
+
+    with pytest.raises(BadRegistration, match=r"registered 2 brokers.*registeredBrokerCountMax"):
+        register(table, broker("10.0.0.1:3", broker_name="b3"), registrar=NEAR)
+    register(table, broker("10.0.0.1:1", broker_name="b0"), registrar=NEAR)
+    register(table, broker("10.0.0.1:3", broker_name="b3"), registrar=LISTED)
+
+    assert sorted(table.cluster_info().broker_addr_table) == ["b0", "b1", "b3"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "setting"),
+    [
+        (RegistrarLimits(topic_count=3), "registeredTopicCountMax"),
+        (RegistrarLimits(size=3 * (routes.TOPIC_SIZE + 1)), "registeredSizeMax"),
+    ],
+)
+def test_one_registrar_has_so_many_topics_over_all_registrations(
+    limits: RegistrarLimits, setting: str
+) -> None:
+    table = RouteTable(limits)
+    register(table, broker(), topics("T", "U", "V"), registrar=NEAR)
+
+    with pytest.raises(BadRegistration, match=setting):
+        register(table, broker(), topics("W"), V2, registrar=NEAR)
+    table.delete_topic("T")
+    register(table, broker(), topics("W"), V2, registrar=NEAR)
+
+    assert sorted(table.topics().topic_list) == ["U", "V", "W"]
+
+
+def test_cluster_names_and_filter_servers_of_one_broker_are_limited(table: RouteTable) -> None:
+    for number in range(routes.CLUSTERS_MAX):
+        register(table, broker(cluster_name=f"c{number}"))
+
+    with pytest.raises(BadRegistration, match="is registered in 16 clusters"):
+        register(table, broker(cluster_name="one more"))
+    with pytest.raises(BadRegistration, match="addresses of filter servers"):
+        register(table, broker(cluster_name="c0"), filter_servers=("x" * 70_000,))
+
+
+def test_epoch_of_a_stranger_is_not_kept_where_everybody_may_register(table: RouteTable) -> None:
+    register(table, broker(MASTER), epoch=HaEpoch(ha_epoch=7), registrar=OPEN)
+
+    assert table.epoch("a").ha_epoch == 0
+
+
+def test_epoch_far_beyond_the_clock_registers_nothing(table: RouteTable) -> None:
+    with pytest.raises(BadRegistration, match="lies beyond the clock of the name server"):
+        register(table, broker(), epoch=HaEpoch(ha_epoch=4_000_000_000_000))
+
+    assert table.cluster_info().broker_addr_table == {}
+
+
+def test_one_registrar_cannot_push_out_the_epochs_of_others(
+    table: RouteTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "EPOCHS_OF_REGISTRAR_MAX", 3)
+    register(table, broker(broker_name="victim"), epoch=HaEpoch(ha_epoch=7), registrar=LISTED)
+    for number in range(5):
+        who = broker(f"127.0.0.1:{number + 1}", broker_name=f"b{number}")
+        register(table, who, epoch=HaEpoch(ha_epoch=7), registrar=NEAR)
+
+    assert table.epoch("victim").ha_epoch == 7
+    assert [table.epoch(f"b{number}").ha_epoch for number in range(5)] == [0, 0, 7, 7, 7]

@@ -1,15 +1,18 @@
 """A home directory with accounts, and requests signed by them."""
 
+import time
 from pathlib import Path
 
 import yaml
 
 from remoting.acl import sign
-from remoting.codes import RequestCode
+from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
 from remoting.header import Header
+from remoting.signing import sign_for
 from server.broker.acl.control import AccessControl
 from server.broker.acl.files import AclFiles
+from server.broker.acl.scope import Scopes
 from tests.server.broker.desk import Desk, create
 
 USER, OTHER, ADMIN = "userKey1", "otherKey", "adminKey"
@@ -32,6 +35,9 @@ ACCOUNTS: list[dict[str, object]] = [
 ]
 
 ELSEWHERE = "10.9.8.7"
+RECEIVER = "10.9.8.1:10911"
+"""The address of the broker."""
+NOW_MS = 1_795_368_000_000
 
 
 def write_home(root: Path, **changes: object) -> Path:
@@ -44,13 +50,19 @@ def write_home(root: Path, **changes: object) -> Path:
 
 def control(root: Path, *, strict: bool = True, topic: str | None = "T") -> AccessControl:
     """Return the access control of a home; every message is in ``topic``."""
-    return AccessControl(AclFiles(root), strict=strict, topic_at=lambda log_offset: topic)
+    return AccessControl(
+        AclFiles(root),
+        strict=strict,
+        topic_at=lambda log_offset: topic,
+        scopes=Scopes(lambda: {RECEIVER}, lambda: NOW_MS),
+    )
 
 
 async def ask_as(desk: Desk, by: str | None, command: Command) -> Command:
     """Send a request signed by that account; None leaves it unsigned."""
     if by is not None:
-        sign(command, by, SECRETS[by])
+        now_ms = time.time_ns() // 1_000_000
+        sign_for(command, by, SECRETS[by], receiver=desk.address, now_ms=now_ms)
     return await desk.client.invoke(desk.address, command, timeout_s=60)
 
 
@@ -75,5 +87,8 @@ def signed(
     command = Command.request(code, header, body=body)
     command.ext.update(ext)
     if by is not None:
-        sign(command, by, secret or SECRETS[by], security_token=token)
+        if code in set(ExtensionCode):
+            sign_for(command, by, secret or SECRETS[by], receiver=RECEIVER, now_ms=NOW_MS)
+        else:
+            sign(command, by, secret or SECRETS[by], security_token=token)
     return command

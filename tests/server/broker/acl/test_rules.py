@@ -62,7 +62,14 @@ def passes(root: Path, code: int, by: str | None, *, strict: bool = True, **fiel
     return True
 
 
-@pytest.mark.parametrize("code", sorted({*RequestCode, *LaterCode, *ExtensionCode, 4711}))
+CODES = {*RequestCode, *LaterCode, *ExtensionCode, 4711} - {ExtensionCode.GET_EPOCH}
+
+
+def test_epoch_is_told_to_anybody(tmp_path: Path) -> None:
+    assert passes(write_home(tmp_path), ExtensionCode.GET_EPOCH, None)
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
 def test_no_code_passes_without_a_key_or_for_who_has_no_right_to_it(
     tmp_path: Path, code: int
 ) -> None:

@@ -35,6 +35,8 @@ class Pair:
             "broker_id": int(role is BrokerRole.SLAVE),
             "register_name_server_period_ms": 200,
             "ha_send_heartbeat_interval_ms": 100,
+            # Otherwise epochs that come on the HA port are not believed.
+            "slave_addresses": "127.0.0.1",
             # A slow disk is no slave that hangs.
             "slave_timeout_ms": 60_000,
             **settings,

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.ha.epoch import FILE_NAME, NEXT, START, EpochEvent, EpochFile, Standing, step
+from server.broker.ha.epoch import (
+    FILE_NAME,
+    NEXT,
+    START,
+    EpochEvent,
+    EpochFile,
+    EpochsExhausted,
+    Standing,
+    step,
+)
+from storefmt.config.epochs import EPOCH_MAX
 from storefmt.errors import BadCall, ConfigDamaged
 
 
@@ -56,6 +66,21 @@ def test_next_epoch_is_higher_than_all_that_is_known_whatever_the_clock_says() -
 
     assert file.next_epoch(1_000) == 1_000
     assert file.next_epoch(3) == 21
+
+
+def test_next_epoch_cannot_overflow() -> None:
+    file = EpochFile(Path("store/epoch.json"), epoch=7, heard=EPOCH_MAX)
+
+    with pytest.raises(EpochsExhausted, match="mqadmin store epoch store --mend --epoch 1000"):
+        file.next_epoch(1_000)
+
+
+@pytest.mark.parametrize("heard", ["9223372036854775808", "9" * 5_000, "-1"])
+def test_start_with_a_broken_file_says_what_mends_it(tmp_path: Path, heard: str) -> None:
+    (tmp_path / FILE_NAME).write_text(f'{{"epoch": 7, "heard": {heard}}}')
+
+    with pytest.raises(ConfigDamaged, match=f"`mqadmin store epoch {tmp_path} --mend` repairs"):
+        EpochFile.read(tmp_path)
 
 
 def test_file_keeps_what_it_is_told_and_hears_no_lower_epoch(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Two masters of one name: how one hears of the other, and what it does then."""
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,8 +25,8 @@ from tests.waiting import eventually, until
 
 ASYNC, SYNC, SLAVE = BrokerRole.ASYNC_MASTER, BrokerRole.SYNC_MASTER, BrokerRole.SLAVE
 NEVER_MS = 3_600_000
-FUTURE = 4_000_000_000_000
-"""An epoch that no promotion of these tests reaches."""
+FUTURE = time.time_ns() // 1_000_000 + 3_600_000
+"""An epoch that no promotion of these tests reaches, and that is believable."""
 
 
 def standing(desk: Desk) -> Standing:
@@ -105,12 +106,12 @@ async def test_old_master_learns_from_the_brokers_that_its_settings_name(tmp_pat
         await assert_fenced(old)
 
 
-async def test_old_master_learns_from_the_broker_that_a_java_name_server_names(
+async def test_old_master_beside_a_java_name_server_learns_from_brokers_in_its_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaf_to_epochs(monkeypatch)
     async with replaced(tmp_path) as (pair, new, port):
-        old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.start("m", ASYNC, listen_port=port, broker_addresses=new.address)
 
         assert standing(old) is Standing.FENCED
         assert await route(pair) == {0: new.address}

@@ -22,6 +22,8 @@ WRAPPER = TopicConfigSerializeWrapper(
 )
 BODY = RegisterBrokerBody(topic_config_serialize_wrapper=WRAPPER)
 ADDRESS = "10.0.0.1:10911"
+EPOCH = "1000"
+"""An epoch before the clock of these tests."""
 
 
 def register(
@@ -186,16 +188,19 @@ def test_permissions_of_a_broker(desk: Desk, code: int, field: str, perm: int) -
 def test_epoch_of_a_promotion_is_told_to_brokers_and_keeps_the_old_master_out(desk: Desk) -> None:
     before = register(desk)
 
-    taken = register(desk, ext={"haEpoch": "1795368000000"}, broker_addr="10.0.0.2:10911")
+    told = {"haEpoch": EPOCH, "haEpochProof": "admin:0a"}
+    taken = register(desk, ext=told, broker_addr="10.0.0.2:10911")
     refused = register(desk)
     asked = ask_version(desk, DataVersion(1000, 3))
 
     # Where nobody was promoted the answer is Java's.
     assert "haEpoch" not in before.ext
-    assert (taken.code, taken.ext["haEpoch"]) == (0, "1795368000000")
-    assert (refused.code, refused.ext["haEpoch"]) == (1, "1795368000000")
+    assert (taken.code, taken.ext["haEpoch"]) == (0, EPOCH)
+    # Brokers with accounts check the proof; a name server has none.
+    assert taken.ext["haEpochProof"] == "admin:0a"
+    assert (refused.code, refused.ext["haEpoch"]) == (1, EPOCH)
     assert "another master was promoted" in (refused.remark or "")
-    assert asked.ext["haEpoch"] == "1795368000000"
+    assert asked.ext["haEpoch"] == EPOCH
 
 
 @pytest.mark.parametrize("text", ["-1", "x", "9999999999999999999999"])

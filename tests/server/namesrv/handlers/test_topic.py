@@ -71,3 +71,14 @@ def test_delete_topic_takes_the_route(desk: Desk) -> None:
     desk.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, ext={"topic": "T"})
 
     assert desk.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext={"topic": "T"}).code == 17
+
+
+def test_list_that_fits_into_no_frame_is_an_error_with_a_hint(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.runtime.request.FRAME_SIZE_MAX", 65_536)
+
+    answer = desk.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+
+    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert "a frame has 65536 at most; ask for less" in (answer.remark or "")
