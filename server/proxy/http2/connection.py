@@ -43,7 +43,7 @@ from server.proxy.http2.frames import (
     settings,
     window_update,
 )
-from server.proxy.http2.hpack import LIST_SIZE_MAX, BadHeaders, Field, HeaderDecoder
+from server.proxy.http2.hpack import LIST_SIZE_MAX, BadHeaders, Field, header_decoder
 from server.proxy.http2.stream import STREAM_WINDOW, Stream, StreamReceiver
 
 LOG = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class Http2Connection(asyncio.Protocol):
         self._is_leaving = False
         self._is_behind = False
         self._rest = b""
-        self._decoder = HeaderDecoder()
+        self._decoder = header_decoder()
         self._block: tuple[int, int, bytearray] | None = None
         """Stream, flags and beginning of a header block whose end has not come."""
         self._last_id = 0
