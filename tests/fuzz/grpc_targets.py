@@ -16,7 +16,7 @@ from server.proxy.http2.frames import (
 from server.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, decoders, encode
 from server.proxy.protocol import requests
 from server.proxy.protocol.definitions import Message, Resource, SystemProperties
-from server.proxy.protocol.protobuf import BadMessage, WireMessage
+from server.proxy.protocol.protobuf import FIELDS_MAX, BadMessage, Codec, WireMessage, codecs
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
 
@@ -81,10 +81,21 @@ def read_message(data: bytes) -> None:
     """Read bytes as the message that the first one chooses; it can be written again."""
     if data:
         kind = MESSAGES[data[0] % len(MESSAGES)]
+        plain, *others = [made(kind) for made in codecs().values()]
+        for codec in others:
+            assert _read(codec, data[1:]) == _read(plain, data[1:])
         found = kind.decode(data[1:])
         # Compared as bytes, because a real number may be none.
         written = found.encode()
         assert kind.decode(written).encode() == written
+
+
+def _read(codec: Codec, data: bytes) -> str:
+    try:
+        # As text, because a real number may be none.
+        return repr(codec.decode(data, FIELDS_MAX))
+    except BadMessage as error:
+        return str(error)
 
 
 def _blocks() -> Iterator[bytes]:

@@ -92,8 +92,23 @@ def test_a_text_that_is_not_utf8_is_refused() -> None:
 
 
 def test_a_message_has_a_limited_number_of_fields() -> None:
-    one = bytes.fromhex("2a0100")
+    apart, together = bytes.fromhex("2800"), bytes.fromhex("2a020000")
 
-    assert len(MessageQueue.decode(one * FIELDS_MAX).accept_message_types) == FIELDS_MAX
+    assert len(MessageQueue.decode(apart * FIELDS_MAX).accept_message_types) == FIELDS_MAX
     with pytest.raises(BadMessage, match=f"more than {FIELDS_MAX} fields"):
-        MessageQueue.decode(one * (FIELDS_MAX + 1))
+        MessageQueue.decode(apart * (FIELDS_MAX + 1))
+    assert len(MessageQueue.decode(together * 2, fields_max=6).accept_message_types) == 4
+    with pytest.raises(BadMessage, match="more than 5 fields"):
+        MessageQueue.decode(together * 2, fields_max=5)
+
+
+def test_the_fields_of_messages_in_a_message_count() -> None:
+    broker = bytes.fromhex("22050a01621001")
+    time = bytes.fromhex("3a0408011001")
+
+    assert MessageQueue.decode(broker, fields_max=3).broker is not None
+    with pytest.raises(BadMessage, match="more than 2 fields"):
+        MessageQueue.decode(broker, fields_max=2)
+    assert SystemProperties.decode(time, fields_max=3).born_timestamp == 1_000
+    with pytest.raises(BadMessage, match="more than 2 fields"):
+        SystemProperties.decode(time, fields_max=2)
