@@ -42,7 +42,12 @@ _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
 FIELDS_MAX: Final = 8_192
-"""The fields of one message, each item of a list counted: a few bytes make an object each."""
+"""The fields of one message."""
+ITEMS_MAX: Final = 16_384
+"""The fields of a request with all messages in it, each item of a packed list counted.
+
+A byte or two make an object each, so the bytes of a request bound neither its time nor its memory.
+"""
 
 M = TypeVar("M", bound="WireMessage")
 E = TypeVar("E", bound=IntEnum)
@@ -58,8 +63,10 @@ class _Kind(NamedTuple):
     wire: int
     encode: Callable[[Any], bytes]
     """Returns the bytes of a value, without the size of a delimited one."""
-    decode: Callable[[Any], Any] | None
+    decode: Callable[..., Any] | None
     """Returns the value; None where the number or the bytes are the value."""
+    is_nested: bool = False
+    """Whether ``decode`` also takes the items that are left, because it reads further ones."""
 
 
 class _Field(NamedTuple):
@@ -76,7 +83,8 @@ class _Reader(NamedTuple):
     """What is done with the value behind one tag."""
 
     name: str
-    decode: Callable[[Any], Any] | None
+    decode: Callable[..., Any] | None
+    is_nested: bool
     add: Callable[[dict[str, Any], str, Any], None] | None
     """Adds the value to a list or a table; None for a field with one value."""
 
@@ -107,16 +115,28 @@ class WireMessage:
         """Return the message in ``data``.
 
         Raises:
-            BadMessage: the bytes end in a field, or a field has another kind of value.
+            BadMessage: the bytes end in a field, a field has another kind of value, or there are
+                more than FIELDS_MAX fields in one message or ITEMS_MAX in all.
         """
+        return cls._decode(data, [ITEMS_MAX])
+
+    @classmethod
+    def decode_counted(cls, data: bytes) -> tuple[Self, int]:
+        """Return the message in ``data``, and how many items it has; see ``decode``."""
+        left = [ITEMS_MAX]
+        return cls._decode(data, left), ITEMS_MAX - left[0]
+
+    @classmethod
+    def _decode(cls, data: bytes, left: list[int]) -> Self:
+        """Return a message, and take its items from those that are ``left`` (one number)."""
         # This runs for each message inside a message, and its loop for each of their fields, so
         # numbers of one byte are read in place: a call takes as long as the rest of a turn.
         readers = (_CODECS.get(cls) or _new_codec(cls)).readers
         values: dict[str, Any] = {}
-        at, end = 0, len(data)
+        at, end, count = 0, len(data), 0
         value: Any
         try:
-            for _ in range(FIELDS_MAX):
+            for count in range(min(FIELDS_MAX, left[0])):  # noqa: B007
                 if at >= end:
                     break
                 tag = data[at]
@@ -147,21 +167,26 @@ class WireMessage:
                 if reader is None:
                     _check_unknown(cls, tag)
                     continue
-                name, decode, add = reader
+                name, decode, is_nested, add = reader
                 if decode is not None:
-                    value = decode(value)
+                    value = decode(value, left) if is_nested else decode(value)
                 if add is None:
                     values[name] = value
                 else:
                     add(values, name, value)
             else:
+                count += 1
                 if at < end:
-                    raise BadMessage(f"a message has more than {FIELDS_MAX} fields")
+                    text = f"a message has more than {FIELDS_MAX} fields"
+                    if left[0] < FIELDS_MAX:
+                        text = f"a request has more than {ITEMS_MAX} fields and items"
+                    raise BadMessage(text)
         except IndexError:
             raise BadMessage(f"the message ends in a number, at byte {end}") from None
         except UnicodeDecodeError as error:
             text = f"a text is not UTF-8: {error.reason} at byte {error.start}"
             raise BadMessage(text) from None
+        left[0] -= count
         return cls(**values)
 
     def encode(self) -> bytes:
@@ -256,13 +281,13 @@ def texts_by_name(number: int) -> dict[str, str]:
 
 def millis(number: int) -> int | None:
     """Declare a time (since 1970) or a duration in ms that may be absent."""
-    kind = _Kind(DELIMITED, _encode_millis, _decode_millis)
+    kind = _Kind(DELIMITED, _encode_millis, _decode_millis, is_nested=True)
     return dataclasses.field(default=None, metadata=_of(number, kind, is_maybe=True))
 
 
 def all_millis(number: int) -> list[int]:
     """Declare a list of durations in ms."""
-    kind = _Kind(DELIMITED, _encode_millis, _decode_millis)
+    kind = _Kind(DELIMITED, _encode_millis, _decode_millis, is_nested=True)
     return dataclasses.field(default_factory=list, metadata=_of(number, kind, is_list=True))
 
 
@@ -292,11 +317,11 @@ def _new_codec(cls: type[WireMessage]) -> _Codec:
             add, encode = _append, _each(encode)
             if kind.wire == VARINT:
                 # Numbers of a list may lie together in one field.
-                together = _Reader(name, _together(kind), _extend)
+                together = _Reader(name, _together(kind), True, _extend)
                 codec.readers[field.number << 3 | DELIMITED] = together
         elif field.is_map:
             add, encode = _put, _each_entry(encode)
-        codec.readers[tag] = _Reader(name, kind.decode, add)
+        codec.readers[tag] = _Reader(name, kind.decode, kind.is_nested, add)
         codec.writers.append(_Writer(name, field.is_maybe, encode))
     _CODECS[cls] = codec
     return codec
@@ -317,12 +342,16 @@ def _put(values: dict[str, Any], name: str, entry: "_Entry") -> None:
     values.setdefault(name, {})[entry.key] = entry.value
 
 
-def _together(kind: _Kind) -> Callable[[bytes], list[Any]]:
-    def decode(raw: bytes) -> list[Any]:
-        numbers, at = [], 0
+def _together(kind: _Kind) -> Callable[[bytes, list[int]], list[Any]]:
+    def decode(raw: bytes, left: list[int]) -> list[Any]:
+        numbers: list[int] = []
+        at = 0
         while at < len(raw):
+            if len(numbers) >= left[0]:
+                raise BadMessage(f"a request has more than {ITEMS_MAX} fields and items")
             number, at = _read_varint(raw, at)
             numbers.append(_signed(number))
+        left[0] -= len(numbers)
         return numbers if kind.decode is None else [kind.decode(each) for each in numbers]
 
     return decode
@@ -424,8 +453,8 @@ def _encode_millis(value: int) -> bytes:
     return _SECONDS + _varint(seconds) + _NANOS[rest] if seconds else _NANOS[rest]
 
 
-def _decode_millis(raw: bytes) -> int:
-    found = _Instant.decode(raw)
+def _decode_millis(raw: bytes, left: list[int]) -> int:
+    found = _Instant._decode(raw, left)
     return found.seconds * 1000 + found.nanos // _MS
 
 
@@ -440,7 +469,7 @@ def _choice(members: type[IntEnum]) -> _Kind:
 
 
 def _message(kind: type[WireMessage]) -> _Kind:
-    return _Kind(DELIMITED, kind.encode, kind.decode)
+    return _Kind(DELIMITED, kind.encode, kind._decode, is_nested=True)
 
 
 _TEXT: Final = _Kind(DELIMITED, str.encode, bytes.decode)
