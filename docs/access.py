@@ -235,7 +235,7 @@ until an eighth is free |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
 | calls of a gRPC connection | 4,096 at a time | further ones are refused; clients \
 wait and try again |
-| headers of a gRPC call; a request | 16 KiB; 16 MiB, with 8,192 fields in a message | the \
+| headers of a gRPC call; a request | 16 KiB; 16 MiB, with 16,384 fields and items | the \
 connection is closed; the call fails |
 
 The port of gRPC clients shares descriptors and bytes in flight with the others; `connectionsMax`

@@ -16,7 +16,7 @@ from server.proxy.http2.frames import (
 from server.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, decoders, encode
 from server.proxy.protocol import requests
 from server.proxy.protocol.definitions import Message, Resource, SystemProperties
-from server.proxy.protocol.protobuf import FIELDS_MAX, BadMessage, Codec, WireMessage, codecs
+from server.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage, codecs
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
 
@@ -93,7 +93,7 @@ def read_message(data: bytes) -> None:
 def _read(codec: Codec, data: bytes) -> str:
     try:
         # As text, because a real number may be none.
-        return repr(codec.decode(data, FIELDS_MAX))
+        return repr(codec.decode(data, ITEMS_MAX))
     except BadMessage as error:
         return str(error)
 

@@ -44,9 +44,11 @@ _MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
-FIELDS_MAX: Final = 8_192
-"""The fields of a message and of all messages in it; each item of a list counts, since a byte may
-make an object."""
+ITEMS_MAX: Final = 16_384
+"""The fields of a request with all messages in it, each item of a packed list counted.
+
+A byte or two make an object each, so the bytes of a request bound neither its time nor its memory.
+"""
 
 M = TypeVar("M", bound="WireMessage")
 E = TypeVar("E", bound=IntEnum)
@@ -89,8 +91,8 @@ class Field(NamedTuple):
 class Codec(Protocol):
     """Both directions of one class."""
 
-    def decode(self, data: bytes, fields_max: int) -> Any:
-        """Return the message in ``data``, see ``WireMessage.decode``."""
+    def decode(self, data: bytes, items_max: int) -> tuple[Any, int]:
+        """Return the message in ``data`` and its items, see ``WireMessage.decode_counted``."""
 
     def encode(self, message: Any) -> bytes:
         """Return the bytes of a message."""
@@ -122,18 +124,23 @@ class WireMessage:
     """Base of every message; its subclasses are dataclasses of declared fields."""
 
     @classmethod
-    def decode(cls, data: bytes, *, fields_max: int = FIELDS_MAX) -> Self:
+    def decode(cls, data: bytes, *, items_max: int = ITEMS_MAX) -> Self:
         """Return the message in ``data``.
 
         Args:
             data: the bytes.
-            fields_max: the most fields of it and of the messages in it, items of lists included.
+            items_max: the most fields of it and of the messages in it, items of lists included.
 
         Raises:
             BadMessage: the bytes end in a field, a field has another kind of value, or there are
                 too many of them.
         """
-        return cast(Self, codec_of(cls).decode(data, fields_max))
+        return cls.decode_counted(data, items_max=items_max)[0]
+
+    @classmethod
+    def decode_counted(cls, data: bytes, *, items_max: int = ITEMS_MAX) -> tuple[Self, int]:
+        """Return the message in ``data``, and how many items it has; see ``decode``."""
+        return cast(tuple[Self, int], codec_of(cls).decode(data, items_max))
 
     def encode(self) -> bytes:
         """Return the bytes of the message."""
@@ -168,9 +175,10 @@ class PlainCodec:
             self._readers[tag] = _Reader(name, kind, codec, add)
             self._writers.append(_Writer(name, field.is_maybe, encode))
 
-    def decode(self, data: bytes, fields_max: int = FIELDS_MAX) -> Any:
-        """Return the message in ``data``, see ``WireMessage.decode``."""
-        return self._read(data, _Allowance(fields_max))
+    def decode(self, data: bytes, items_max: int = ITEMS_MAX) -> tuple[Any, int]:
+        """Return the message in ``data`` and its items, see ``WireMessage.decode_counted``."""
+        allowance = _Allowance(items_max)
+        return self._read(data, allowance), allowance.spent
 
     def encode(self, message: Any) -> bytes:
         """Return the bytes of a message."""
@@ -232,16 +240,17 @@ class PlainCodec:
 
 
 class _Allowance:
-    """Counts the fields that a message may still have."""
+    """Counts the items of a message, the fields of inner messages included."""
 
-    def __init__(self, fields_max: int) -> None:
-        self._fields_max = self._left = fields_max
+    def __init__(self, items_max: int) -> None:
+        self._items_max = items_max
+        self.spent = 0
 
     def spend(self) -> None:
         """Count one field or item."""
-        self._left -= 1
-        if self._left < 0:
-            raise BadMessage(f"a message has more than {self._fields_max} fields")
+        self.spent += 1
+        if self.spent > self._items_max:
+            raise BadMessage(f"a request has more than {self._items_max} fields and items")
 
 
 def text(number: int) -> str:

@@ -84,14 +84,14 @@ cdef int64_t SECONDS_MAX = 1 << 52
 
 cdef struct Reader:
     Bytes begin, at, end
-    # How many fields may still come, and the limit for the error.
-    int64_t left, fields_max
+    # How many items may still come, and the limit for the error.
+    int64_t left, items_max
 
 
 cdef int _spend(Reader *data) except -1:
     data.left -= 1
     if data.left < 0:
-        raise BadMessage(f"a message has more than {data.fields_max} fields")
+        raise BadMessage(f"a request has more than {data.items_max} fields and items")
     return 0
 
 
@@ -130,7 +130,7 @@ cdef inline object _text(Bytes at, Py_ssize_t size):
 
 cdef object _millis(Reader *parent, Bytes at, uint64_t size):
     """Read a message of seconds (1) and nanoseconds (2), and return it in milliseconds."""
-    cdef Reader data = Reader(at, at, at + size, parent.left, parent.fields_max)
+    cdef Reader data = Reader(at, at, at + size, parent.left, parent.items_max)
     cdef uint64_t tag, value = 0
     cdef int64_t seconds = 0, nanos = 0
     cdef Bytes begin
@@ -305,7 +305,7 @@ cdef class FieldCodec:
             return _millis(data, at, value)
         if self._value == REAL:
             return self._kind.decode(PyBytes_FromStringAndSize(<const char *> at, value))
-        inner = Reader(at, at, at + value, data.left, data.fields_max)
+        inner = Reader(at, at, at + value, data.left, data.items_max)
         message = self._codec._read(&inner)
         data.left = inner.left
         return message
@@ -329,7 +329,7 @@ cdef class FieldCodec:
 
     cdef _take_packed(self, object message, Reader *data, Bytes at, uint64_t size):
         """Decode numbers of a list that lie together."""
-        cdef Reader inner = Reader(at, at, at + size, data.left, data.fields_max)
+        cdef Reader inner = Reader(at, at, at + size, data.left, data.items_max)
         cdef uint64_t value = 0
         cdef PyObject **slot = self._slot(message)
         cdef list found
@@ -430,11 +430,12 @@ cdef class CompiledCodec:
             self._fields.append(field)
             self._by_number[(<FieldCodec> field)._tag >> 3] = <PyObject *> field
 
-    def decode(self, bytes data not None, int64_t fields_max=protobuf.FIELDS_MAX):
-        """Return the message in ``data``."""
+    def decode(self, bytes data not None, int64_t items_max=protobuf.ITEMS_MAX):
+        """Return the message in ``data`` and how many items it has."""
         cdef Bytes at = <Bytes> PyBytes_AS_STRING(data)
-        cdef Reader reader = Reader(at, at, at + PyBytes_GET_SIZE(data), fields_max, fields_max)
-        return self._read(&reader)
+        cdef Reader reader = Reader(at, at, at + PyBytes_GET_SIZE(data), items_max, items_max)
+        message = self._read(&reader)
+        return message, items_max - reader.left
 
     def encode(self, message not None):
         """Return the bytes of a message."""

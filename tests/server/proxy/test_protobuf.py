@@ -10,7 +10,7 @@ from server.proxy.protocol.definitions import (
     Resource,
     SystemProperties,
 )
-from server.proxy.protocol.protobuf import FIELDS_MAX, BadMessage
+from server.proxy.protocol.protobuf import ITEMS_MAX, BadMessage
 
 DATA = bytes.fromhex(
     "0a0312015412060a01611201621a280a0012016b30023a1108feffffffffffffffff011080cab5ee017000b001"
@@ -94,21 +94,21 @@ def test_a_text_that_is_not_utf8_is_refused() -> None:
 def test_a_message_has_a_limited_number_of_fields() -> None:
     apart, together = bytes.fromhex("2800"), bytes.fromhex("2a020000")
 
-    assert len(MessageQueue.decode(apart * FIELDS_MAX).accept_message_types) == FIELDS_MAX
-    with pytest.raises(BadMessage, match=f"more than {FIELDS_MAX} fields"):
-        MessageQueue.decode(apart * (FIELDS_MAX + 1))
-    assert len(MessageQueue.decode(together * 2, fields_max=6).accept_message_types) == 4
+    assert len(MessageQueue.decode(apart * ITEMS_MAX).accept_message_types) == ITEMS_MAX
+    with pytest.raises(BadMessage, match=f"more than {ITEMS_MAX} fields and items"):
+        MessageQueue.decode(apart * (ITEMS_MAX + 1))
+    assert len(MessageQueue.decode(together * 2, items_max=6).accept_message_types) == 4
     with pytest.raises(BadMessage, match="more than 5 fields"):
-        MessageQueue.decode(together * 2, fields_max=5)
+        MessageQueue.decode(together * 2, items_max=5)
 
 
 def test_the_fields_of_messages_in_a_message_count() -> None:
     broker = bytes.fromhex("22050a01621001")
     time = bytes.fromhex("3a0408011001")
 
-    assert MessageQueue.decode(broker, fields_max=3).broker is not None
+    assert MessageQueue.decode(broker, items_max=3).broker is not None
     with pytest.raises(BadMessage, match="more than 2 fields"):
-        MessageQueue.decode(broker, fields_max=2)
-    assert SystemProperties.decode(time, fields_max=3).born_timestamp == 1_000
+        MessageQueue.decode(broker, items_max=2)
+    assert SystemProperties.decode(time, items_max=3).born_timestamp == 1_000
     with pytest.raises(BadMessage, match="more than 2 fields"):
-        SystemProperties.decode(time, fields_max=2)
+        SystemProperties.decode(time, items_max=2)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from server.proxy.protocol.definitions import Message, Settings
 from server.proxy.protocol.protobuf import (
-    FIELDS_MAX,
+    ITEMS_MAX,
     BadMessage,
     Codec,
     PlainCodec,
@@ -81,17 +81,17 @@ def message_of(cls: type[WireMessage], source: random.Random) -> Any:
     })  # fmt: skip
 
 
-def result(codec: Codec, data: bytes, fields_max: int) -> str:
+def result(codec: Codec, data: bytes, items_max: int) -> str:
     try:
         # As text, because a real number may be none.
-        return repr(codec.decode(data, fields_max))
+        return repr(codec.decode(data, items_max))
     except BadMessage as error:
         return str(error)
 
 
-def assert_read_alike(cls: type[WireMessage], data: bytes, fields_max: int = FIELDS_MAX) -> None:
+def assert_read_alike(cls: type[WireMessage], data: bytes, items_max: int = ITEMS_MAX) -> None:
     plain, compiled = both(cls)
-    assert result(compiled, data, fields_max) == result(plain, data, fields_max), data.hex()
+    assert result(compiled, data, items_max) == result(plain, data, items_max), data.hex()
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -150,8 +150,8 @@ def test_the_number_of_fields_is_limited_alike(cls: type[WireMessage]) -> None:
     source = random.Random(cls.__name__)
     for _ in range(20):
         data = both(cls)[0].encode(message_of(cls, source))
-        for fields_max in (0, 1, 5, 20):
-            assert_read_alike(cls, data, fields_max)
+        for items_max in (0, 1, 5, 20):
+            assert_read_alike(cls, data, items_max)
 
 
 def test_what_cannot_be_written_is_refused() -> None:
