@@ -353,12 +353,12 @@ class GrpcCall(StreamReceiver):
         # A task of its own, because the thread goes on when the call is cancelled.
         loop = asyncio.get_running_loop()
         found = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
-        self._check_size(len(found))
         self.hold(len(found) - len(message))
         return found
 
     async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
-        limit = min(self._calls.size_max, len(message) * INFLATE_RATIO_MAX) + 1
+        size_max = min(self._calls.size_max, self.connection.share_size)
+        limit = min(size_max, len(message) * INFLATE_RATIO_MAX) + 1
         # zlib collects pieces, and joins them at the end.
         size = 2 * limit
         inflater = zlib.decompressobj(bits)
@@ -376,7 +376,10 @@ class GrpcCall(StreamReceiver):
                 raise CallFailed(CallStatus.INTERNAL, text) from error
             finally:
                 self.connection.hold(-size)
-        if len(found) <= self._calls.size_max and not inflater.eof:
+        if len(found) > size_max:
+            text = f"gRPC message exceeds maximum size {size_max}: {len(found)}"
+            raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
+        if not inflater.eof:
             raise CallFailed(CallStatus.INTERNAL, f"a message in {name} has no end")
         return found
 

@@ -115,6 +115,7 @@ class Http2Connection(asyncio.Protocol):
         """Called when the connection has ended, by what they belong to."""
         self.lingering_count = 0
         """The calls that ended and whose work goes on; they count as open."""
+        self.share_size = resources.budget.size_max // 8
         self._budget = resources.budget
         self._turns = resources.turns
         self._paced = PacedCalls(resources.turns)
@@ -220,8 +221,6 @@ class Http2Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end()
-
-    # The budget.
 
     @property
     def held_size(self) -> int:

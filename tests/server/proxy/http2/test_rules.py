@@ -68,7 +68,7 @@ CONNECTION: dict[str, tuple[bytes, Error]] = {
     "5.1.1 a number below the last": (
         head(stream=5) + head(stream=3), Error.STREAM_CLOSED),
     "6.1 DATA on stream 0": (data(b"x", stream=0), Error.PROTOCOL_ERROR),
-    "6.1 padding as long as the frame": (OPEN + data(b"\x02xy", 0x8), Error.PROTOCOL_ERROR),
+    "6.1 padding as long as the frame": (OPEN + data(b"\x03xy", 0x8), Error.PROTOCOL_ERROR),
     "6.2 HEADERS on stream 0": (head(stream=0), Error.PROTOCOL_ERROR),
     "6.2 HEADERS with padding as long as the frame": (
         frame(FrameType.HEADERS, END_HEADERS | 0x8, 1, b"\x05\x82"), Error.PROTOCOL_ERROR),
