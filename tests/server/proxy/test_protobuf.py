@@ -103,9 +103,7 @@ def test_a_message_has_a_limited_number_of_fields() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        MessageQueue(accept_message_types=[MessageType.FIFO]).encode()[:1]
-        + b"\x81\x80\x01"
-        + b"\x01" * (ITEMS_MAX + 1),
+        b"\x2a\x81\x80\x01" + b"\x01" * (ITEMS_MAX + 1),
         MessageQueue(topic=Resource(name="")).encode() + b"\x28\x01" * (ITEMS_MAX + 1),
     ],
     ids=["a packed list", "one by one"],
