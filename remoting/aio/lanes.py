@@ -52,15 +52,7 @@ class Lane:
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self._leave()
-            else:
-                self._forget(ip, place)
             raise
-
-    def _forget(self, ip: str, place: "asyncio.Future[None]") -> None:
-        waiting = self._waiting[ip]
-        waiting.remove(place)
-        if not waiting:
-            del self._waiting[ip]
 
     def _leave(self) -> None:
         """Give a place to the next address, and let that one wait behind the others."""

@@ -288,7 +288,9 @@ class GrpcCall(StreamReceiver):
     def cancelled(self) -> None:
         """Take note that the stream is closed."""
         self.hold(-self._held_size)
+        # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
+        self.message, self.request = b"", None
         if self._deadline is not None:
             self._deadline.cancel()
         if self._task is not None:
@@ -351,17 +353,19 @@ class GrpcCall(StreamReceiver):
         # A task of its own, because the thread goes on when the call is cancelled.
         loop = asyncio.get_running_loop()
         found = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
-        self._check_size(len(found))
         self.hold(len(found) - len(message))
         return found
 
     async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
-        limit = min(self._calls.size_max, len(message) * INFLATE_RATIO_MAX) + 1
+        size_max = min(self._calls.size_max, self.connection.share_size)
+        limit = min(size_max, len(message) * INFLATE_RATIO_MAX) + 1
+        # zlib collects pieces, and joins them at the end.
+        size = 2 * limit
         inflater = zlib.decompressobj(bits)
         async with self._calls.inflations.turn(self.connection.ip):
             if self._stream.is_closed:
                 return b""
-            self.connection.hold(limit)
+            self.connection.hold(size)
             self.connection.charge()
             try:
                 found = await asyncio.get_running_loop().run_in_executor(
@@ -371,8 +375,11 @@ class GrpcCall(StreamReceiver):
                 text = f"a message is not {name}: {error}"
                 raise CallFailed(CallStatus.INTERNAL, text) from error
             finally:
-                self.connection.hold(-limit)
-        if len(found) <= self._calls.size_max and not inflater.eof:
+                self.connection.hold(-size)
+        if len(found) > size_max:
+            text = f"gRPC message exceeds maximum size {size_max}: {len(found)}"
+            raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
+        if not inflater.eof:
             raise CallFailed(CallStatus.INTERNAL, f"a message in {name} has no end")
         return found
 
@@ -404,7 +411,10 @@ class GrpcCall(StreamReceiver):
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:
+        # An error keeps the frames that it passed, and these the call.
+        self._task = None
         self.hold(-self._held_size)
+        self.message, self.request = b"", None
         if task.cancelled():
             # Somebody else's cancellation would leave the client waiting.
             self.fail(CallStatus.CANCELLED, "the call was cancelled")

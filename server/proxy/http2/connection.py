@@ -57,8 +57,8 @@ STREAMS_MAX: Final = 1024
 """The most calls of one connection at a time; its client waits with further ones."""
 CONTINUATIONS_MAX: Final = 32
 """The most CONTINUATION frames of one header block, which may be empty."""
-PEER_CLOSED_MAX: Final = 128
-"""Of so many streams that the peer ended last, frames that come later are an error."""
+CUT_MAX: Final = 1024
+"""Of so many streams that we ended before the peer did, frames may still be under way."""
 CONNECTION_WINDOW: Final = 16 << 20
 FRAMES_A_SLICE: Final = 256
 """The most frames of one connection in a slice of a turn, whatever the clock says."""
@@ -115,6 +115,7 @@ class Http2Connection(asyncio.Protocol):
         """Called when the connection has ended, by what they belong to."""
         self.lingering_count = 0
         """The calls that ended and whose work goes on; they count as open."""
+        self.share_size = resources.budget.size_max // 8
         self._budget = resources.budget
         self._turns = resources.turns
         self._paced = PacedCalls(resources.turns)
@@ -137,8 +138,8 @@ class Http2Connection(asyncio.Protocol):
         self._header_size = 0
         """The bytes of the header fields that were decoded in this slice."""
         self._last_id = 0
-        self._peer_closed: dict[int, None] = {}
-        """The streams that the peer ended last, oldest first."""
+        self._cut: dict[int, int] = {}
+        """The bytes that may still come for streams that we ended before the peer did."""
         self._outflow = Outflow(self, self._turns.now_s)
         self._room = CONNECTION_WINDOW
         self._held_size = 0
@@ -161,7 +162,6 @@ class Http2Connection(asyncio.Protocol):
         self.write(_GREETING)
 
     def not_opened(self) -> None:
-        """Take note that the connection was not taken."""
         self._end()
 
     def data_received(self, data: bytes) -> None:
@@ -186,9 +186,9 @@ class Http2Connection(asyncio.Protocol):
                 self._rest, has_more = self._frames(self._rest, end_s)
                 has_more |= self._outflow.pump(end_s)
             except Http2Error as fault:
-                has_more = self._fail(fault.error, str(fault))
+                self._fail(fault.error, str(fault))
             except BadHeaders as error:
-                has_more = self._fail(Error.COMPRESSION_ERROR, str(error))
+                self._fail(Error.COMPRESSION_ERROR, str(error))
             self.charge()
         self._is_queued = has_more and not self._is_gone
         self._read_on()
@@ -221,8 +221,6 @@ class Http2Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end()
-
-    # The budget.
 
     @property
     def held_size(self) -> int:
@@ -267,13 +265,11 @@ class Http2Connection(asyncio.Protocol):
             self._flush()
             self._transport.close()
 
-    def _fail(self, error: Error, text: str) -> bool:
-        """End the connection, and return that there is nothing more to do for it."""
+    def _fail(self, error: Error, text: str) -> None:
         LOG.warning("%s breaks the protocol, it is closed: %s", self, text)
         self._rest = b""
         self.write(goaway(self._last_id, error, text))
         self.close()
-        return False
 
     def _end(self) -> None:
         if self._is_gone:
@@ -331,11 +327,19 @@ class Http2Connection(asyncio.Protocol):
         self.hold(-len(stream.waiting) - stream.header_size)
         stream.waiting.clear()
         self._outflow.forget(stream)
+        if not stream.is_ended:
+            self._note_cut(stream.id, stream.room)
         del self.streams[stream.id]
         stream.wake()
-        stream.receiver.cancelled()
+        receiver, stream.receiver = stream.receiver, StreamReceiver()
+        receiver.cancelled()
         if self._is_leaving and not self.streams:
             self.close()
+
+    def _note_cut(self, stream_id: int, room: int) -> None:
+        self._cut[stream_id] = room
+        if len(self._cut) > CUT_MAX:
+            del self._cut[next(iter(self._cut))]
 
     # What is received.
 
@@ -380,8 +384,6 @@ class Http2Connection(asyncio.Protocol):
 
     def _data(self, flags: int, stream_id: int, payload: bytes) -> None:
         size = len(payload)
-        if not stream_id:
-            raise Http2Error(Error.PROTOCOL_ERROR, "DATA belongs to a stream")
         self._room -= size
         stream = self.streams.get(stream_id)
         if stream is not None:
@@ -391,8 +393,11 @@ class Http2Connection(asyncio.Protocol):
         if self._room < CONNECTION_WINDOW // 2:
             self.write(window_update(0, CONNECTION_WINDOW - self._room))
             self._room = CONNECTION_WINDOW
-        if stream is None or stream.is_ended:
-            self._check_open(stream_id, stream)
+        if stream is None:
+            self._pass_over(stream_id, size)
+            return
+        if stream.is_ended:
+            stream.reset(Error.STREAM_CLOSED)
             return
         if flags & PADDED:
             payload = _unpadded(payload, 0)
@@ -451,8 +456,7 @@ class Http2Connection(asyncio.Protocol):
             self._last_id = stream_id
             self._open(stream_id, fields, size, is_ended=is_last)
         else:
-            # Trailers of a call that was answered before they came are no fault.
-            self._check_open(stream_id, None)
+            self._pass_over(stream_id, 0)
 
     def _trailers(self, stream: Stream, fields: list[Field], *, is_last: bool) -> None:
         if stream.is_ended:
@@ -473,6 +477,8 @@ class Http2Connection(asyncio.Protocol):
     def _open(self, stream_id: int, fields: list[Field], size: int, *, is_ended: bool) -> None:
         if self._is_leaving or len(self.streams) + self.lingering_count >= STREAMS_MAX:
             self.write(reset(stream_id, Error.REFUSED_STREAM))
+            if not is_ended:
+                self._note_cut(stream_id, STREAM_WINDOW)
             return
         stream = Stream(self, stream_id)
         stream.is_ended = is_ended
@@ -502,11 +508,9 @@ class Http2Connection(asyncio.Protocol):
         stream = self.streams.get(stream_id)
         if stream is None:
             self._check_used(stream_id)
-            return
-        self._peer_closed[stream_id] = None
-        if len(self._peer_closed) > PEER_CLOSED_MAX:
-            del self._peer_closed[next(iter(self._peer_closed))]
-        self.close_stream(stream)
+        else:
+            stream.is_ended = True
+            self.close_stream(stream)
 
     def _settings(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id:
@@ -558,26 +562,24 @@ class Http2Connection(asyncio.Protocol):
             raise Http2Error(Error.PROTOCOL_ERROR, "PRIORITY belongs to a stream")
 
     def _goaway(self, flags: int, stream_id: int, payload: bytes) -> None:
-        """Ignore that the client opens no more streams; it closes the connection itself."""
         if stream_id:
             raise Http2Error(Error.PROTOCOL_ERROR, "GOAWAY belongs to the connection")
 
     def _push(self, flags: int, stream_id: int, payload: bytes) -> None:
         raise Http2Error(Error.PROTOCOL_ERROR, "a client cannot push")
 
-    def _check_open(self, stream_id: int, stream: Stream | None) -> None:
-        """Refuse DATA or HEADERS for a stream whose end the peer itself has sent.
-
-        Frames of a stream that we ended may still be under way, and are ignored.
-        """
+    def _pass_over(self, stream_id: int, size: int) -> None:
+        """Ignore ``size`` bytes of a stream that we ended, if they were under way by then."""
         self._check_used(stream_id)
-        if stream is not None:
-            stream.reset(Error.STREAM_CLOSED)
-        elif stream_id in self._peer_closed:
-            self.write(reset(stream_id, Error.STREAM_CLOSED))
+        left = self._cut.get(stream_id)
+        if left is None:
+            raise Http2Error(Error.STREAM_CLOSED, f"stream {stream_id} goes on behind its end")
+        if size > left:
+            raise Http2Error(Error.FLOW_CONTROL_ERROR, "it sends more than its windows allow")
+        self._cut[stream_id] = left - size
 
     def _check_used(self, stream_id: int) -> None:
-        """Check that a stream was open once; frames of closed ones may still be under way."""
+        """Check that a stream was open once."""
         if stream_id > self._last_id or not stream_id % 2:
             raise Http2Error(Error.PROTOCOL_ERROR, f"stream {stream_id} was never opened")
 

@@ -41,6 +41,7 @@ class StreamConnection(Protocol):
         is_full: whether the peer does not read what was sent to it.
         ip: the address of the peer.
         endings: called when the connection has ended, by what they belong to.
+        share_size: the most bytes that one message of the connection may become.
         lingering_count: the calls that ended and whose work goes on; they count as open.
     """
 
@@ -48,6 +49,7 @@ class StreamConnection(Protocol):
     ip: str
     endings: dict[object, Callable[[], None]]
     lingering_count: int
+    share_size: int
 
     def write(self, data: bytes) -> None:
         """Send frames."""

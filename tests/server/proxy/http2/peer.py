@@ -92,7 +92,9 @@ class Peer:
         now_s: Callable[[], float] = lambda: 1.0,
     ) -> None:
         found = echo_methods() if methods is None else methods
-        calls = Calls({f"/Test/{name}": found[name] for name in found}, size_max=size_max)
+        self.calls = calls = Calls(
+            {f"/Test/{name}": found[name] for name in found}, size_max=size_max
+        )
         self.is_gone = False
         self.wire = Wire()
         self.resources = Resources(budget=budget or Budget(), turns=Turns(now_s))

@@ -264,10 +264,26 @@ async def test_a_call_that_is_reset_is_cancelled() -> None:
     assert await peer.heard() == []
     assert endless.cancelled.is_set()
     assert not peer.connection.streams
-    # What was under way for it meanwhile is no fault.
+    # It may still make room for what was under way to it, and may not send on.
     peer.say(window_update(stream, 10) + reset(stream, Error.CANCEL))
-    peer.say(frame(FrameType.DATA, END_STREAM, stream, b"late"))
     assert not peer.wire.was_closed
+    peer.say(frame(FrameType.DATA, END_STREAM, stream, b"late"))
+    assert (await peer.goaway())[0] is Error.STREAM_CLOSED
+
+
+async def test_what_was_under_way_when_we_ended_a_call_is_passed_over() -> None:
+    peer = Peer()
+    stream = peer.call("Other", ends=False)
+    await peer.heard()
+
+    for _ in range(STREAM_WINDOW // 16_384):
+        peer.say(frame(FrameType.DATA, 0, stream, bytes(16_384)))
+    await peer.heard()
+    was_closed = peer.wire.was_closed
+    peer.say(frame(FrameType.DATA, 0, stream, b"more than its window"))
+
+    assert not was_closed
+    assert (await peer.goaway())[0] is Error.FLOW_CONTROL_ERROR
 
 
 async def test_a_lost_connection_cancels_its_calls() -> None:
