@@ -13,6 +13,7 @@ from typing import Final
 
 import server.broker.handlers
 from docs import trust_attacks
+from docs.costs import costs
 from remoting.bodies import (
     CheckClientRequestBody,
     ConsumerData,
@@ -249,14 +250,14 @@ until an eighth is free |
 | time for a frame, or for the first byte of a connection if TLS is on | 30 s | closed |
 | time for a TLS handshake | 10 s | closed |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
-| calls of a gRPC connection | 4,096 at a time | further ones are refused; clients \
+| calls of a gRPC connection | 1,024 at a time | further ones are refused; clients \
 wait and try again |
-| headers of a gRPC call; a request | 16 KiB; 16 MiB, with 8,192 fields in a message | the \
+| headers of a gRPC call; a request | 16 KiB; 16 MiB, with 16,384 fields and items | the \
 connection is closed; the call fails |
 
 The port of gRPC clients shares descriptors and bytes in flight with the others; `connectionsMax`
-does not count its connections. It reads 256 frames of a connection in a turn of the event loop, and
-a thread decodes requests of more than 64 KiB.
+does not count its connections. What its clients make it do, and what that costs, is
+[below](#what-a-peer-can-make-a-server-hold-or-do).
 
 *Descriptors*: at the start the soft limit of open files is raised to the hard limit. The store
 keeps fewer files open if the limit is below 4,096. When there is no descriptor (EMFILE, ENFILE) or
@@ -430,7 +431,8 @@ def security(printed: str) -> str:
     parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
     parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
-    return "".join([*parts, _TLS, _SERVICE, _TRUST, trust_attacks.table()])
+    attacks = [_TRUST, trust_attacks.table(), "\n", "\n".join(costs()) + "\n"]
+    return "".join([*parts, _TLS, _SERVICE, *attacks])
 
 
 def _words(keys: Iterable[str]) -> str:

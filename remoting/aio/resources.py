@@ -1,9 +1,10 @@
-"""The resources that connections of a process share: descriptors and memory for bytes in flight.
+"""What the connections of a process share: descriptors, memory for bytes in flight, and time.
 
     Places   descriptors for connections; when none is left, a new connection is closed at once
     Budget   bytes of unfinished frames, of answers that a peer has not read, and of what is
              kept for a connection (``ServerConn.keep``); when it is used up, connections are
              closed, first those that hold most of the address that holds most
+    Turns    the time of the event loop; what does not fit into a turn waits for the next one
 
 Rule: all ports of a process share one object of each, since descriptors and memory belong to the
 process. A connection that holds little is never closed for one that holds much. A holder reports
@@ -18,6 +19,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from remoting.aio.turns import Turns
+
 LOG = logging.getLogger(__name__)
 
 PLACES_MAX: Final = 65_536
@@ -28,7 +31,7 @@ RELIEF: Final = 8
 
 
 class Holder(Protocol):
-    """A connection, as the budget sees it."""
+    """A connection or a client, as the budget sees it."""
 
     @property
     def ip(self) -> str:
@@ -127,3 +130,4 @@ class Resources:
 
     places: Places = field(default_factory=Places)
     budget: Budget = field(default_factory=Budget)
+    turns: Turns = field(default_factory=Turns)

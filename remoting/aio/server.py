@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from remoting.aio import costs
 from remoting.aio.admission import Admission, AdmissionResult
 from remoting.aio.firstbyte import FirstByte
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
@@ -229,7 +230,8 @@ class ServerConn(Link):
     def _put(self, frames: Sequence[RawFrame]) -> None:
         """Postpone frames."""
         self._put_off = [*self._put_off, *frames]
-        self._put_off_size += sum(len(raw.header) + len(raw.body) for raw in frames)
+        size = sum(len(raw.header) + len(raw.body) for raw in frames)
+        self._put_off_size += size + costs.FRAME.size * len(frames)
 
     def _take_put_off(self) -> Sequence[RawFrame]:
         frames, self._put_off = self._put_off, ()

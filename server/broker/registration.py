@@ -29,6 +29,7 @@ import dataclasses
 import logging
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 from remoting.aio.client import RemotingClient
@@ -127,6 +128,8 @@ class Registration:
         self._filter_servers = filter_servers
         self._client = client
         self._clock = clock
+        # Its own: the default executor serves whoever asks, and a registration must not wait.
+        self._encoder = ThreadPoolExecutor(max_workers=1, thread_name_prefix="registration")
         self._silent: set[str] = set()
         self._registered: dict[str, _RegisteredState] = {}
         """By name server: the state of the last registration that it answered."""
@@ -167,6 +170,7 @@ class Registration:
         self._release(self._take_waiting())
         if self._leaving is not None:
             await self._leaving
+        self._encoder.shutdown(wait=False, cancel_futures=True)
         if not self._is_fenced():
             await self._unregister(self._config.namesrv_addrs)
 
@@ -263,9 +267,9 @@ class Registration:
             known = self._registered.pop(address, None)
             # Use a thread, because encoding very many topics takes long.
             if known is not None and known.is_base_of(present) and await self._has(address, known):
-                body = await loop.run_in_executor(None, self._body, present, known)
+                body = await loop.run_in_executor(self._encoder, self._body, present, known)
             else:
-                everything = everything or loop.run_in_executor(None, self._body, present)
+                everything = everything or loop.run_in_executor(self._encoder, self._body, present)
                 body = await everything
             answer = await self._ask(address, self._request(body))
             if answer is not None:

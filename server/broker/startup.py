@@ -75,6 +75,10 @@ def run(
 
 def version_line() -> str:
     """Return what ``mqbroker --version`` prints, with the kernels imported so far."""
+    # A broker without a gRPC port does not load these two, and has their kernels all the same.
+    import server.proxy.http2.hpack
+    import server.proxy.protocol.protobuf  # noqa: F401
+
     try:
         version = metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:

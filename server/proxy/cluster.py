@@ -20,6 +20,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
+from remoting.aio.lanes import Lane
 from remoting.aio.tls import ClientTls
 from remoting.bodies import (
     BrokerData,
@@ -40,6 +41,10 @@ from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
 
 FRESH_MS: Final = 20_000
+CACHED_MAX: Final = 8_192
+"""The names of one kind that are remembered; strangers choose them."""
+ROUTES_AT_ONCE: Final = 16
+"""The routes that are asked for at a time for the heartbeats of clients."""
 
 _V = TypeVar("_V")
 _C = TypeVar("_C", TopicConfig, SubscriptionGroup)
@@ -112,7 +117,10 @@ class _Cache(Generic[_V]):
         if found is None:
             self._known.pop(name, None)
         else:
+            self._known.pop(name, None)
             self._known[name] = self._now_ms() + FRESH_MS, found
+            if len(self._known) > CACHED_MAX:
+                del self._known[next(iter(self._known))]
         return found
 
 
@@ -122,19 +130,24 @@ class Cluster:
     Args:
         client: asks the name servers and the brokers.
         tls: how connections to brokers are encrypted; None leaves them plain.
+
+    Attributes:
+        link: asks brokers for clients that have no connection of their own.
+        routes: lets the sessions of clients ask for a few routes at a time.
     """
 
     def __init__(self, client: MQClient, *, tls: ClientTls | None = None) -> None:
         self.client = client
         self.tls = tls
-        self._link = MQClient(None, tls=tls)
+        self.link = MQClient(None, tls=tls)
+        self.routes = Lane(ROUTES_AT_ONCE)
         self._types: _Cache[TopicType] = _Cache(client.now_ms)
         self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
         self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)
 
     async def close(self) -> None:
         """Close the connections to the brokers."""
-        await self._link.close()
+        await self.link.close()
 
     async def route(self, topic: str) -> TopicRouteData:
         """Return the route of a topic; raises ClientError where there is none."""
@@ -211,9 +224,9 @@ class Cluster:
         self, address: str, code: int, header: Header | None, credentials: Credentials | None
     ) -> Command:
         command = Command.request(code, header)
-        now_ms = self._link.now_ms()
+        now_ms = self.link.now_ms()
         signed = sign_with(credentials, command, receiver=address, now_ms=now_ms)
-        return await self._link.invoke(address, signed)
+        return await self.link.invoke(address, signed)
 
 
 def _any_address(brokers: Iterable[BrokerData]) -> str | None:

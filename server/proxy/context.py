@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from server.proxy.errors import ProxyRefused
+from server.proxy.http2.stream import StreamConnection
 from server.proxy.protocol.codes import Code
 
 CLIENT_ID: Final = "x-mq-client-id"
@@ -51,6 +52,7 @@ class ProxyContext(NamedTuple):
         address: the address of the client, ``host:port``.
         deadline_ms: when the client gives up, in ms since 1970; None when it waits for ever.
         credentials: sign the requests to brokers; None without accounts.
+        connection: of the client; None for one that has none.
     """
 
     client_id: str
@@ -59,6 +61,7 @@ class ProxyContext(NamedTuple):
     address: str
     deadline_ms: int | None
     credentials: Credentials | None
+    connection: StreamConnection | None = None
 
 
 def context_of(
@@ -67,6 +70,7 @@ def context_of(
     address: str,
     deadline_ms: int | None,
     secret_of: SecretOf | None,
+    connection: StreamConnection | None = None,
 ) -> ProxyContext:
     """Return the context that the metadata of a call give.
 
@@ -75,6 +79,7 @@ def context_of(
         address: the address of the client, ``host:port``.
         deadline_ms: when the client gives up, in ms since 1970.
         secret_of: the accounts; None when nobody needs one.
+        connection: of the client.
 
     Raises:
         ProxyRefused: the client id is missing, or the signature is missing or wrong.
@@ -90,6 +95,7 @@ def context_of(
         address,
         deadline_ms,
         credentials,
+        connection,
     )
 
 

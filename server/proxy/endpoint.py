@@ -46,13 +46,11 @@ class Endpoint:
         self._config = config
         self._client = MQClient(config.namesrv_addr, clock_ms=clock.now_ms, tls=config.tls.client)
         self._cluster = Cluster(self._client, tls=broker_tls)
-        self.service = Service(config, self._cluster, lambda: self._port.port)
+        resources = resources or Resources()
+        self.service = Service(config, self._cluster, lambda: self._port.port, resources=resources)
         methods = methods_of(self.service, secret_of=secret_of)
-        self._port = GrpcPort(
-            Calls(methods, size_max=config.grpc_max_inbound_message_size),
-            tls=config.tls.server,
-            resources=resources or Resources(),
-        )
+        self._calls = Calls(methods, size_max=config.grpc_max_inbound_message_size)
+        self._port = GrpcPort(self._calls, tls=config.tls.server, resources=resources)
         self._services = Services(clock)
         sessions = self.service.sessions
         every = self._services.every
@@ -75,6 +73,7 @@ class Endpoint:
         """Close every connection; clients leave their groups."""
         await self._services.stop()
         await self._port.stop()
+        self._calls.close()
         await self.service.receiving.close()
         await self.service.sessions.close()
         await self._cluster.close()

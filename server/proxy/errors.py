@@ -48,12 +48,6 @@ def refused_inside(code: Code, text: str) -> ProxyRefused:
     return ProxyRefused(code, f"{_JAVA_NAME}: {text}")
 
 
-def no_settings() -> ProxyRefused:
-    """Return the refusal of a client that has not sent its settings."""
-    text = "cannot find client settings for this client"
-    return ProxyRefused(Code.UNRECOGNIZED_CLIENT_TYPE, text)
-
-
 def ok() -> Status:
     """Return the status of success."""
     return Status(code=Code.OK, message=Code.OK.name)

@@ -112,7 +112,7 @@ class GrpcPort:
             name,
             lambda stream, fields: self._calls.open(stream, fields, name),
             self._gone,
-            budget=self._resources.budget,
+            resources=self._resources,
             greeting_s=GREETING_S,
         )
         self._connections.add(connection)

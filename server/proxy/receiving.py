@@ -24,20 +24,22 @@ from mqclient.consumer.pop.pop_request import with_receipts
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import BadAnswer, ClientError
 from mqclient.message import MessageExt, read_pulled
+from remoting.aio import costs
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadHeader
 from remoting.headers.pop import PopMessage, PopMessageResponse
 from remoting.receipt import POP_CK
 from server.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
-from server.proxy.clients.sessions import ClientSession, Sessions
+from server.proxy.clients.session import ClientSession
+from server.proxy.clients.sessions import Sessions
+from server.proxy.clients.settings import NEW_GROUP
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import ProxyContext
 from server.proxy.errors import (
     ProxyRefused,
     broker_status,
-    no_settings,
     ok,
     refused_inside,
     status_of,
@@ -64,6 +66,8 @@ COUNT_MAX: Final = 32
 FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
+ACKS_AT_ONCE: Final = 32
+"""The entries of one request that are acknowledged at a time."""
 GRACE_S: Final = 5.0
 """How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
@@ -110,12 +114,14 @@ class ConsumerMethods:
         """Yield a status, the messages if there are any, and the time of the delivery."""
         try:
             receive = await self._checked(request, context)
-            popped = await self._popped(receive)
+            popped = await self._popped(receive, context)
         except (ProxyRefused, ClientError) as error:
             yield ReceiveMessageResponse(status=status_of(error))
             yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
             return
         messages, written_count = popped.messages, 0
+        held_size = sum(costs.DELIVERY.size + len(each.body) for each in messages)
+        _hold(context, held_size)
         try:
             yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
             for message in messages:
@@ -125,19 +131,22 @@ class ConsumerMethods:
                     _watch(receive, message)
             yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
         finally:
+            _hold(context, -held_size)
             if written_count < len(messages):
-                self._keep(self._return(messages[written_count:], receive))
+                self._keep(self._return(messages[written_count:], receive), context)
 
     async def ack(self, request: AckMessageRequest, context: ProxyContext) -> AckMessageResponse:
         """Acknowledge messages; each has a status of its own."""
         topic, group = topic_of(request.topic), group_of(request.group)
         session = self._sessions.of(context)
-        work = [
-            self._ack(session, each.receipt_handle, each.message_id, topic, group)
-            for each in request.entries
-        ]
-        # Most requests acknowledge one message, which needs no task of its own.
-        entries = [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
+        entries: list[AckMessageResultEntry] = []
+        for start in range(0, len(request.entries), ACKS_AT_ONCE):
+            work = [
+                self._ack(session, each.receipt_handle, each.message_id, topic, group)
+                for each in request.entries[start : start + ACKS_AT_ONCE]
+            ]
+            # Most requests acknowledge one message, which needs no task of its own.
+            entries += [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
         codes = {each.status.code for each in entries if each.status is not None}
         if len(codes) == 1:
             (code,) = codes
@@ -189,16 +198,17 @@ class ConsumerMethods:
 
     async def _checked(self, request: ReceiveMessageRequest, context: ProxyContext) -> _Receive:
         session = self._sessions.of(context)
-        settings = await session.effective_settings()
-        if settings.subscription is None or settings.backoff_policy is None:
-            # Java fails here without a text that says why.
-            raise no_settings()
-        polling_ms = self._polling_ms(request, settings.request_timeout or 0, context)
         queue = request.message_queue or MessageQueue()
         topic, group = topic_of(queue.topic), group_of(request.group)
+        # The request says what is asked for, and the broker what counts for the group, so a client
+        # can go on when the endpoint was restarted and knows none of its settings.
+        known = await self._cluster.group(group, context.credentials) or NEW_GROUP
+        request_timeout_ms = session.settings.request_timeout if session.settings else None
+        polling_ms = self._polling_ms(request, request_timeout_ms or 0, context)
         renews = self._config.enable_proxy_auto_renew and request.auto_renew
         invisible_ms = request.invisible_duration or 0
         if renews:
+            self._sessions.keep(session)
             invisible_ms = self._config.default_invisible_time_ms
         else:
             low_ms = self._config.min_invisible_time_ms
@@ -216,11 +226,11 @@ class ConsumerMethods:
             init_mode=FROM_MAX,
             exp_type=subscription.kind,
             exp=subscription.expression,
-            order=bool(settings.subscription.fifo),
+            order=known.is_fifo,
             attempt_id=request.attempt_id,
             broker_name=broker_name,
         )
-        attempts_max = settings.backoff_policy.max_attempts
+        attempts_max = known.retry_max_times + 1
         return _Receive(session, address, pop, subscription, attempts_max, renews)
 
     def _polling_ms(
@@ -246,7 +256,7 @@ class ConsumerMethods:
             "The deadline time remaining is not enough for polling, please check network condition",
         )
 
-    async def _popped(self, receive: _Receive) -> _Popped:
+    async def _popped(self, receive: _Receive, context: ProxyContext) -> _Popped:
         """Pop, and keep only what the client shall get.
 
         When the client is gone meanwhile, the pop goes on, and what it finds is given back.
@@ -255,7 +265,7 @@ class ConsumerMethods:
         try:
             return await asyncio.shield(popping)
         except asyncio.CancelledError:
-            self._keep(self._return_popped(popping, receive))
+            self._keep(self._return_popped(popping, receive), context)
             raise
 
     async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
@@ -320,10 +330,20 @@ class ConsumerMethods:
 
     # Messages of clients that are gone.
 
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+    def _keep(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
+        """Go on with work of a call that has ended; until then it counts as an open call."""
         task = asyncio.create_task(work)
         self._returning.add(task)
-        task.add_done_callback(self._returning.discard)
+        connection = context.connection
+        if connection is not None:
+            connection.lingering_count += 1
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._returning.discard(task)
+            if connection is not None:
+                connection.lingering_count -= 1
+
+        task.add_done_callback(done)
 
     async def _return_popped(self, popping: "asyncio.Future[_Popped]", receive: _Receive) -> None:
         try:
@@ -361,6 +381,13 @@ class ConsumerMethods:
         except (ProxyRefused, ClientError) as error:
             status = status_of(error)
         return AckMessageResultEntry(message_id=message_id, receipt_handle=handle, status=status)
+
+
+def _hold(context: ProxyContext, size: int) -> None:
+    """Charge the connection with messages that wait for its client."""
+    if context.connection is not None:
+        context.connection.hold(size)
+        context.connection.charge()
 
 
 def _watch(receive: _Receive, message: MessageExt) -> None:

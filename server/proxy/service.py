@@ -21,15 +21,19 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mqclient.errors import ClientError
+from remoting.aio import costs
+from remoting.aio.resources import Resources
 from server.proxy.checks import group_of, subscription_of, topic_of
-from server.proxy.clients.sessions import ClientSession, Sessions
+from server.proxy.clients.commands import CommandQueue
+from server.proxy.clients.session import ClientSession
+from server.proxy.clients.sessions import Sessions
 from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import ProxyContext, SecretOf, context_of
 from server.proxy.errors import ProxyRefused, ok, status_of
 from server.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
-from server.proxy.protocol.codes import ClientType, Code
+from server.proxy.protocol.codes import ClientType, Code, FilterType
 from server.proxy.protocol.definitions import Settings
 from server.proxy.protocol.protobuf import BadMessage, WireMessage
 from server.proxy.protocol.requests import (
@@ -59,15 +63,16 @@ from server.proxy.routing import RouteMethods
 from server.proxy.sending import ProducerMethods
 
 NAME: Final = "apache.rocketmq.v2.MessagingService"
-LARGE_SIZE: Final = 64 << 10
-"""A request of more bytes is decoded by a thread."""
+COPIES: Final = 3
+"""So often the bytes of a request are in memory while a broker is asked."""
+SUBSCRIPTIONS_MAX: Final = 1_024
+"""The topics that the settings of one client name."""
+EXPRESSIONS_MAX: Final = 64
+"""The SQL expressions among them, as in a heartbeat of a remoting client."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
 
 R = TypeVar("R", bound=WireMessage)
-ContextOf = Callable[[], ProxyContext]
-"""Returns what is known about a call; raises ProxyRefused when its metadata are not right."""
-Write = Callable[[bytes], Awaitable[None]]
 
 
 class UnaryMethod(NamedTuple):
@@ -85,14 +90,24 @@ class Service:
         config: the settings.
         cluster: the brokers.
         port: returns the port that clients connect to.
+        resources: the descriptors and the memory that the sessions of clients share with others.
 
     Attributes:
         methods: the methods with one request and one response, by name.
     """
 
-    def __init__(self, config: ProxyConfig, cluster: Cluster, port: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        config: ProxyConfig,
+        cluster: Cluster,
+        port: Callable[[], int],
+        *,
+        resources: Resources | None = None,
+    ) -> None:
         self.transactions = Transactions(config, cluster.client.now_ms)
-        self.sessions = Sessions(config, cluster, self.transactions)
+        self.sessions = Sessions(
+            config, cluster, self.transactions, resources=resources or Resources()
+        )
         self.receiving = ConsumerMethods(config, cluster, self.sessions)
         routing = RouteMethods(config, cluster, port)
         sending = ProducerMethods(config, cluster, self.sessions, self.transactions)
@@ -122,97 +137,70 @@ class Service:
             ),
         }
 
-    async def answer(self, name: str, data: bytes, context_of_call: ContextOf) -> bytes:
+    async def answer(self, name: str, request: Any, context: ProxyContext) -> bytes:
         """Return the response to a request.
 
         Args:
             name: one of ``methods``.
-            data: the request.
-            context_of_call: returns what is known about the call.
-
-        Raises:
-            CallFailed: the bytes are no request.
+            request: an object of the request class of that method.
+            context: what is known about the call.
         """
         method = self.methods[name]
-        request = await _decode(method.request, data)
         try:
-            response = await method.answer(request, context_of_call())
+            response = await method.answer(request, context)
         except Exception as error:
             response = method.response(status=status_of(error))
         return response.encode()
 
-    async def receive(self, data: bytes, context_of_call: ContextOf) -> AsyncIterator[bytes]:
-        """Yield the parts of the answer to a ReceiveMessage.
-
-        Raises:
-            CallFailed: the bytes are no request.
-        """
-        request = await _decode(ReceiveMessageRequest, data)
-        try:
-            context = context_of_call()
-        except ProxyRefused as error:
-            yield ReceiveMessageResponse(status=status_of(error)).encode()
-            return
+    async def receive(
+        self, request: ReceiveMessageRequest, context: ProxyContext
+    ) -> AsyncIterator[bytes]:
+        """Yield the parts of the answer to a ReceiveMessage."""
         async with contextlib.aclosing(self.receiving.receive(request, context)) as parts:
             async for part in parts:
                 yield part.encode()
 
     async def telemetry(
-        self, commands: AsyncIterator[bytes], context_of_call: ContextOf, write: Write
+        self, commands: AsyncIterator[bytes], context: ProxyContext, queue: CommandQueue
     ) -> None:
-        """Take commands of a client and write commands to it, until it ends the stream.
+        """Take commands of a client until it ends the stream; answers and ours go to ``queue``.
 
         Raises:
             CallFailed: a command cannot be taken.
         """
-        try:
-            context = context_of_call()
-        except ProxyRefused as error:
-            await write(TelemetryCommand(status=status_of(error)).encode())
-            return
         session = self.sessions.of(context)
-        queue: asyncio.Queue[TelemetryCommand] = asyncio.Queue()
-        send = queue.put_nowait
-
-        async def write_all() -> None:
-            while True:
-                await write((await queue.get()).encode())
-
-        writing = asyncio.create_task(write_all(), name=f"telemetry of {context.client_id}")
         try:
             async for data in commands:
                 # The session may have ended with NotifyClientTermination, and begins again then.
                 session = self.sessions.of(context)
-                command = await _decode(TelemetryCommand, data)
-                await self._take(command, session, send)
+                await self._handle_command(_decoded(TelemetryCommand, data), session, queue)
+                # What asks for answers faster than it reads them is not read from.
+                await queue.wait_for_room()
         finally:
-            writing.cancel()
-            if session.send is send:
-                session.send = None
+            if session.commands is queue:
+                self.sessions.stream_ended(session)
 
-    async def _take(
-        self,
-        command: TelemetryCommand,
-        session: ClientSession,
-        send: Callable[[TelemetryCommand], None],
+    async def _handle_command(
+        self, command: TelemetryCommand, session: ClientSession, queue: CommandQueue
     ) -> None:
         if command.settings is not None:
             try:
-                settings = await self._settings(command.settings, session)
+                settings = await self._settings(command.settings, session, queue)
             except (ProxyRefused, ClientError) as error:
-                is_fault_of_client = status_of(error).code in _CLIENT_FAULTS
                 raise CallFailed(
-                    CallStatus.INVALID_ARGUMENT if is_fault_of_client else CallStatus.INTERNAL,
+                    _call_status(status_of(error).code),
                     f"process client telemetryCommand failed. {error}",
                 ) from error
-            session.send = send
-            send(TelemetryCommand(status=ok(), settings=settings))
+            queue.put(TelemetryCommand(status=ok(), settings=settings))
         elif command.thread_stack_trace is not None:
             session.take_answer(command.thread_stack_trace.nonce, command)
         elif command.verify_message_result is not None:
             session.take_answer(command.verify_message_result.nonce, command)
 
-    async def _settings(self, sent: Settings, session: ClientSession) -> Settings:
+    async def _settings(
+        self, sent: Settings, session: ClientSession, queue: CommandQueue
+    ) -> Settings:
+        _check_size(sent)
         if sent.publishing is not None:
             for topic in sent.publishing.topics:
                 topic_of(topic)
@@ -227,18 +215,23 @@ class Service:
         else:
             text = "there is no publishing or subscription data in settings"
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
+        self.sessions.keep(session)
+        session.commands = queue
         return await session.take_settings(sent)
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
-        _check_kind(self.sessions.settings_of(context), request)
+        settings = self.sessions.of(context).settings
+        # After a restart of the endpoint the request alone says what the client is.
+        _check_kind(settings.client_type if settings else request.client_type, request)
         return Response(status=ok())
 
     async def _notify_termination(
         self, request: NotifyClientTerminationRequest, context: ProxyContext
     ) -> Response:
-        settings = self.sessions.settings_of(context)
+        settings = self.sessions.of(context).settings
         try:
-            _check_kind(settings, request)
+            if settings is not None:
+                _check_kind(settings.client_type, request)
         finally:
             await self.sessions.end(context)
         return Response(status=ok())
@@ -252,22 +245,51 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         secret_of: the accounts; None when nobody needs one.
     """
 
-    def context_of_call(call: GrpcCall) -> ContextOf:
-        return lambda: _context_of(call, secret_of)
+    def refuse(response: type[Response] | type[TelemetryCommand], call: GrpcCall) -> bytes | None:
+        try:
+            call.context = _context_of(call, secret_of)
+        except ProxyRefused as error:
+            return response(status=status_of(error)).encode()
+        return None
+
+    def prepare(request: type[WireMessage], call: GrpcCall) -> None:
+        call.request, item_count = _decoded_counted(request, call.message)
+        call.hold(costs.ITEM.size * item_count + (COPIES - 1) * len(call.message))
+        call.message = b""
 
     async def answer(name: str, call: GrpcCall) -> bytes:
-        return await service.answer(name, call.message, context_of_call(call))
+        return await service.answer(name, call.request, call.context)
 
     async def receive(call: GrpcCall) -> None:
-        async for part in service.receive(call.message, context_of_call(call)):
+        async for part in service.receive(call.request, call.context):
             await call.write(part)
 
     async def telemetry(call: GrpcCall) -> None:
-        await service.telemetry(call.messages(), context_of_call(call), call.write)
+        queue = CommandQueue(call.hold)
+        writing = asyncio.create_task(
+            queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
+        )
+        try:
+            await service.telemetry(call.messages(), call.context, queue)
+        finally:
+            writing.cancel()
 
-    found = {name: GrpcMethod(partial(answer, name)) for name in service.methods}
-    found["ReceiveMessage"] = GrpcMethod(receive)
-    found["Telemetry"] = GrpcMethod(telemetry, takes_stream=True)
+    found = {
+        name: GrpcMethod(
+            partial(answer, name),
+            refuse=partial(refuse, method.response),
+            prepare=partial(prepare, method.request),
+        )
+        for name, method in service.methods.items()
+    }
+    found["ReceiveMessage"] = GrpcMethod(
+        receive,
+        refuse=partial(refuse, ReceiveMessageResponse),
+        prepare=partial(prepare, ReceiveMessageRequest),
+    )
+    found["Telemetry"] = GrpcMethod(
+        telemetry, takes_stream=True, refuse=partial(refuse, TelemetryCommand)
+    )
     return {f"/{NAME}/{name}": found[name] for name in found}
 
 
@@ -279,24 +301,45 @@ def _context_of(call: GrpcCall, secret_of: SecretOf | None) -> ProxyContext:
         address=call.address,
         deadline_ms=None if left_s is None else now_ms + int(left_s * 1000),
         secret_of=secret_of,
+        connection=call.connection,
     )
 
 
-async def _decode(kind: type[R], data: bytes) -> R:
+def _call_status(code: Code) -> CallStatus:
+    if code is Code.TOO_MANY_REQUESTS:
+        return CallStatus.RESOURCE_EXHAUSTED
+    return CallStatus.INVALID_ARGUMENT if code in _CLIENT_FAULTS else CallStatus.INTERNAL
+
+
+def _decoded(kind: type[R], data: bytes) -> R:
+    return _decoded_counted(kind, data)[0]
+
+
+def _decoded_counted(kind: type[R], data: bytes) -> tuple[R, int]:
     try:
-        if len(data) <= LARGE_SIZE:
-            return kind.decode(data)
-        # Many small fields take long, and others must not wait for them.
-        return await asyncio.to_thread(kind.decode, data)
+        return kind.decode_counted(data)
     except BadMessage as error:
         text = f"the request is no message of {NAME}: {error}"
         raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
 
 
+def _check_size(settings: Settings) -> None:
+    """Refuse settings that would make us ask for too many routes, or compile too many filters."""
+    topics = settings.publishing.topics if settings.publishing else []
+    entries = settings.subscription.subscriptions if settings.subscription else []
+    if max(len(topics), len(entries)) > SUBSCRIPTIONS_MAX:
+        text = f"the settings name more than {SUBSCRIPTIONS_MAX} topics"
+        raise ProxyRefused(Code.BAD_REQUEST, text)
+    kinds = [each.expression.type for each in entries if each.expression is not None]
+    if kinds.count(FilterType.SQL) > EXPRESSIONS_MAX:
+        text = f"the settings have more than {EXPRESSIONS_MAX} SQL expressions"
+        raise ProxyRefused(Code.ILLEGAL_FILTER_EXPRESSION, text)
+
+
 def _check_kind(
-    settings: Settings, request: HeartbeatRequest | NotifyClientTerminationRequest
+    kind: ClientType | None, request: HeartbeatRequest | NotifyClientTerminationRequest
 ) -> None:
-    kind = settings.client_type or ClientType.CLIENT_TYPE_UNSPECIFIED
+    kind = kind or ClientType.CLIENT_TYPE_UNSPECIFIED
     if kind in _CONSUMERS:
         group_of(request.group)
     elif kind is not ClientType.PRODUCER:

@@ -13,10 +13,10 @@ from server.proxy.http2.frames import (
     settings,
     window_update,
 )
-from server.proxy.http2.hpack import BadHeaders, HeaderDecoder, encode
+from server.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, decoders, encode
 from server.proxy.protocol import requests
 from server.proxy.protocol.definitions import Message, Resource, SystemProperties
-from server.proxy.protocol.protobuf import BadMessage, WireMessage
+from server.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage, codecs
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
 
@@ -28,13 +28,29 @@ MESSAGES: tuple[type[WireMessage], ...] = tuple(
 
 
 def read_header_blocks(data: bytes) -> None:
-    """Read two blocks of one connection, cut where the first byte says."""
-    decoder = HeaderDecoder()
+    """Read two blocks of one connection, cut where the first byte says, with every decoder."""
+    plain, *others = [made() for made in decoders().values()]
     at = data[0] if data else 0
     for block in (data[1:at], data[at:]):
-        fields = decoder.decode(block)
+        try:
+            fields = plain.decode(block)
+        except BadHeaders as error:
+            for decoder in others:
+                _assert_refused(decoder, block, error)
+            raise
+        for decoder in others:
+            assert decoder.decode(block) == fields
         written = [field for field in fields if "".join(field).isascii()]
         assert HeaderDecoder().decode(encode(*written)) == written
+
+
+def _assert_refused(decoder: FieldReader, block: bytes, error: BadHeaders) -> None:
+    try:
+        decoder.decode(block)
+    except BadHeaders as other:
+        assert str(other) == str(error)  # noqa: PT017
+    else:
+        raise AssertionError("one decoder refuses a block, the other does not")
 
 
 def read_connection(data: bytes) -> None:
@@ -65,10 +81,21 @@ def read_message(data: bytes) -> None:
     """Read bytes as the message that the first one chooses; it can be written again."""
     if data:
         kind = MESSAGES[data[0] % len(MESSAGES)]
+        plain, *others = [made(kind) for made in codecs().values()]
+        for codec in others:
+            assert _read(codec, data[1:]) == _read(plain, data[1:])
         found = kind.decode(data[1:])
         # Compared as bytes, because a real number may be none.
         written = found.encode()
         assert kind.decode(written).encode() == written
+
+
+def _read(codec: Codec, data: bytes) -> str:
+    try:
+        # As text, because a real number may be none.
+        return repr(codec.decode(data, ITEMS_MAX))
+    except BadMessage as error:
+        return str(error)
 
 
 def _blocks() -> Iterator[bytes]:

@@ -30,6 +30,8 @@ TESTS: Final = (
     "tests/remoting/test_fast_path_kernel.py",
     "tests/server/broker/send/test_send_kernel.py",
     "tests/server/broker/pull/test_pull_header.py",
+    "tests/server/proxy/http2/test_hpack_kernel.py",
+    "tests/server/proxy/test_protobuf_kernel.py",
     "tests/server/store/commitlog/test_dispatch.py",
     "tests/server/store/commitlog/test_picking.py",
     "tests/server/store/disk/test_mapped.py",
@@ -38,7 +40,10 @@ TESTS: Final = (
     "tests/storefmt/formats/test_message_kernel.py",
     "tests/storefmt/formats/test_scan_kernel.py",
 )
-TARGETS: Final = ("sends", "sent", "send_frame", "answer", "frames", "log", "record", "index")
+TARGETS: Final = (
+    "sends", "sent", "send_frame", "answer", "frames", "log", "record", "index", "header_blocks",
+    "grpc_message",
+)  # fmt: skip
 """The fuzz targets whose bytes a kernel reads."""
 FAULT: Final = re.compile(r"runtime error: .*|ERROR: AddressSanitizer: .*")
 

@@ -63,6 +63,11 @@ class Renewals:
         self._config = config
         self._watched: dict[_Key, WatchedMessage] = {}
 
+    @property
+    def watched_count(self) -> int:
+        """The messages that are hidden longer until their client is done with them."""
+        return len(self._watched)
+
     def watch(self, *, group: str, topic: str, message_id: str, handle: str, attempt: int) -> None:
         """Hide a message longer until the client is done with it."""
         now_ms = self._cluster.client.now_ms()

@@ -1,411 +1,62 @@
-"""The clients of the proxy: their settings, their groups at the brokers, commands to them.
+"""The clients of the proxy: which sessions are kept, for how long, and who pays for them.
 
-    settings by Telemetry, heartbeats ──> ClientSession ── HEART_BEAT ──> brokers
-    Telemetry stream <── commands ────────┘   └── requests of brokers: 39, 307, 309
+    of    the session that is kept for a client, or one for this call alone
+    keep  SESSIONS_PER_CONNECTION, SESSIONS_PER_ADDRESS, bytes ──> a session in the table
+    its Telemetry stream ends ──────── it leaves its groups, its connections to brokers are closed
+    goodbye, its connection ends ───── it is forgotten; while messages of it are hidden longer, only
+                                       after client_idle_ms, and then they are visible soon
 
-Each client has connections of its own to the brokers, under its own client id. So a broker sees
-it as any other client of its group (``group show`` lists it), and what a broker asks on one of
-these connections is for this client: how an orphaned transaction ended (39), its threads (307),
-to consume one message (309). A producer's group is its topic, as with the proxy of 5.4.0.
-
-Rule: a client is forgotten when it says goodbye, and when it has been silent for two minutes and
-has no Telemetry stream; its groups end with it, and what it had not acknowledged is visible soon.
-
-Source: proxy/grpc/v2/client/ClientActivity.java, channel/GrpcClientChannel.java,
-service/relay/ProxyChannel.java (5.4.0).
+Source: ours; 5.4.0's proxy keeps what clients send until they are silent for two minutes.
 """
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Callable
-from typing import Final
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from functools import partial
+from typing import Any, Final
 
-from mqclient.client.instance import MQClient
-from mqclient.client.routes import masters
-from mqclient.consumer.subscription import TopicSubscription
-from mqclient.errors import ClientError
-from mqclient.message import read_messages
-from mqclient.producer.send_attempt import SendAttempt
-from mqclient.producer.send_request import PackedMessage, SendCommands
-from mqclient.producer.send_result import SendResult, result_of
-from remoting.bodies import (
-    CMResult,
-    ConsumeFromWhere,
-    ConsumeMessageDirectlyResult,
-    ConsumerData,
-    ConsumerRunningInfo,
-    ConsumeType,
-    HeartbeatData,
-    MessageModel,
-    MessageQueue,
-    ProducerData,
-)
-from remoting.codes import LanguageCode, RequestCode, ResponseCode
-from remoting.command import Command
-from remoting.headers import (
-    CheckTransactionState,
-    GetConsumerRunningInfo,
-    UnregisterClient,
-)
-from server.proxy.checks import subscription_of
-from server.proxy.clients.renewals import Renewals
-from server.proxy.clients.settings import complete, effective_settings
+from remoting.aio.lanes import Lane
+from remoting.aio.resources import Places, Resources
+from server.proxy.clients.session import ClientSession, SessionKey, key_of
 from server.proxy.clients.transactions import Transactions
-from server.proxy.cluster import Cluster, ConsumerGroupSettings, sign_with
+from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Credentials, ProxyContext
-from server.proxy.errors import no_settings
-from server.proxy.handles import TIMEOUT_S
-from server.proxy.messages import to_grpc
-from server.proxy.protocol.codes import ClientType, Code
-from server.proxy.protocol.definitions import Settings, Status
-from server.proxy.protocol.requests import (
-    PrintThreadStackTraceCommand,
-    RecoverOrphanedTransactionCommand,
-    TelemetryCommand,
-    VerifyMessageCommand,
-)
+from server.proxy.context import ProxyContext
+from server.proxy.errors import ProxyRefused
+from server.proxy.http2.stream import StreamConnection
+from server.proxy.protocol.codes import Code
 
 LOG = logging.getLogger(__name__)
 
-FROM_GRPC: Final = "from gRPC client"
-_LANGUAGES: Final = {
-    "JAVA": LanguageCode.JAVA,
-    "CPP": LanguageCode.CPP,
-    "DOT_NET": LanguageCode.DOTNET,
-    "PYTHON": LanguageCode.PYTHON,
-    "GOLANG": LanguageCode.GO,
-    "PHP": LanguageCode.PHP,
-    "RUST": LanguageCode.RUST,
-}
-_RESULTS: Final = {
-    Code.OK: CMResult.CR_SUCCESS,
-    Code.FAILED_TO_CONSUME_MESSAGE: CMResult.CR_LATER,
-    Code.MESSAGE_CORRUPTED: CMResult.CR_RETURN_NULL,
-}
-
-_Key = tuple[str, str]
-"""The account and the client id: nobody takes over a client of another account."""
-Send = Callable[[TelemetryCommand], None]
-"""Queues a command for the Telemetry stream of a client."""
+SESSIONS_PER_CONNECTION: Final = 256
+SESSIONS_PER_ADDRESS: Final = 4_096
+LINK_SHARE: Final = 4
+"""The connections to brokers of all clients take at most one in so many of the descriptors."""
+AT_ONCE: Final = 16
+"""The sessions that send heartbeats, renew or leave at a time."""
 
 
-class ClientSession:
-    """One client.
+class _Entry:
+    """A session in the table, as the budget sees it.
 
     Args:
-        call: the call that made the client known.
-        config: the settings of the proxy.
-        cluster: the brokers.
-        transactions: remembers what brokers ask about.
-
-    Attributes:
-        settings: what the client sent, with defaults; None before that.
-        send: sends a command to the client; None while it has no stream.
-        credentials: sign the requests to brokers for this client.
-        language: the language of the client, in requests to brokers.
+        session: the client.
+        end: forgets it.
     """
 
-    def __init__(
-        self,
-        context: ProxyContext,
-        config: ProxyConfig,
-        cluster: Cluster,
-        transactions: Transactions,
-    ) -> None:
-        self.client_id = context.client_id
-        self.settings: Settings | None = None
-        self.send: Send | None = None
-        self.credentials: Credentials | None = context.credentials
-        self.seen_ms = cluster.client.now_ms()
-        self._config = config
-        self._cluster = cluster
-        self._transactions = transactions
-        self.language = _LANGUAGES.get(context.language, LanguageCode.OTHER)
-        self._link = MQClient(None, on_request=self._on_request, tls=cluster.tls)
-        self.renewals = Renewals(self.invoke, cluster, config)
-        self._nonces = itertools.count()
-        self._waiting: dict[str, asyncio.Future[TelemetryCommand]] = {}
+    def __init__(self, session: ClientSession, end: Callable[[], None]) -> None:
+        self.session = session
+        self.ip = session.ip
+        self.give_way = end
 
-    # Requests to brokers for this client.
-
-    async def invoke(
-        self, address: str, command: Command, *, timeout_s: float = TIMEOUT_S
-    ) -> Command:
-        """Send a request to a broker on a connection of this client, and return its answer.
-
-        Raises:
-            ClientError: no answer came.
-        """
-        command.language = self.language
-        return await self._link.invoke(address, self._signed(address, command), timeout_s=timeout_s)
-
-    async def store(
-        self,
-        out: PackedMessage,
-        queue: MessageQueue,
-        address: str,
-        commands: SendCommands,
-        *,
-        born_ms: int,
-    ) -> SendResult:
-        """Send a message, or a batch, to a queue, and return where it was stored.
-
-        Args:
-            out: the message or batch.
-            queue: the queue.
-            address: the broker that has it, ``host:port``.
-            commands: builds the request, in the language of this client.
-            born_ms: when the message was made, in ms since 1970.
-
-        Raises:
-            ClientError: it was not stored, or no answer came.
-        """
-        channel = None if self.credentials is not None else self._link.open_channel(address)
-        if channel is None:
-            answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
-            return result_of(answer, queue, unique_key=out.unique_key, address=address)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[SendResult] = loop.create_future()
-        attempt = SendAttempt(future, out, queue, address, TIMEOUT_S, None)
-        attempt.post(channel, commands, now_ms=born_ms, deadline_s=loop.time() + TIMEOUT_S)
-        return await future
-
-    async def invoke_oneway(self, address: str, command: Command) -> None:
-        """Send a request that is not answered.
-
-        Raises:
-            ClientError: there was no connection.
-        """
-        command.language = self.language
-        await self._link.invoke_oneway(address, self._signed(address, command))
-
-    def _signed(self, address: str, command: Command) -> Command:
-        now_ms = self._link.now_ms()
-        return sign_with(self.credentials, command, receiver=address, now_ms=now_ms)
-
-    # Settings and groups.
+    def __str__(self) -> str:
+        return f"the session of gRPC client {self.session.client_id}"
 
     @property
-    def group(self) -> str:
-        """The consumer group; "" for a producer."""
-        subscription = None if self.settings is None else self.settings.subscription
-        group = None if subscription is None else subscription.group
-        return "" if group is None else group.name
-
-    async def effective_settings(self) -> Settings:
-        """Return the settings that count for this client.
-
-        Raises:
-            ProxyRefused: it has sent none.
-        """
-        if self.settings is None:
-            raise no_settings()
-        return effective_settings(self.settings, await self._group_settings(), self._config)
-
-    async def take_settings(self, settings: Settings) -> Settings:
-        """Take the settings that the client sends, and return those that count."""
-        self.settings = complete(settings, self._config)
-        await self.heartbeat()
-        return await self.effective_settings()
-
-    async def _group_settings(self) -> ConsumerGroupSettings | None:
-        return await self._cluster.group(self.group, self.credentials) if self.group else None
-
-    async def heartbeat(self) -> None:
-        """Name the client's groups to the brokers of its topics."""
-        data = self._heartbeat_data()
-        if data is None:
-            return
-        body = data.encode()
-        for address in await self._addresses():
-            try:
-                await self.invoke(address, Command.request(RequestCode.HEART_BEAT, body=body))
-            except ClientError as error:
-                LOG.warning("heartbeat of %s: %s", self.client_id, error)
-
-    def _topics(self) -> list[str]:
-        settings = self.settings
-        if settings is None:
-            return []
-        if settings.publishing is not None:
-            return [topic.name for topic in settings.publishing.topics]
-        entries = settings.subscription.subscriptions if settings.subscription else []
-        return [entry.topic.name for entry in entries if entry.topic is not None]
-
-    async def _addresses(self) -> list[str]:
-        found: dict[str, None] = {}
-        for topic in self._topics():
-            try:
-                route = await self._cluster.route(topic)
-            except ClientError as error:
-                LOG.debug("%s: no brokers of topic %s: %s", self.client_id, topic, error)
-                continue
-            found |= dict.fromkeys(masters(route).values())
-        return list(found)
-
-    def _heartbeat_data(self) -> HeartbeatData | None:
-        settings = self.settings
-        if settings is None:
-            return None
-        data = HeartbeatData(client_id=self.client_id)
-        if settings.publishing is not None:
-            data.producer_data_set = [ProducerData(group_name=name) for name in self._topics()]
-        elif self.group:
-            data.consumer_data_set = [self._consumer_data(settings)]
-        return data if data.producer_data_set or data.consumer_data_set else None
-
-    def _consumer_data(self, settings: Settings) -> ConsumerData:
-        return ConsumerData(
-            group_name=self.group,
-            consume_type=_consume_type(settings),
-            message_model=MessageModel.CLUSTERING,
-            consume_from_where=ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
-            subscription_data_set=[each.data for each in self._subscriptions(settings)],
-        )
-
-    def _subscriptions(self, settings: Settings) -> list[TopicSubscription]:
-        entries = settings.subscription.subscriptions if settings.subscription else []
-        version = self._cluster.client.now_ms()
-        return [
-            TopicSubscription.of(
-                entry.topic.name, subscription_of(entry.expression), version=version
-            )
-            for entry in entries
-            if entry.topic is not None
-        ]
-
-    async def close(self) -> None:
-        """Leave the groups, give back what was not acknowledged, close the connections."""
-        await self.renewals.give_back()
-        try:
-            is_producer = self.settings is not None and self.settings.publishing is not None
-            for address in await self._addresses():
-                for group in self._topics() if is_producer else [None]:
-                    header = UnregisterClient(
-                        client_id=self.client_id,
-                        producer_group=group,
-                        consumer_group=self.group or None,
-                    )
-                    code = RequestCode.UNREGISTER_CLIENT
-                    await self.invoke(address, Command.request(code, header))
-        except ClientError as error:
-            LOG.info("%s says no goodbye to its brokers: %s", self.client_id, error)
-        finally:
-            for waiting in self._waiting.values():
-                waiting.cancel()
-            await self._link.close()
-
-    # Requests of brokers to this client.
-
-    async def _on_request(self, address: str, request: Command) -> Command | None:
-        if request.code == RequestCode.CHECK_TRANSACTION_STATE:
-            await self._check_transaction(address, request)
-            return None
-        if request.code == RequestCode.GET_CONSUMER_RUNNING_INFO:
-            return await self._running_info(request)
-        if request.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
-            return await self._consume_directly(address, request)
-        if request.is_oneway:
-            return None
-        remark = f"gRPC clients do not answer request code {request.code}"
-        return request.response(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
-
-    async def _check_transaction(self, address: str, request: Command) -> None:
-        header = request.header(CheckTransactionState)
-        (message,) = read_messages(request.body, broker_name="", address=address)
-        broker_name = header.broker_name or await self._broker_at(address, message.topic)
-        if broker_name is None or self.send is None:
-            LOG.warning("%s: transaction %s stays open", self.client_id, header.transaction_id)
-            return
-        transaction_id = header.transaction_id or message.unique_key or ""
-        self._transactions.add(
-            message.topic,
-            transaction_id,
-            broker_name=broker_name,
-            queue_offset=header.tran_state_table_offset,
-            log_offset=header.commit_log_offset,
-        )
-        self.send(
-            TelemetryCommand(
-                recover_orphaned_transaction_command=RecoverOrphanedTransactionCommand(
-                    message=to_grpc(message), transaction_id=transaction_id
-                )
-            )
-        )
-
-    async def _broker_at(self, address: str, topic: str) -> str | None:
-        try:
-            found = masters(await self._cluster.route(topic))
-        except ClientError:
-            return None
-        return next((name for name, each in found.items() if each == address), None)
-
-    async def _running_info(self, request: Command) -> Command:
-        info = ConsumerRunningInfo()
-        if self.settings is not None:
-            info.subscription_set = [each.data for each in self._subscriptions(self.settings)]
-            info.properties = {
-                "PROP_CONSUME_TYPE": _consume_type(self.settings).name,
-                "PROP_CONSUMEORDERLY": str(bool(await self._is_fifo())).lower(),
-                "PROP_CLIENT_VERSION": "gRPC",
-            }
-        if request.header(GetConsumerRunningInfo).jstack_enable:
-            nonce = str(next(self._nonces))
-            command = PrintThreadStackTraceCommand(nonce=nonce)
-            answer = await self._answer_to(
-                TelemetryCommand(print_thread_stack_trace_command=command), nonce
-            )
-            if answer is None:
-                return self._no_answer(request)
-            trace = answer.thread_stack_trace
-            info.jstack = trace.thread_stack_trace if trace is not None else None
-        return request.response(body=info.encode())
-
-    async def _is_fifo(self) -> bool:
-        group = await self._group_settings()
-        return group is not None and group.is_fifo
-
-    async def _consume_directly(self, address: str, request: Command) -> Command:
-        (message,) = read_messages(request.body, broker_name="", address=address)
-        nonce = str(next(self._nonces))
-        command = VerifyMessageCommand(nonce=nonce, message=to_grpc(message))
-        started_ms = self._cluster.client.now_ms()
-        answer = await self._answer_to(TelemetryCommand(verify_message_command=command), nonce)
-        if answer is None:
-            return self._no_answer(request)
-        code = (answer.status or Status()).code
-        result = ConsumeMessageDirectlyResult(
-            consume_result=_RESULTS.get(code),
-            remark=FROM_GRPC,
-            spent_time_mills=self._cluster.client.now_ms() - started_ms,
-        )
-        return request.response(body=result.encode())
-
-    async def _answer_to(self, command: TelemetryCommand, nonce: str) -> TelemetryCommand | None:
-        """Send a command to the client and return its answer; None when none came in time."""
-        if self.send is None:
-            return None
-        answered: asyncio.Future[TelemetryCommand] = asyncio.get_running_loop().create_future()
-        self._waiting[nonce] = answered
-        try:
-            self.send(command)
-            async with asyncio.timeout(self._config.relay_timeout_s):
-                return await answered
-        except TimeoutError:
-            return None
-        finally:
-            del self._waiting[nonce]
-
-    def _no_answer(self, request: Command) -> Command:
-        return request.response(ResponseCode.SYSTEM_BUSY, remark="call remote timeout")
-
-    def take_answer(self, nonce: str, command: TelemetryCommand) -> None:
-        """Take the client's answer to a command."""
-        waiting = self._waiting.get(nonce)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(command)
+    def held_size(self) -> int:
+        """The bytes that it takes."""
+        return self.session.held_size
 
 
 class Sessions:
@@ -415,67 +66,190 @@ class Sessions:
         config: the settings of the proxy.
         cluster: the brokers.
         transactions: the transactions that are not ended.
+        resources: the descriptors and the memory that are shared with others.
     """
 
-    def __init__(self, config: ProxyConfig, cluster: Cluster, transactions: Transactions) -> None:
+    def __init__(
+        self,
+        config: ProxyConfig,
+        cluster: Cluster,
+        transactions: Transactions,
+        *,
+        resources: Resources,
+    ) -> None:
         self._config = config
         self._cluster = cluster
         self._transactions = transactions
-        self._known: dict[_Key, ClientSession] = {}
+        self._budget = resources.budget
+        self._links = _Links(resources.places)
+        self._known: dict[SessionKey, _Entry] = {}
+        self._counts: Counter[str] = Counter()
+        """The sessions of each address."""
+        self._of_connection: dict[StreamConnection, set[SessionKey]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._lane = Lane(AT_ONCE)
+
+    @property
+    def count(self) -> int:
+        """The sessions that are kept."""
+        return len(self._known)
 
     def of(self, context: ProxyContext) -> ClientSession:
-        """Return the session of the client that calls; it begins with the first call."""
-        session = self._known.get(_key_of(context))
-        if session is None:
-            session = ClientSession(context, self._config, self._cluster, self._transactions)
-            self._known[_key_of(context)] = session
+        """Return the session of the client that calls: the one that is kept, or one for the call.
+
+        A call needs no memory of others, so its session is kept only by ``keep``.
+        """
+        entry = self._known.get(key_of(context))
+        if entry is None:
+            return ClientSession(
+                context, self._config, self._cluster, self._transactions, self._links
+            )
+        session = entry.session
         session.seen_ms = self._cluster.client.now_ms()
+        if session.connection is not context.connection:
+            self._attach(session, context.connection)
         return session
 
-    def settings_of(self, context: ProxyContext) -> Settings:
-        """Return the settings of the client that calls; its session goes on.
+    def keep(self, session: ClientSession) -> None:
+        """Keep a session until its connection ends or it says goodbye.
 
         Raises:
-            ProxyRefused: it has sent none.
+            ProxyRefused: its connection or its address has too many.
         """
-        session = self._known.get(_key_of(context))
-        if session is None or session.settings is None:
-            raise no_settings()
-        session.seen_ms = self._cluster.client.now_ms()
-        return session.settings
+        if session.key in self._known:
+            return
+        count = len(self._of_connection.get(session.connection, ())) if session.connection else 0
+        if count >= SESSIONS_PER_CONNECTION or self._counts[session.ip] >= SESSIONS_PER_ADDRESS:
+            text = (
+                f"too many gRPC clients: {SESSIONS_PER_CONNECTION} of one connection and "
+                f"{SESSIONS_PER_ADDRESS} of one address are possible"
+            )
+            raise ProxyRefused(Code.TOO_MANY_REQUESTS, text)
+        entry = _Entry(session, partial(self._end_soon, session.key))
+        self._known[session.key] = entry
+        self._counts[session.ip] += 1
+        self._attach(session, session.connection)
+        self._budget.charge(entry, entry.held_size)
+
+    def stream_ended(self, session: ClientSession) -> None:
+        """Let a client leave its groups, since its Telemetry stream has ended."""
+        session.commands = None
+        self._do_soon(session.ip, session.leave())
 
     async def end(self, context: ProxyContext) -> None:
         """Forget a client that says goodbye."""
-        session = self._known.pop(_key_of(context), None)
+        session = self._forget(key_of(context))
         if session is not None:
             await session.close()
 
     async def heartbeats(self, now_ms: int) -> None:
         """Name all clients to the brokers, and forget those that were silent for too long."""
-        for key, session in list(self._known.items()):
+
+        async def beat(session: ClientSession) -> None:
             is_silent = now_ms - session.seen_ms > self._config.client_idle_ms
-            if session.send is None and is_silent:
-                del self._known[key]
+            if session.commands is None and is_silent:
                 LOG.info("gRPC client %s was silent for too long", session.client_id)
-                await session.close()
-            else:
+                self._end_soon(session.key)
+            elif session.commands is not None:
                 await session.heartbeat()
+            entry = self._known.get(session.key)
+            if entry is not None:
+                self._budget.charge(entry, entry.held_size)
+
+        await self._for_each(beat)
 
     async def renew(self, now_ms: int) -> None:
         """Hide messages longer that clients still work on."""
-        for session in list(self._known.values()):
-            await session.renewals.renew(now_ms)
+        await self._for_each(lambda session: session.renewals.renew(now_ms))
+
+    async def _for_each(self, work: Callable[[ClientSession], Awaitable[None]]) -> None:
+        """Do something for each session, for a few at a time, so that none waits for a slow one."""
+
+        async def some(sessions: Iterator[ClientSession]) -> None:
+            for session in sessions:
+                await work(session)
+
+        sessions = iter([entry.session for entry in self._known.values()])
+        await asyncio.gather(*(some(sessions) for _ in range(AT_ONCE)))
 
     async def close(self) -> None:
         """End every session."""
-        known, self._known = list(self._known.values()), {}
-        await asyncio.gather(*(session.close() for session in known))
+        for key in list(self._known):
+            self._end_soon(key)
+        while self._leaving:
+            await asyncio.gather(*self._leaving, return_exceptions=True)
+
+    def _attach(self, session: ClientSession, connection: StreamConnection | None) -> None:
+        """Note on which connection a client calls."""
+        self._detach(session)
+        session.connection = connection
+        if connection is not None:
+            if connection not in self._of_connection:
+                self._of_connection[connection] = set()
+                connection.endings[self] = partial(self._connection_ended, connection)
+            self._of_connection[connection].add(session.key)
+
+    def _detach(self, session: ClientSession) -> None:
+        if session.connection is not None:
+            self._of_connection.get(session.connection, set()).discard(session.key)
+
+    def _connection_ended(self, connection: StreamConnection) -> None:
+        for key in self._of_connection.pop(connection, set()):
+            entry = self._known.get(key)
+            if entry is None or entry.session.connection is not connection:
+                continue
+            entry.session.connection = None
+            if not entry.session.renewals.watched_count:
+                self._end_soon(key)
+
+    def _end_soon(self, key: SessionKey) -> None:
+        session = self._forget(key)
+        if session is not None:
+            self._do_soon(session.ip, session.close())
+
+    def _forget(self, key: SessionKey) -> ClientSession | None:
+        entry = self._known.pop(key, None)
+        if entry is None:
+            return None
+        session = entry.session
+        self._budget.charge(entry, 0)
+        self._counts[session.ip] -= 1
+        if not self._counts[session.ip]:
+            del self._counts[session.ip]
+        self._detach(session)
+        return session
+
+    def _do_soon(self, ip: str, work: Coroutine[Any, Any, None]) -> None:
+        async def in_turn() -> None:
+            async with self._lane.turn(ip):
+                await work
+
+        task = asyncio.create_task(in_turn())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
 
-def _key_of(context: ProxyContext) -> _Key:
-    return context.credentials.access_key if context.credentials else "", context.client_id
+class _Links(Places):
+    """The descriptors for connections to brokers, a part of those of the process.
 
+    Args:
+        places: those of the process.
+    """
 
-def _consume_type(settings: Settings) -> ConsumeType:
-    is_simple = settings.client_type is ClientType.SIMPLE_CONSUMER
-    return ConsumeType.CONSUME_ACTIVELY if is_simple else ConsumeType.CONSUME_PASSIVELY
+    def __init__(self, places: Places) -> None:
+        super().__init__(max(1, places.count_max // LINK_SHARE))
+        self._places = places
+
+    def take(self) -> bool:
+        """Take a descriptor; return False when none is left for such connections."""
+        if not super().take():
+            return False
+        if not self._places.take():
+            super().give_back()
+            return False
+        return True
+
+    def give_back(self) -> None:
+        """Give a descriptor back."""
+        super().give_back()
+        self._places.give_back()

@@ -11,9 +11,12 @@ Source: proxy/service/transaction/TransactionDataManager.java (5.4.0).
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from server.proxy.config import ProxyConfig
+
+OPEN_MAX: Final = 65_536
+"""The transactions that are remembered; the broker asks again about one that was forgotten."""
 
 
 class HalfMessage(NamedTuple):
@@ -52,6 +55,8 @@ class Transactions:
         found = self._known.setdefault(
             (topic, transaction_id), deque(maxlen=self._config.transaction_data_max_num)
         )
+        if len(self._known) > OPEN_MAX:
+            del self._known[next(iter(self._known))]
         found.append(HalfMessage(broker_name, queue_offset, log_offset, expires_ms))
 
     def take(self, topic: str, transaction_id: str) -> HalfMessage | None:

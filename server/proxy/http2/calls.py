@@ -20,11 +20,13 @@ import logging
 import time
 import urllib.parse
 import zlib
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
+from functools import partial
 from typing import Any, Final, NamedTuple
 
+from remoting.aio.lanes import Lane
 from server.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
 from server.proxy.http2.hpack import Field, encode
 from server.proxy.http2.stream import Stream, StreamReceiver
@@ -34,6 +36,10 @@ LOG = logging.getLogger(__name__)
 CONTENT_TYPE: Final = "application/grpc"
 _PREFIX_SIZE: Final = 5
 _UNITS_S: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+INFLATIONS_MAX: Final = 2
+"""So many messages are inflated at a time; each is charged with the most that it may become."""
+INFLATE_RATIO_MAX: Final = 1_040
+"""What one byte of deflate can become, rounded up."""
 _TIMEOUT_DIGITS_MAX: Final = 8
 _TIMEOUT_S_MAX: Final = 365 * 86_400.0
 _TEXT_SIZE_MAX: Final = 1_000
@@ -74,12 +80,18 @@ class GrpcMethod(NamedTuple):
 
     Attributes:
         run: the method.
+        refuse: called with the header of a call alone, before anything of its body is looked at:
+            returns the answer that refuses it, or None. May keep what it found in the call.
+        prepare: called when the request is there, in the time that all connections share; decodes
+            it. May raise CallFailed.
         takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
             one, ``GrpcCall.message``.
     """
 
     run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
     takes_stream: bool = False
+    refuse: Callable[["GrpcCall"], bytes | None] | None = None
+    prepare: Callable[["GrpcCall"], None] | None = None
 
 
 class Calls:
@@ -92,7 +104,14 @@ class Calls:
 
     def __init__(self, methods: Mapping[str, GrpcMethod], *, size_max: int) -> None:
         self.size_max = size_max
+        self.inflations = Lane(INFLATIONS_MAX)
+        # Its own: the default executor serves what must not wait for strangers.
+        self.threads = ThreadPoolExecutor(INFLATIONS_MAX, thread_name_prefix="grpc-inflate")
         self._methods = methods
+
+    def close(self) -> None:
+        """End the threads."""
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
     def open(self, stream: Stream, fields: list[Field], address: str) -> StreamReceiver:
         """Return the call of a new stream; one that cannot be served is answered at once.
@@ -116,6 +135,8 @@ class Calls:
         call = GrpcCall(self, stream, metadata, address, method)
         if method is None:
             call.fail(CallStatus.UNIMPLEMENTED, f"Method not found: {path[1:]}")
+        else:
+            call.begin(method)
         return call
 
 
@@ -125,12 +146,16 @@ class GrpcCall(StreamReceiver):
     Attributes:
         metadata: the header fields of the request; names are in lower case.
         address: of the client, ``host:port``.
+        connection: of the client.
+        context: what ``GrpcMethod.refuse`` found out about the call.
         message: the request of a method that takes one message.
+        request: what ``GrpcMethod.prepare`` made of it.
     """
 
     __slots__ = (
         "_calls", "_data", "_deadline", "_deadline_s", "_has_headers", "_held_size", "_is_complete",
-        "_messages", "_method", "_stream", "_task", "_waiting", "address", "message", "metadata",
+        "_method", "_stream", "_task", "_waiting", "address", "connection", "context", "message",
+        "metadata", "request",
     )  # fmt: skip
 
     def __init__(
@@ -143,7 +168,10 @@ class GrpcCall(StreamReceiver):
     ) -> None:
         self.metadata = metadata
         self.address = address
+        self.connection = stream.connection
+        self.context: Any = None
         self.message = b""
+        self.request: Any = None
         timeout_s = timeout_of(metadata.get("grpc-timeout"))
         self._deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         """When the client gives up, by the clock of the loop."""
@@ -151,16 +179,21 @@ class GrpcCall(StreamReceiver):
         self._stream = stream
         self._method = method
         self._data = bytearray()
-        """The beginning of a message."""
+        """The bytes of messages that were not read yet."""
         self._held_size = 0
-        self._messages: deque[tuple[bytes, bool]] = deque()
-        """Messages that are complete, and whether each is compressed."""
         self._is_complete = False
         self._waiting: asyncio.Future[None] | None = None
         self._has_headers = False
         self._task: asyncio.Task[bytes | None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        if method is not None and method.takes_stream:
+
+    def begin(self, method: GrpcMethod) -> None:
+        """Start a method that takes a stream, unless the header of the call is refused."""
+        refusal = None if method.refuse is None else method.refuse(self)
+        if refusal is not None:
+            self._method = None
+            self._end(_framed(refusal), _DONE)
+        elif method.takes_stream:
             self._start(method)
 
     # For the method.
@@ -171,18 +204,30 @@ class GrpcCall(StreamReceiver):
         return None if self._deadline_s is None else self._deadline_s - time.monotonic()
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """Yield the messages of the client until it sends no more."""
+        """Yield the messages of the client until it sends no more.
+
+        They stay bytes until they are asked for, so the window of the stream bounds them, however
+        small they are.
+
+        Raises:
+            CallFailed: a message is wrong.
+        """
         while True:
-            while self._messages:
-                data, is_compressed = self._messages.popleft()
+            found = self._next_message()
+            if found is not None:
+                data, is_compressed = found
+                size = len(data)
                 message = await self._inflated(data) if is_compressed else data
-                self._hold(-len(message))
-                self._stream.consumed(_PREFIX_SIZE + len(data))
+                self.hold(-len(message))
+                self._stream.consumed(_PREFIX_SIZE + size)
                 yield message
-            if self._is_complete:
+            elif self._is_complete:
+                if self._data:
+                    raise CallFailed(CallStatus.INTERNAL, "the request ends within a message")
                 return
-            self._waiting = asyncio.get_running_loop().create_future()
-            await self._waiting
+            else:
+                self._waiting = asyncio.get_running_loop().create_future()
+                await self._waiting
 
     async def write(self, message: bytes) -> None:
         """Send one of several answers; wait while the client does not take them."""
@@ -193,36 +238,59 @@ class GrpcCall(StreamReceiver):
 
     def received(self, data: bytes) -> None:
         """Take bytes of the request."""
-        if self._method is None:
+        method = self._method
+        if method is None:
             return
-        self._hold(len(data))
-        if not self._method.takes_stream:
-            self._stream.consumed(len(data))
+        self.hold(len(data))
         self._data += data
+        if method.takes_stream:
+            self._wake()
+            return
+        self._stream.consumed(len(data))
         try:
-            while len(self._data) >= self._wanted_size():
-                self._take()
+            if len(self._data) > self._wanted_size() >= _PREFIX_SIZE and self._is_whole():
+                # Also an empty one, of which there could be millions.
+                raise CallFailed(CallStatus.INTERNAL, "the request has more than 1 message")
         except CallFailed as error:
-            self.fail(error.status, str(error))
+            self._refuse(error)
 
     def ended(self) -> None:
         """Take note that the request is complete."""
         self._is_complete = True
-        if self._method is None:
+        method = self._method
+        if method is None:
             return
-        if self._data:
-            self.fail(CallStatus.INTERNAL, "the request ends within a message")
-        elif self._method.takes_stream:
+        if method.takes_stream:
             self._wake()
-        elif len(self._messages) != 1:
-            self.fail(CallStatus.INTERNAL, f"the request has {len(self._messages)} messages, not 1")
-        else:
-            self.message, is_compressed = self._messages.popleft()
-            self._start(self._method, is_compressed=is_compressed)
+            return
+        found = self._next_message()
+        if found is None:
+            text = (
+                "the request ends within a message" if self._data else "the request has no message"
+            )
+            self._refuse(CallFailed(CallStatus.INTERNAL, text))
+            return
+        self.message, is_compressed = found
+        try:
+            if not is_compressed and method.prepare is not None:
+                method.prepare(self)
+        except CallFailed as error:
+            self._refuse(error)
+            return
+        self._start(method, is_compressed=is_compressed)
+
+    def _refuse(self, error: CallFailed) -> None:
+        """End the call, and take no more bytes of it."""
+        self._method = None
+        self._data.clear()
+        self.fail(error.status, str(error))
 
     def cancelled(self) -> None:
         """Take note that the stream is closed."""
-        self._hold(-self._held_size)
+        self.hold(-self._held_size)
+        # Not left to the garbage collector, which may take long to find large requests.
+        self._data.clear()
+        self.message, self.request = b"", None
         if self._deadline is not None:
             self._deadline.cancel()
         if self._task is not None:
@@ -251,18 +319,28 @@ class GrpcCall(StreamReceiver):
             text = f"gRPC message exceeds maximum size {self._calls.size_max}: {size}"
             raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
 
-    def _take(self) -> None:
-        """Take the first message; it is complete."""
+    def _is_whole(self) -> bool:
+        return len(self._data) >= _PREFIX_SIZE and len(self._data) >= self._wanted_size()
+
+    def _next_message(self) -> tuple[bytes, bool] | None:
+        """Return the first message, and whether it is compressed; None when it is not whole.
+
+        Raises:
+            CallFailed: it is too large.
+        """
+        if not self._is_whole():
+            return None
         end = self._wanted_size()
-        self._messages.append((bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])))
+        found = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
         del self._data[:end]
-        self._hold(-_PREFIX_SIZE)
-        self._wake()
+        self.hold(-_PREFIX_SIZE)
+        return found
 
     async def _inflated(self, message: bytes) -> bytes:
         """Return a message as it was before it was compressed.
 
-        A thread does it: 16 MiB would hold the loop for 50 ms.
+        A thread does it, because 16 MiB would hold the loop for 50 ms. The most that may come out
+        is charged before.
 
         Raises:
             CallFailed: it cannot be inflated, or would have more than ``size_max`` bytes.
@@ -272,23 +350,45 @@ class GrpcCall(StreamReceiver):
         if bits is None:
             text = f"Can't find decompressor for {name}"
             raise CallFailed(CallStatus.UNIMPLEMENTED, text)
+        # A task of its own, because the thread goes on when the call is cancelled.
+        loop = asyncio.get_running_loop()
+        found = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
+        self.hold(len(found) - len(message))
+        return found
+
+    async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
+        size_max = min(self._calls.size_max, self.connection.share_size)
+        limit = min(size_max, len(message) * INFLATE_RATIO_MAX) + 1
+        # zlib collects pieces, and joins them at the end.
+        size = 2 * limit
         inflater = zlib.decompressobj(bits)
-        try:
-            found = await asyncio.to_thread(inflater.decompress, message, self._calls.size_max + 1)
-        except zlib.error as error:
-            text = f"a message is not {name}: {error}"
-            raise CallFailed(CallStatus.INTERNAL, text) from error
-        self._check_size(len(found))
+        async with self._calls.inflations.turn(self.connection.ip):
+            if self._stream.is_closed:
+                return b""
+            self.connection.hold(size)
+            self.connection.charge()
+            try:
+                found = await asyncio.get_running_loop().run_in_executor(
+                    self._calls.threads, inflater.decompress, message, limit
+                )
+            except zlib.error as error:
+                text = f"a message is not {name}: {error}"
+                raise CallFailed(CallStatus.INTERNAL, text) from error
+            finally:
+                self.connection.hold(-size)
+        if len(found) > size_max:
+            text = f"gRPC message exceeds maximum size {size_max}: {len(found)}"
+            raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
         if not inflater.eof:
             raise CallFailed(CallStatus.INTERNAL, f"a message in {name} has no end")
-        self._hold(len(found) - len(message))
         return found
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def _hold(self, size: int) -> None:
+    def hold(self, size: int) -> None:
+        """Count ``size`` more bytes (or fewer, if negative) that the call holds until it ends."""
         self._held_size += size
         self._stream.hold(size)
 
@@ -300,14 +400,21 @@ class GrpcCall(StreamReceiver):
         self._task = loop.create_task(run)
         self._task.add_done_callback(self._done)
         if self._deadline_s is not None:
-            self._deadline = loop.call_at(self._deadline_s, self._late)
+            # Thousands of calls may have the same deadline.
+            late = partial(self.connection.put_off, self._late)
+            self._deadline = loop.call_at(self._deadline_s, late)
 
     async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
         self.message = await self._inflated(self.message)
+        if method.prepare is not None:
+            method.prepare(self)
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:
-        self._hold(-self._held_size)
+        # An error keeps the frames that it passed, and these the call.
+        self._task = None
+        self.hold(-self._held_size)
+        self.message, self.request = b"", None
         if task.cancelled():
             # Somebody else's cancellation would leave the client waiting.
             self.fail(CallStatus.CANCELLED, "the call was cancelled")

@@ -52,6 +52,7 @@ class Error(IntEnum):
     NO_ERROR = 0
     PROTOCOL_ERROR = 1
     FLOW_CONTROL_ERROR = 3
+    STREAM_CLOSED = 5
     FRAME_SIZE_ERROR = 6
     REFUSED_STREAM = 7
     CANCEL = 8
@@ -59,9 +60,18 @@ class Error(IntEnum):
     ENHANCE_YOUR_CALM = 11
 
 
+class Http2Error(Exception):
+    """The peer breaks the protocol, and the connection ends."""
+
+    def __init__(self, error: Error, text: str) -> None:
+        super().__init__(text)
+        self.error = error
+
+
 class Setting(IntEnum):
     """The settings that mean something here."""
 
+    ENABLE_PUSH = 2
     MAX_CONCURRENT_STREAMS = 3
     INITIAL_WINDOW_SIZE = 4
     MAX_FRAME_SIZE = 5

@@ -7,21 +7,27 @@ An index counts from 1: the 61 fields of ``STATIC``, then the fields that were a
 A text is its length and its bytes, which may be in Huffman's code.
 
 Rule: a decoder belongs to one connection and sees every block of it, in order, because each may
-change the table. The blocks that we send add nothing to the peer's table.
+change the table. The blocks that we send add nothing to the peer's table. ``hpack_kernel`` decodes
+the same in C where it was built.
 
 Source: RFC 7541.
 """
 
 import functools
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from storefmt.formats.kernels import chosen
 
 TABLE_SIZE_MAX: Final = 4096
 """The size of a table unless the settings name another one, which ours do not."""
 LIST_SIZE_MAX: Final = 16 * 1024
 """The most bytes of all fields of one block, counted as for the table."""
+LIST_COUNT_MAX: Final = 128
+"""The most fields of one block; a call of a RocketMQ client has about fifteen."""
 _FIELD_SIZE: Final = 32
 """What a field costs beside its bytes."""
-_INT_MAX: Final = 1 << 21
+NUMBER_MAX: Final = 1 << 21
 """No index and no length that is right is larger."""
 _END: Final = 256
 """The symbol that ends a text in Huffman's code; it may not occur, its first bits fill a byte."""
@@ -47,7 +53,7 @@ STATIC: Final[tuple[Field, ...]] = (
     ("via", ""), ("www-authenticate", ""),
 )  # fmt: skip
 
-_LENGTHS: Final = (
+HUFFMAN_LENGTHS: Final = (
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5,
     6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10, 13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
@@ -63,15 +69,47 @@ _LENGTHS: Final = (
 count upwards in the order of the bytes, and each length goes on where the shorter one ended."""
 
 
+class _Entry(NamedTuple):
+    """A field, and how many bytes the peer wrote for its name and for both texts."""
+
+    field: Field
+    name_size: int
+    text_size: int
+
+    @property
+    def size(self) -> int:
+        """Return what the field takes in a table."""
+        return self.text_size + _FIELD_SIZE
+
+
+_STATIC_ENTRIES: Final = tuple(
+    _Entry(field, len(field[0]), len(field[0]) + len(field[1])) for field in STATIC
+)
+
+
 class BadHeaders(ValueError):
     """The bytes are no header block. The connection cannot go on, since its table is unknown."""
 
 
-class HeaderDecoder:
+class FieldReader(Protocol):
     """Reads the header blocks of one connection."""
 
-    def __init__(self) -> None:
-        self._table = list(STATIC)
+    def decode(self, block: bytes) -> list[Field]:
+        """Return the fields of a block, see ``HeaderDecoder.decode``."""
+
+
+class HeaderDecoder:
+    """Reads the header blocks of one connection.
+
+    Args:
+        size_max: the most bytes of all fields of a block, counted as for the table.
+        count_max: the most fields of a block.
+    """
+
+    def __init__(self, *, size_max: int = LIST_SIZE_MAX, count_max: int = LIST_COUNT_MAX) -> None:
+        self._list_size_max = size_max
+        self._list_count_max = count_max
+        self._table: list[_Entry] = list(_STATIC_ENTRIES)
         """The fields by index, which counts from 1."""
         self._size = 0
         """Of the fields that were added."""
@@ -81,55 +119,57 @@ class HeaderDecoder:
         """Return the fields of a block, in order.
 
         Raises:
-            BadHeaders: the block is wrong, or its fields have more than LIST_SIZE_MAX bytes.
+            BadHeaders: the block is wrong, or has more fields or bytes than are allowed.
         """
         fields: list[Field] = []
-        at, end, size = 0, len(block), 0
+        at, end, left = 0, len(block), self._list_size_max
         try:
             while at < end:
                 first = block[at]
                 if first & 0x80:
-                    # Most fields of a call are these, most of them one byte.
-                    index, at = (
-                        (first & 0x7F, at + 1) if first < 0xFF else _integer(block, at, 0x7F)
-                    )
-                    field = self._field(index)
+                    index, at = _integer(block, at, 0x7F)
+                    entry = self._entry(index)
                 elif first & 0x40:
-                    field, at = self._literal(block, at, 0x3F)
-                    self._add(field)
+                    entry, at = self._literal(block, at, 0x3F)
+                    self._add(entry)
                 elif first & 0x20:
                     size_max, at = _integer(block, at, 0x1F)
                     self._resize(size_max, may_be=not fields)
                     continue
                 else:
-                    field, at = self._literal(block, at, 0x0F)
-                fields.append(field)
+                    entry, at = self._literal(block, at, 0x0F)
+                fields.append(entry.field)
                 # A short block may name one long field of the table many times.
-                size += len(field[0]) + len(field[1]) + _FIELD_SIZE
-                if size > LIST_SIZE_MAX:
-                    text = f"the headers of a request have more than {LIST_SIZE_MAX} bytes"
-                    raise BadHeaders(text)
+                left -= entry.size
+                if left < 0:
+                    raise BadHeaders(
+                        f"the headers of a request have more than {self._list_size_max} bytes"
+                    )
+                if len(fields) > self._list_count_max:
+                    raise BadHeaders(
+                        f"the headers of a request have more than {self._list_count_max} fields"
+                    )
         except IndexError:
             raise BadHeaders(f"the header block ends in a field, after {end} bytes") from None
         return fields
 
-    def _field(self, index: int) -> Field:
+    def _entry(self, index: int) -> _Entry:
         if not 0 < index <= len(self._table):
             raise BadHeaders(f"there is no header field {index}")
         return self._table[index - 1]
 
-    def _literal(self, block: bytes, at: int, mask: int) -> tuple[Field, int]:
+    def _literal(self, block: bytes, at: int, mask: int) -> tuple[_Entry, int]:
         index, at = _integer(block, at, mask)
         if index:
-            name = self._field(index)[0]
+            (name, _), name_size, _ = self._entry(index)
         else:
-            name, at = _text(block, at)
-        value, at = _text(block, at)
-        return (name, value), at
+            name, name_size, at = _text(block, at)
+        value, value_size, at = _text(block, at)
+        return _Entry((name, value), name_size, name_size + value_size), at
 
-    def _add(self, field: Field) -> None:
-        self._size += _size_of(field)
-        self._table.insert(len(STATIC), field)
+    def _add(self, entry: _Entry) -> None:
+        self._size += entry.size
+        self._table.insert(len(STATIC), entry)
         self._evict()
 
     def _resize(self, size_max: int, *, may_be: bool) -> None:
@@ -140,7 +180,7 @@ class HeaderDecoder:
 
     def _evict(self) -> None:
         while self._size > self._size_max:
-            self._size -= _size_of(self._table.pop())
+            self._size -= self._table.pop().size
 
 
 def encode(*fields: Field) -> bytes:
@@ -165,10 +205,6 @@ def _written(text: str) -> bytes:
     return bytes(out) + data
 
 
-def _size_of(field: Field) -> int:
-    return len(field[0]) + len(field[1]) + _FIELD_SIZE
-
-
 def _integer(block: bytes, at: int, mask: int) -> tuple[int, int]:
     """Return a number, which begins in the low bits of a byte, and the place behind it."""
     value = block[at] & mask
@@ -180,8 +216,8 @@ def _integer(block: bytes, at: int, mask: int) -> tuple[int, int]:
         byte = block[at]
         at += 1
         value += (byte & 0x7F) << shift
-        if value > _INT_MAX:
-            raise BadHeaders(f"a number of the header block is larger than {_INT_MAX}")
+        if value > NUMBER_MAX:
+            raise BadHeaders(f"a number of the header block is larger than {NUMBER_MAX}")
         if byte < 0x80:
             return value, at
         shift += 7
@@ -189,8 +225,8 @@ def _integer(block: bytes, at: int, mask: int) -> tuple[int, int]:
             raise BadHeaders("a number of the header block has too many bytes")
 
 
-def _text(block: bytes, at: int) -> tuple[str, int]:
-    """Return a text and the place behind it."""
+def _text(block: bytes, at: int) -> tuple[str, int, int]:
+    """Return a text, its bytes as the table counts them, and the place behind it."""
     is_huffman = block[at] & 0x80
     size, start = _integer(block, at, 0x7F)
     at = start + size
@@ -199,7 +235,7 @@ def _text(block: bytes, at: int) -> tuple[str, int]:
         raise BadHeaders(f"a header field has {size} bytes, {len(data)} are left")
     if is_huffman:
         data = huffman_decode(data)
-    return data.decode("utf-8", "replace"), at
+    return data.decode("utf-8", "replace"), len(data), at
 
 
 class _Node:
@@ -225,9 +261,9 @@ def _tree() -> _Node:
     """Return the root of the tree; made when the first client sends such a text."""
     root, inner = _Node(), []
     code = length = 0
-    for symbol in sorted(range(len(_LENGTHS)), key=_LENGTHS.__getitem__):
-        code <<= _LENGTHS[symbol] - length
-        length = _LENGTHS[symbol]
+    for symbol in sorted(range(len(HUFFMAN_LENGTHS)), key=HUFFMAN_LENGTHS.__getitem__):
+        code <<= HUFFMAN_LENGTHS[symbol] - length
+        length = HUFFMAN_LENGTHS[symbol]
         node = root
         for shift in range(length - 1, -1, -1):
             node = node.children.setdefault(code >> shift & 1, _Node())
@@ -245,6 +281,24 @@ def _tree() -> _Node:
         node.is_end = True
         node = node.children[1]
     return root
+
+
+def huffman_states() -> list[tuple[bool, list[tuple[int, bytes] | None]]]:
+    """Return the places of Huffman's code by number, the first of them 0.
+
+    Each has whether a text may end there, and for each value of four bits the number of the next
+    place and the byte that was complete on the way, if any; None where there is no such code.
+    """
+    numbers, nodes = {_tree(): 0}, [_tree()]
+    for node in nodes:
+        for step in node.steps:
+            if step is not None and step[0] not in numbers:
+                numbers[step[0]] = len(nodes)
+                nodes.append(step[0])
+    return [
+        (node.is_end, [step and (numbers[step[0]], step[1]) for step in node.steps])
+        for node in nodes
+    ]
 
 
 def _step(root: _Node, node: _Node, bits: int) -> tuple[_Node, bytes] | None:
@@ -277,3 +331,17 @@ def huffman_decode(data: bytes) -> bytes:
     if not node.is_end:
         raise BadHeaders("a header field ends in the code of a byte")
     return b"".join(found)
+
+
+def decoders() -> dict[str, Callable[..., FieldReader]]:
+    """Return the decoders by name: ``pure``, and ``compiled`` if it was built."""
+    found: dict[str, Callable[..., FieldReader]] = {"pure": HeaderDecoder}
+    try:
+        from server.proxy.http2.hpack_kernel import HeaderDecoderCompiled
+    except ImportError:
+        return found
+    return {**found, "compiled": HeaderDecoderCompiled}
+
+
+header_decoder: Final[Callable[..., FieldReader]] = chosen(decoders())
+"""Makes the decoder in use, with the arguments of ``HeaderDecoder``."""

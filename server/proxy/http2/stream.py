@@ -10,6 +10,7 @@ Source: RFC 9113, section 5.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from server.proxy.http2.frames import Error, reset, window_update
@@ -34,9 +35,21 @@ class StreamReceiver:
 
 
 class StreamConnection(Protocol):
-    """What a stream needs of its connection."""
+    """What a stream needs of its connection.
+
+    Attributes:
+        is_full: whether the peer does not read what was sent to it.
+        ip: the address of the peer.
+        endings: called when the connection has ended, by what they belong to.
+        share_size: the most bytes that one message of the connection may become.
+        lingering_count: the calls that ended and whose work goes on; they count as open.
+    """
 
     is_full: bool
+    ip: str
+    endings: dict[object, Callable[[], None]]
+    lingering_count: int
+    share_size: int
 
     def write(self, data: bytes) -> None:
         """Send frames."""
@@ -46,6 +59,12 @@ class StreamConnection(Protocol):
 
     def hold(self, size: int) -> None:
         """Note that so many bytes more are held."""
+
+    def charge(self) -> None:
+        """Report what is held to the budget now, which may close the connection."""
+
+    def put_off(self, call: Callable[[], None]) -> None:
+        """Call a function soon, in the time that all connections share."""
 
     def close_stream(self, stream: "Stream") -> None:
         """Forget a stream."""
@@ -61,18 +80,23 @@ class Stream:
     """
 
     __slots__ = (
-        "_connection", "_consumed_size", "drained", "id", "is_closed", "is_ended", "last",
-        "receiver", "room", "waiting", "window",
+        "_consumed_size", "connection", "content_size", "credit", "drained", "header_size", "id",
+        "is_closed", "is_ended", "last", "receiver", "room", "waiting",
     )  # fmt: skip
 
-    def __init__(self, connection: StreamConnection, stream_id: int, window: int) -> None:
+    def __init__(self, connection: StreamConnection, stream_id: int) -> None:
+        self.connection = connection
         self.id = stream_id
         self.receiver = StreamReceiver()
         self.is_closed = False
         self.is_ended = False
         """Whether the peer has sent END_STREAM."""
-        self.window = window
-        """The bytes that may be sent; below 0 after the peer made its windows smaller."""
+        self.credit = 0
+        """The bytes that may be sent beyond the window of all streams; below 0 as they are sent."""
+        self.header_size = 0
+        """What the header fields of the request cost while the stream is open, in bytes."""
+        self.content_size: int | None = None
+        """The bytes that the peer still has to send by its header content-length, if it has one."""
         self.room = STREAM_WINDOW
         """The bytes that the peer may send."""
         self.waiting = bytearray()
@@ -80,7 +104,6 @@ class Stream:
         self.last: bytes | None = None
         """The frame that ends the stream, behind what waits."""
         self.drained: asyncio.Future[None] | None = None
-        self._connection = connection
         self._consumed_size = 0
 
     def send(self, before: bytes, data: bytes, last: bytes | None = None) -> None:
@@ -92,11 +115,11 @@ class Stream:
             last: a frame that ends our side of the stream; None when more will be sent.
         """
         if not self.is_closed:
-            self._connection.send(self, before, data, last)
+            self.connection.send(self, before, data, last)
 
     async def drain(self) -> None:
         """Wait until the peer takes more bytes of this stream, or the stream is closed."""
-        if (self.waiting or self._connection.is_full) and not self.is_closed:
+        if (self.waiting or self.connection.is_full) and not self.is_closed:
             self.drained = asyncio.get_running_loop().create_future()
             await self.drained
 
@@ -104,19 +127,19 @@ class Stream:
         """Let the peer send as many bytes again as were taken."""
         self._consumed_size += size
         if self._consumed_size >= STREAM_WINDOW // 2 and not self.is_ended and not self.is_closed:
-            self._connection.write(window_update(self.id, self._consumed_size))
+            self.connection.write(window_update(self.id, self._consumed_size))
             self.room += self._consumed_size
             self._consumed_size = 0
 
     def hold(self, size: int) -> None:
         """Note that the receiver holds ``size`` bytes more, or less when it is negative."""
-        self._connection.hold(size)
+        self.connection.hold(size)
 
     def reset(self, error: Error) -> None:
         """End the stream at once, and tell the peer why."""
         if not self.is_closed:
-            self._connection.write(reset(self.id, error))
-            self._connection.close_stream(self)
+            self.connection.write(reset(self.id, error))
+            self.connection.close_stream(self)
 
     def wake(self) -> None:
         """Let the method that waits in ``drain`` go on."""

@@ -9,7 +9,8 @@ directions. Times and durations are numbers of milliseconds here; on the wire th
 of seconds and nanoseconds.
 
 Rule: a field without a value is not written, and a field that the class does not have is skipped
-when it is read, as in every implementation of this encoding. A ``maybe_`` field distinguishes a
+when it is read, as in every implementation of this encoding. ``protobuf_kernel`` does the same in C
+where it was built. A ``maybe_`` field distinguishes a
 value that was not given (None) from 0, False or "". A member of an enumeration that is not known is
 read as its first one. Bytes that are no message raise BadMessage.
 
@@ -21,7 +22,9 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, cast
+
+from storefmt.formats.kernels import chosen
 
 VARINT: Final = 0
 FIXED64: Final = 1
@@ -41,8 +44,11 @@ _MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
-FIELDS_MAX: Final = 8_192
-"""The fields of one message, each item of a list counted: a few bytes make an object each."""
+ITEMS_MAX: Final = 16_384
+"""The fields of a request with all messages in it, each item of a packed list counted.
+
+A byte or two make an object each, so the bytes of a request bound neither its time nor its memory.
+"""
 
 M = TypeVar("M", bound="WireMessage")
 E = TypeVar("E", bound=IntEnum)
@@ -52,33 +58,56 @@ class BadMessage(ValueError):
     """The bytes are not a message of the protocol."""
 
 
-class _Kind(NamedTuple):
-    """How one value is written: its wire type, and both directions."""
+class Kind(NamedTuple):
+    """How one value is written: its name, its wire type, and both directions.
 
+    Attributes:
+        name: the function that declares it, for the kernel.
+        wire: its wire type.
+        encode: returns the bytes of a value, without the size of a delimited one.
+        decode: returns the value; None where the number, the bytes or the message is the value.
+        message: the class of the message on the wire; None for other values.
+        members: those of an enumeration by number.
+    """
+
+    name: str
     wire: int
     encode: Callable[[Any], bytes]
-    """Returns the bytes of a value, without the size of a delimited one."""
     decode: Callable[[Any], Any] | None
-    """Returns the value; None where the number or the bytes are the value."""
+    message: "type[WireMessage] | None" = None
+    members: dict[int, IntEnum] | None = None
 
 
-class _Field(NamedTuple):
+class Field(NamedTuple):
     """One declared field."""
 
     number: int
-    kind: _Kind
+    kind: Kind
     is_list: bool = False
     is_map: bool = False
     is_maybe: bool = False
+
+
+class Codec(Protocol):
+    """Both directions of one class."""
+
+    def decode(self, data: bytes, items_max: int) -> tuple[Any, int]:
+        """Return the message in ``data`` and its items, see ``WireMessage.decode_counted``."""
+
+    def encode(self, message: Any) -> bytes:
+        """Return the bytes of a message."""
 
 
 class _Reader(NamedTuple):
     """What is done with the value behind one tag."""
 
     name: str
-    decode: Callable[[Any], Any] | None
+    kind: Kind
+    codec: "PlainCodec | None"
     add: Callable[[dict[str, Any], str, Any], None] | None
     """Adds the value to a list or a table; None for a field with one value."""
+    is_packed: bool = False
+    """Whether the value is numbers of a list that lie together."""
 
 
 class _Writer(NamedTuple):
@@ -90,52 +119,91 @@ class _Writer(NamedTuple):
     """Returns the bytes of the whole field."""
 
 
-class _Codec(NamedTuple):
-    """Both directions of one class."""
-
-    readers: dict[int, _Reader]
-    """By tag: the number of a field and its wire type, as one number."""
-    writers: list[_Writer]
-
-
 @dataclass(slots=True, kw_only=True)
 class WireMessage:
     """Base of every message; its subclasses are dataclasses of declared fields."""
 
     @classmethod
-    def decode(cls, data: bytes) -> Self:
+    def decode(cls, data: bytes, *, items_max: int = ITEMS_MAX) -> Self:
         """Return the message in ``data``.
 
+        Args:
+            data: the bytes.
+            items_max: the most fields of it and of the messages in it, items of lists included.
+
         Raises:
-            BadMessage: the bytes end in a field, or a field has another kind of value.
+            BadMessage: the bytes end in a field, a field has another kind of value, or there are
+                too many of them.
         """
-        # This runs for each message inside a message, and its loop for each of their fields, so
-        # numbers of one byte are read in place: a call takes as long as the rest of a turn.
-        readers = (_CODECS.get(cls) or _new_codec(cls)).readers
+        return cls.decode_counted(data, items_max=items_max)[0]
+
+    @classmethod
+    def decode_counted(cls, data: bytes, *, items_max: int = ITEMS_MAX) -> tuple[Self, int]:
+        """Return the message in ``data``, and how many items it has; see ``decode``."""
+        return cast(tuple[Self, int], codec_of(cls).decode(data, items_max))
+
+    def encode(self) -> bytes:
+        """Return the bytes of the message."""
+        return codec_of(type(self)).encode(self)
+
+
+class PlainCodec:
+    """Both directions of one class, in plain Python.
+
+    Args:
+        cls: the class.
+    """
+
+    def __init__(self, cls: type[WireMessage]) -> None:
+        self._cls = cls
+        self._readers: dict[int, _Reader] = {}
+        """By tag: the number of a field and its wire type, as one number."""
+        self._writers: list[_Writer] = []
+        for each in dataclasses.fields(cls):
+            name, field = each.name, each.metadata["field"]
+            tag, kind = field.number << 3 | field.kind.wire, field.kind
+            codec = None if kind.message is None else PlainCodec(kind.message)
+            encode = _with_tag(_varint(tag), kind)
+            add: Callable[[dict[str, Any], str, Any], None] | None = None
+            if field.is_list:
+                add, encode = _append, _each(encode)
+                if kind.wire == VARINT:
+                    packed = _Reader(name, kind, None, _extend, is_packed=True)
+                    self._readers[field.number << 3 | DELIMITED] = packed
+            elif field.is_map:
+                add, encode = _put, _each_entry(encode)
+            self._readers[tag] = _Reader(name, kind, codec, add)
+            self._writers.append(_Writer(name, field.is_maybe, encode))
+
+    def decode(self, data: bytes, items_max: int = ITEMS_MAX) -> tuple[Any, int]:
+        """Return the message in ``data`` and its items, see ``WireMessage.decode_counted``."""
+        allowance = _Allowance(items_max)
+        return self._read(data, allowance), allowance.spent
+
+    def encode(self, message: Any) -> bytes:
+        """Return the bytes of a message."""
+        parts = []
+        for name, is_maybe, encode in self._writers:
+            value = getattr(message, name)
+            if value or (is_maybe and value is not None):
+                parts.append(encode(value))
+        return b"".join(parts)
+
+    def _read(self, data: bytes, allowance: "_Allowance") -> Any:
+        readers = self._readers
         values: dict[str, Any] = {}
         at, end = 0, len(data)
         value: Any
         try:
-            for _ in range(FIELDS_MAX):
-                if at >= end:
-                    break
-                tag = data[at]
-                at += 1
-                if tag > _SHORT_MAX:
-                    tag, at = _read_varint(data, at - 1)
-                wire = tag & 7
-                if wire == VARINT:
-                    value = data[at]
-                    at += 1
-                    if value > _SHORT_MAX:
-                        value, at = _read_varint(data, at - 1)
-                        value = _signed(value)
+            while at < end:
+                allowance.spend()
+                tag, at = _read_varint(data, at)
+                if tag & 7 == VARINT:
+                    value, at = _read_varint(data, at)
+                    value = _signed(value)
                 else:
-                    if wire == DELIMITED:
-                        size = data[at]
-                        at += 1
-                        if size > _SHORT_MAX:
-                            size, at = _read_varint(data, at - 1)
+                    if tag & 7 == DELIMITED:
+                        size, at = _read_varint(data, at)
                     else:
                         size = _size_of(tag)
                     start, at = at, at + size
@@ -145,34 +213,44 @@ class WireMessage:
                     value = data[start:at]
                 reader = readers.get(tag)
                 if reader is None:
-                    _check_unknown(cls, tag)
+                    self._check_unknown(tag)
                     continue
-                name, decode, add = reader
-                if decode is not None:
-                    value = decode(value)
+                name, kind, codec, add, is_packed = reader
+                if is_packed:
+                    value = _read_packed(value, kind, allowance)
+                else:
+                    if codec is not None:
+                        value = codec._read(value, allowance)
+                    if kind.decode is not None:
+                        value = kind.decode(value)
                 if add is None:
                     values[name] = value
                 else:
                     add(values, name, value)
-            else:
-                if at < end:
-                    raise BadMessage(f"a message has more than {FIELDS_MAX} fields")
-        except IndexError:
-            raise BadMessage(f"the message ends in a number, at byte {end}") from None
         except UnicodeDecodeError as error:
             text = f"a text is not UTF-8: {error.reason} at byte {error.start}"
             raise BadMessage(text) from None
-        return cls(**values)
+        return self._cls(**values)
 
-    def encode(self) -> bytes:
-        """Return the bytes of the message."""
-        cls = type(self)
-        parts = []
-        for name, is_maybe, encode in (_CODECS.get(cls) or _new_codec(cls)).writers:
-            value = getattr(self, name)
-            if value or (is_maybe and value is not None):
-                parts.append(encode(value))
-        return b"".join(parts)
+    def _check_unknown(self, tag: int) -> None:
+        """Refuse a field that the class declares with another wire type."""
+        if any(each >> 3 == tag >> 3 for each in self._readers):
+            text = f"field {tag >> 3} of {self._cls.__name__} has the wire type {tag & 7}"
+            raise BadMessage(text)
+
+
+class _Allowance:
+    """Counts the items of a message, the fields of inner messages included."""
+
+    def __init__(self, items_max: int) -> None:
+        self._items_max = items_max
+        self.spent = 0
+
+    def spend(self) -> None:
+        """Count one field or item."""
+        self.spent += 1
+        if self.spent > self._items_max:
+            raise BadMessage(f"a request has more than {self._items_max} fields and items")
 
 
 def text(number: int) -> str:
@@ -256,50 +334,23 @@ def texts_by_name(number: int) -> dict[str, str]:
 
 def millis(number: int) -> int | None:
     """Declare a time (since 1970) or a duration in ms that may be absent."""
-    kind = _Kind(DELIMITED, _encode_millis, _decode_millis)
-    return dataclasses.field(default=None, metadata=_of(number, kind, is_maybe=True))
+    return dataclasses.field(default=None, metadata=_of(number, _millis(), is_maybe=True))
 
 
 def all_millis(number: int) -> list[int]:
     """Declare a list of durations in ms."""
-    kind = _Kind(DELIMITED, _encode_millis, _decode_millis)
-    return dataclasses.field(default_factory=list, metadata=_of(number, kind, is_list=True))
+    return dataclasses.field(default_factory=list, metadata=_of(number, _millis(), is_list=True))
 
 
 def _of(
     number: int,
-    kind: _Kind,
+    kind: Kind,
     *,
     is_list: bool = False,
     is_map: bool = False,
     is_maybe: bool = False,
-) -> dict[str, _Field]:
-    return {"field": _Field(number, kind, is_list, is_map, is_maybe)}
-
-
-_CODECS: Final[dict[type, _Codec]] = {}
-
-
-def _new_codec(cls: type[WireMessage]) -> _Codec:
-    """Return the codec of a class that had none yet, and keep it."""
-    codec = _Codec({}, [])
-    for each in dataclasses.fields(cls):
-        name, field = each.name, each.metadata["field"]
-        tag, kind = field.number << 3 | field.kind.wire, field.kind
-        encode = _with_tag(_varint(tag), kind)
-        add: Callable[[dict[str, Any], str, Any], None] | None = None
-        if field.is_list:
-            add, encode = _append, _each(encode)
-            if kind.wire == VARINT:
-                # Numbers of a list may lie together in one field.
-                together = _Reader(name, _together(kind), _extend)
-                codec.readers[field.number << 3 | DELIMITED] = together
-        elif field.is_map:
-            add, encode = _put, _each_entry(encode)
-        codec.readers[tag] = _Reader(name, kind.decode, add)
-        codec.writers.append(_Writer(name, field.is_maybe, encode))
-    _CODECS[cls] = codec
-    return codec
+) -> dict[str, Field]:
+    return {"field": Field(number, kind, is_list, is_map, is_maybe)}
 
 
 # Reading.
@@ -317,15 +368,15 @@ def _put(values: dict[str, Any], name: str, entry: "_Entry") -> None:
     values.setdefault(name, {})[entry.key] = entry.value
 
 
-def _together(kind: _Kind) -> Callable[[bytes], list[Any]]:
-    def decode(raw: bytes) -> list[Any]:
-        numbers, at = [], 0
-        while at < len(raw):
-            number, at = _read_varint(raw, at)
-            numbers.append(_signed(number))
-        return numbers if kind.decode is None else [kind.decode(each) for each in numbers]
-
-    return decode
+def _read_packed(data: bytes, kind: Kind, allowance: _Allowance) -> list[Any]:
+    """Return the numbers of a list that lie together."""
+    numbers: list[Any] = []
+    at = 0
+    while at < len(data):
+        allowance.spend()
+        number, at = _read_varint(data, at)
+        numbers.append(_signed(number))
+    return numbers if kind.decode is None else [kind.decode(each) for each in numbers]
 
 
 def _size_of(tag: int) -> int:
@@ -333,13 +384,6 @@ def _size_of(tag: int) -> int:
     if size is None:
         raise BadMessage(f"field {tag >> 3} has the unknown wire type {tag & 7}")
     return size
-
-
-def _check_unknown(cls: type[WireMessage], tag: int) -> None:
-    """Refuse a field that the class declares with another wire type."""
-    if any(each >> 3 == tag >> 3 for each in _CODECS[cls].readers):
-        text = f"field {tag >> 3} of {cls.__name__} has the wire type {tag & 7}"
-        raise BadMessage(text)
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -365,7 +409,7 @@ def _signed(raw: int) -> int:
 # Writing.
 
 
-def _with_tag(tag: bytes, kind: _Kind) -> Callable[[Any], bytes]:
+def _with_tag(tag: bytes, kind: Kind) -> Callable[[Any], bytes]:
     """Return what writes a value behind its tag."""
     encode = kind.encode
     if kind.wire != DELIMITED:
@@ -418,36 +462,38 @@ def _decode_real(raw: bytes) -> float:
 
 
 def _encode_millis(value: int) -> bytes:
-    # Written as a message of its own it would take four times as long, and a received message has
-    # two of them.
+    # Written as a message of its own it would take four times as long.
     seconds, rest = divmod(value, 1000)
     return _SECONDS + _varint(seconds) + _NANOS[rest] if seconds else _NANOS[rest]
 
 
-def _decode_millis(raw: bytes) -> int:
-    found = _Instant.decode(raw)
-    return found.seconds * 1000 + found.nanos // _MS
+def _decode_millis(instant: "_Instant") -> int:
+    return instant.seconds * 1000 + instant.nanos // _MS
 
 
-def _choice(members: type[IntEnum]) -> _Kind:
+def _choice(members: type[IntEnum]) -> Kind:
     encoded = {member: _varint(member) for member in members}
     known, first = {int(member): member for member in members}, members(0)
 
     def decode(raw: int) -> IntEnum:
         return known.get(raw, first)
 
-    return _Kind(VARINT, encoded.__getitem__, decode)
+    return Kind("choice", VARINT, encoded.__getitem__, decode, members=known)
 
 
-def _message(kind: type[WireMessage]) -> _Kind:
-    return _Kind(DELIMITED, kind.encode, kind.decode)
+def _message(kind: type[WireMessage]) -> Kind:
+    return Kind("message", DELIMITED, kind.encode, None, message=kind)
 
 
-_TEXT: Final = _Kind(DELIMITED, str.encode, bytes.decode)
-_BYTES: Final = _Kind(DELIMITED, bytes, None)
-_NUMBER: Final = _Kind(VARINT, _varint, None)
-_FLAG: Final = _Kind(VARINT, _varint, bool)
-_REAL: Final = _Kind(FIXED32, _encode_real, _decode_real)
+def _millis() -> Kind:
+    return Kind("millis", DELIMITED, _encode_millis, _decode_millis, message=_Instant)
+
+
+_TEXT: Final = Kind("text", DELIMITED, str.encode, bytes.decode)
+_BYTES: Final = Kind("binary", DELIMITED, bytes, None)
+_NUMBER: Final = Kind("number", VARINT, _varint, None)
+_FLAG: Final = Kind("flag", VARINT, _varint, bool)
+_REAL: Final = Kind("real", FIXED32, _encode_real, _decode_real)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -464,3 +510,25 @@ class _Instant(WireMessage):
 
     seconds: int = number(1)
     nanos: int = number(2)
+
+
+def codecs() -> dict[str, Callable[[type[WireMessage]], Codec]]:
+    """Return what makes a codec, by name: ``pure``, and ``compiled`` if it was built."""
+    found: dict[str, Callable[[type[WireMessage]], Codec]] = {"pure": PlainCodec}
+    try:
+        from server.proxy.protocol.protobuf_kernel import CompiledCodec
+    except ImportError:
+        return found
+    return {**found, "compiled": CompiledCodec}
+
+
+_new_codec: Final = chosen(codecs())
+_CODECS: Final[dict[type, Codec]] = {}
+
+
+def codec_of(cls: type[WireMessage]) -> Codec:
+    """Return the codec of a class; it is made when it is needed first."""
+    codec = _CODECS.get(cls)
+    if codec is None:
+        codec = _CODECS[cls] = _new_codec(cls)
+    return codec

@@ -10,7 +10,8 @@
 
 Rule: names and sizes only; no file is opened. A part of the store may be a symbolic link, because
 operators move the log to another disk that way. Links below a part are strangers: a store from
-somebody else could use them to show what lies elsewhere on this machine. Files that 5.x adds are known by name and are no strangers.
+somebody else could use them to show what lies elsewhere on this machine. Files that 5.x adds are
+known by name.
 """
 
 import os

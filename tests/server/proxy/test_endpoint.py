@@ -323,16 +323,49 @@ async def test_a_forged_or_expired_handle_is_refused(desk: Bench, handle: str, t
     assert text in entry.status.message
 
 
-async def test_calls_without_settings_or_client_id_are_refused(desk: Bench) -> None:
+async def test_a_call_without_a_client_id_or_a_kind_of_client_is_refused(desk: Bench) -> None:
     await desk.topic("T")
 
     beat = await desk.client().ask("Heartbeat", HeartbeatRequest(), Response)
-    received = await desk.client().receive("T", "G")
     nobody = await route(desk.client(""), "T")
 
     assert status(beat)[0] is Code.UNRECOGNIZED_CLIENT_TYPE
-    assert status(received[0])[0] is Code.UNRECOGNIZED_CLIENT_TYPE
     assert status(nobody) == (Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
+
+
+async def test_a_restarted_endpoint_serves_clients_whose_settings_it_does_not_know(
+    desk: Bench,
+) -> None:
+    await desk.topic("T")
+    # No stream of this client was ever open: it is as unknown as after a restart.
+    client, group = desk.client("unknown"), Resource(name="G")
+    await client.send(message("T", b"1"), message("T", b"2"))
+    found: list[Message] = []
+    while len(found) < 2:
+        found += messages_in(await client.receive("T", "G"))
+    beat = await client.ask(
+        "Heartbeat", HeartbeatRequest(group=group, client_type=ClientType.PUSH_CONSUMER), Response
+    )
+    hidden = await hide(client, found[0], 20_000)
+    acked = await client.ack("T", "G", hidden.receipt_handle)
+    given_up = await client.ask(
+        "ForwardMessageToDeadLetterQueue",
+        ForwardToDeadLetterQueueRequest(
+            group=group, topic=Resource(name="T"), receipt_handle=handle_of(found[1])
+        ),
+        Response,
+    )
+    assigned = await client.ask(
+        "QueryAssignment",
+        QueryAssignmentRequest(topic=Resource(name="T"), group=group),
+        QueryAssignmentResponse,
+    )
+    goodbye = await client.ask(
+        "NotifyClientTermination", NotifyClientTerminationRequest(group=group), Response
+    )
+
+    answers = (beat, hidden, acked, given_up, assigned, goodbye)
+    assert [status(each)[0] for each in answers] == [Code.OK] * 6
 
 
 async def test_a_transaction_is_committed_or_asked_about(desk: Bench) -> None:

@@ -10,7 +10,8 @@ from server.proxy.protocol.definitions import (
     Resource,
     SystemProperties,
 )
-from server.proxy.protocol.protobuf import FIELDS_MAX, BadMessage
+from server.proxy.protocol.protobuf import ITEMS_MAX, BadMessage
+from server.proxy.protocol.requests import SendMessageRequest
 
 DATA = bytes.fromhex(
     "0a0312015412060a01611201621a280a0012016b30023a1108feffffffffffffffff011080cab5ee017000b001"
@@ -92,8 +93,48 @@ def test_a_text_that_is_not_utf8_is_refused() -> None:
 
 
 def test_a_message_has_a_limited_number_of_fields() -> None:
-    one = bytes.fromhex("2a0100")
+    apart, together = bytes.fromhex("2800"), bytes.fromhex("2a020000")
 
-    assert len(MessageQueue.decode(one * FIELDS_MAX).accept_message_types) == FIELDS_MAX
-    with pytest.raises(BadMessage, match=f"more than {FIELDS_MAX} fields"):
-        MessageQueue.decode(one * (FIELDS_MAX + 1))
+    assert len(MessageQueue.decode(apart * ITEMS_MAX).accept_message_types) == ITEMS_MAX
+    with pytest.raises(BadMessage, match=f"more than {ITEMS_MAX} fields and items"):
+        MessageQueue.decode(apart * (ITEMS_MAX + 1))
+    assert len(MessageQueue.decode(together * 2, items_max=6).accept_message_types) == 4
+    with pytest.raises(BadMessage, match="more than 5 fields"):
+        MessageQueue.decode(together * 2, items_max=5)
+
+
+def test_the_fields_of_messages_in_a_message_count() -> None:
+    broker = bytes.fromhex("22050a01621001")
+    time = bytes.fromhex("3a0408011001")
+
+    assert MessageQueue.decode(broker, items_max=3).broker is not None
+    with pytest.raises(BadMessage, match="more than 2 fields"):
+        MessageQueue.decode(broker, items_max=2)
+    assert SystemProperties.decode(time, items_max=3).born_timestamp == 1_000
+    with pytest.raises(BadMessage, match="more than 2 fields"):
+        SystemProperties.decode(time, items_max=2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x2a\x81\x80\x01" + b"\x01" * (ITEMS_MAX + 1),
+        MessageQueue(topic=Resource(name="")).encode() + b"\x28\x01" * (ITEMS_MAX + 1),
+    ],
+    ids=["a packed list", "one by one"],
+)
+def test_a_list_of_numbers_has_a_limit_of_items(data: bytes) -> None:
+    with pytest.raises(BadMessage, match="more than"):
+        MessageQueue.decode(data)
+
+
+def test_the_items_of_all_messages_in_a_request_have_one_limit() -> None:
+    inner = Message(user_properties={str(number): "" for number in range(100)})
+    request, item_count = SendMessageRequest.decode_counted(
+        SendMessageRequest(messages=[inner] * 50).encode()
+    )
+
+    assert len(request.messages) == 50
+    assert item_count == 50 * (1 + 100 + 100)
+    with pytest.raises(BadMessage, match=f"more than {ITEMS_MAX} fields and items"):
+        SendMessageRequest.decode(SendMessageRequest(messages=[inner] * 100).encode())

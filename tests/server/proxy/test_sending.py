@@ -31,7 +31,7 @@ def served(fake: FakeServer, client: MQClient) -> Service:
 
 async def send(service: Service, context: ProxyContext = CONTEXT) -> SendMessageResponse:
     request = SendMessageRequest(messages=[message("T", born_timestamp=7)])
-    data = await service.answer("SendMessage", request.encode(), lambda: context)
+    data = await service.answer("SendMessage", request, context)
     return SendMessageResponse.decode(data)
 
 

@@ -5,7 +5,8 @@ import struct
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from remoting.aio.resources import Budget
+from remoting.aio.resources import Budget, Resources
+from remoting.aio.turns import Turns
 from server.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
 from server.proxy.http2.connection import Http2Connection
 from server.proxy.http2.frames import (
@@ -77,6 +78,7 @@ class Peer:
         budget: of the server.
         given: settings of the client; None sends no preface.
         greeting_s: how long the client may take until it has sent its preface.
+        now_s: the clock by which turns end; the default stands still, so that each is endless.
     """
 
     def __init__(
@@ -87,16 +89,20 @@ class Peer:
         budget: Budget | None = None,
         given: dict[Setting, int] | None = {},  # noqa: B006  # It is read only.
         greeting_s: float = 10.0,
+        now_s: Callable[[], float] = lambda: 1.0,
     ) -> None:
         found = echo_methods() if methods is None else methods
-        calls = Calls({f"/Test/{name}": found[name] for name in found}, size_max=size_max)
+        self.calls = calls = Calls(
+            {f"/Test/{name}": found[name] for name in found}, size_max=size_max
+        )
         self.is_gone = False
         self.wire = Wire()
+        self.resources = Resources(budget=budget or Budget(), turns=Turns(now_s))
         self.connection = Http2Connection(
             "1.2.3.4:5",
             lambda stream, fields: calls.open(stream, fields, "1.2.3.4:5"),
             self._gone,
-            budget=budget or Budget(),
+            resources=self.resources,
             greeting_s=greeting_s,
         )
         self._decoder = HeaderDecoder()

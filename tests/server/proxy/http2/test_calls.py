@@ -259,9 +259,10 @@ async def test_a_message_that_is_too_large_is_refused_by_its_prefix() -> None:
 @pytest.mark.parametrize(
     ("messages", "rest", "text"),
     [
-        ((), b"", "the request has 0 messages, not 1"),
-        ((b"1", b"2"), b"", "the request has 2 messages, not 1"),
-        ((b"1",), b"\x00\x00", "the request ends within a message"),
+        ((), b"", "the request has no message"),
+        ((b"1", b"2"), b"", "the request has more than 1 message"),
+        ((b"1",), b"\x00\x00", "the request has more than 1 message"),
+        ((), b"\x00\x00", "the request ends within a message"),
     ],
 )
 async def test_a_request_has_one_message(

@@ -86,6 +86,27 @@ def test_old_fields_leave_a_full_table() -> None:
         decoder.decode(_index(62 + count))
 
 
+def test_a_table_counts_the_bytes_of_the_peer() -> None:
+    decoder = HeaderDecoder()
+    # 4,064 bytes of two-byte characters fill the table with the name; one byte more is too much.
+    fits, large = ("é" * 2_031 + "x").encode(), ("é" * 2_032).encode()
+
+    decoder.decode(b"\x40\x01a\x7f\xe0\x1e" + fits)
+    assert len(decoder.decode(b"\xbe")) == 1
+    decoder.decode(b"\x40\x01a\x7f\xe1\x1e" + large)
+
+    with pytest.raises(BadHeaders, match="no header field 62"):
+        decoder.decode(b"\xbe")
+
+
+def test_a_block_has_a_limited_number_of_fields() -> None:
+    decoder = HeaderDecoder(count_max=3)
+
+    assert len(decoder.decode(b"\x82" * 3)) == 3
+    with pytest.raises(BadHeaders, match="more than 3 fields"):
+        decoder.decode(b"\x82" * 4)
+
+
 def test_a_table_gets_another_size_at_the_beginning_of_a_block_only() -> None:
     decoder = HeaderDecoder()
     decoder.decode(b"\x40\x01a\x01b")
