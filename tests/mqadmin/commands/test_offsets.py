@@ -191,8 +191,16 @@ def test_a_group_with_offsets_and_no_settings_has_a_lag(at: Run) -> None:
 
 def test_an_import_past_the_end_is_refused_row_by_row(at: Run, topic: str) -> None:
     lines = "".join(
-        '{"group": "ImportG", "topic": "%s", "broker": "broker-a", "queue_id": %d, '
-        '"consumer_offset": %d}\n' % (topic, queue_id, offset)
+        json.dumps(
+            {
+                "group": "ImportG",
+                "topic": topic,
+                "broker": "broker-a",
+                "queue_id": queue_id,
+                "consumer_offset": offset,
+            }
+        )
+        + "\n"
         for queue_id, offset in ((0, 1), (1, 435))
     )
 

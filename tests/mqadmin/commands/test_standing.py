@@ -78,3 +78,62 @@ def test_offsets_in_a_topic_that_is_gone_are_named_and_counted_nowhere(at: Run) 
 
     assert (done.exit_code, done.rows) == (0, [])
     assert f"group {group}, topic {topic}: it is gone" in done.err
+
+
+def test_queues_with_unread_messages_are_taken_away_by_force_alone(at: Run) -> None:
+    topic, group = "FEWER", "FEWER_GROUP"
+    at("topic", "create", topic, "-q", "8")
+    for queue_id in range(8):
+        at("message", "send", topic, "m", "--queue", str(queue_id))
+    at("offset", "reset", group, topic, "--to", "earliest", "-y")
+
+    planned = at.row("topic", "update", topic, "--queues", "4", "--dry-run", exit_code=1)
+    refused = at.row("topic", "update", topic, "--queues", "4", exit_code=1)
+    split = at.row("topic", "update", topic, "--read-queues", "4", exit_code=1)
+    forced = at("topic", "update", topic, "--queues", "4", "--force", "-ojson")
+
+    text = f"queues 4 to 7 could not be read any more, with unread messages: group {group} has 4"
+    for row in (planned, refused, split):
+        assert row["result"] == "refused"
+        assert row["remark"].startswith(text)
+        assert "--force" in row["remark"]
+    assert (forced.exit_code, forced.rows[0]["read_queues"]) == (0, 4)
+    assert text in forced.err
+
+
+def test_unreadable_queues_are_counted_by_lag_doctor_and_status(at: Run) -> None:
+    topic, group = "UNREADABLE", "UNREADABLE_GROUP"
+    at("topic", "create", topic, "-q", "2")
+    at("message", "send", topic, "m", "--queue", "1")
+    at("offset", "reset", group, topic, "--to", "earliest", "-y")
+    at("topic", "update", topic, "--queues", "1", "--force")
+
+    lag = at.rows("group", "lag", group, topic)
+    found = at.rows("doctor", "--check", "offset", exit_code=1)
+    status = at("topic", "status", topic, "-ojson")
+
+    assert cells(lag, "queue_id", "lag", "standing") == [(0, 0, "at the end"), (1, 1, UNREADABLE)]
+    assert at("assert", "lag", group, topic).exit_code == 1
+    (row,) = [row for row in found if row["subject"] == f"group {group}, topic {topic}"]
+    assert "1 queue not readable any more" in row["found"]
+    assert "--read-queues" in row["hint"]
+    assert status.rows
+
+
+def test_a_topic_whose_messages_would_go_in_vain_is_not_made(at: Run) -> None:
+    words = ("topic", "create", "IN_VAIN", "--read-queues", "4", "--write-queues", "8")
+
+    refused = at.row(*words, exit_code=1)
+    forced = at(*words, "--force")
+
+    assert "queues 4 to 7 would be written and never read" in refused["remark"]
+    assert forced.exit_code == 0
+
+
+def test_queues_are_taken_away_once_everything_is_read(at: Run) -> None:
+    topic = "READ_ALL"
+    at("topic", "create", topic, "-q", "2")
+    at("message", "send", topic, "m", "--queue", "1")
+    at("offset", "reset", "READ_ALL_GROUP", topic, "--to", "latest", "-y")
+
+    assert at.row("topic", "update", topic, "--queues", "1")["result"] == "changed"
