@@ -6,24 +6,18 @@ GET_ALL_CONSUMER_OFFSET.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.brokers import masters
+from mqadmin.health.checkup_facts import undecided_queues
 from mqadmin.output.rows import PARTLY
-from mqclient.errors import BrokerRefused
-from remoting.codes import ResponseCode
-from storefmt.names import HALF_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
-"""Where the check of a Java broker stands in the half topic (MixAll.CID_SYS_RMQ_TRANS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +79,5 @@ async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
 
 
 async def undecided_at_most(admin: "Admin", address: str) -> int:
-    """Return how many half messages the check of a broker has not passed yet.
-
-    The broker moves the offset of its own group over what is decided, and writes what is not
-    again at the end of the half topic.
-    """
-    try:
-        stats = await admin.topic_stats_at(address, HALF_TOPIC)
-    except BrokerRefused as error:
-        if error.code != ResponseCode.TOPIC_NOT_EXIST:
-            raise
-        # It has never had a transaction.
-        return 0
-    offsets = await admin.all_consumer_offsets(address)
-    passed = offsets.get((HALF_TOPIC, CHECK_GROUP), {})
-    return sum(
-        max(0, ends.max_offset - passed.get(queue.queue_id, ends.min_offset))
-        for queue, ends in stats.items()
-    )
+    """Return how many half messages the check of a broker has not passed yet."""
+    return sum(end - passed for _, passed, end in await undecided_queues(admin, address))

@@ -23,9 +23,8 @@ from mqadmin.health.checkup_namesrv import NamesrvView, Queues, queues_of
 from mqadmin.messages.broker_reader import message_at
 from mqadmin.output.topic_kinds import kind_of
 from mqclient.consumer.pull_consumer import PullConsumer
-from mqclient.errors import BrokerRefused, ClientError, NoRoute, NotFound
+from mqclient.errors import ClientError, NoRoute, NotFound
 from remoting.bodies import MessageQueue, TopicRouteData
-from remoting.codes import ResponseCode
 from storefmt.config.tables import TopicConfig
 from storefmt.names import HALF_TOPIC
 
@@ -143,22 +142,27 @@ async def half_message_ages(
     if view is not None:
         return [now_ms - half.born_ms for half in view.transactions]
     ages = []
-    for queue, offset in await undecided_queues(admin, place.address):
+    for queue, offset, _ in await undecided_queues(admin, place.address):
         message = await message_at(reader, queue, offset)
         if message is not None:
             ages.append(now_ms - message.born_ms)
     return ages
 
 
-async def undecided_queues(admin: "Admin", address: str) -> list[tuple[MessageQueue, int]]:
-    """Return the half queues that the check of a Java broker has not passed, and where it is."""
+async def undecided_queues(admin: "Admin", address: str) -> list[tuple[MessageQueue, int, int]]:
+    """Return the half queues that the check of a Java broker has not passed: where it is, the end.
+
+    The broker moves the offset of its own group over what is decided, and writes what is not
+    again at the end of the half topic.
+    """
     try:
         stats = await admin.topic_stats_at(address, HALF_TOPIC)
-    except BrokerRefused as error:
-        if error.code != ResponseCode.TOPIC_NOT_EXIST:
-            raise
-        # It has never had a transaction.
+    except NotFound:
+        # It has never had a transaction, or has not made its first check of one.
         return []
     offsets = (await admin.all_consumer_offsets(address)).get((HALF_TOPIC, CHECK_GROUP), {})
-    at = {queue: offsets.get(queue.queue_id, ends.min_offset) for queue, ends in stats.items()}
-    return [(queue, offset) for queue, offset in at.items() if offset < stats[queue].max_offset]
+    spans = [
+        (queue, offsets.get(queue.queue_id, ends.min_offset), ends.max_offset)
+        for queue, ends in stats.items()
+    ]
+    return [(queue, passed, end) for queue, passed, end in spans if passed < end]
