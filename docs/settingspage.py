@@ -1,7 +1,6 @@
 """docs/settings.md: every setting of the servers, with Java's default beside ours.
 
-Java's defaults were read from the real classes by reflection; the file with them lies beside the
-checkout (``shared/facts/config.json``; ``MQ_SHARED`` names another place).
+Java's defaults were read from the real classes by reflection (``tests/facts/config.json``).
 
 Rule: the meaning of a setting is written once, in the docstring below its attribute.
 """
@@ -9,12 +8,10 @@ Rule: the meaning of a setting is written once, in the docstring below its attri
 import ast
 import inspect
 import json
-import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
-from pathlib import Path
 from typing import Final
 
 from server.broker.config import BrokerConfig
@@ -22,6 +19,7 @@ from server.namesrv.config import NamesrvConfig
 from server.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
 from server.runtime.settings import keys_of
 from server.store.config import StoreConfig
+from tests.facts import FACTS
 
 PARTS: Final[Mapping[str, tuple[str, type]]] = {
     "Broker": ("BrokerConfig and NettyServerConfig", BrokerConfig),
@@ -39,9 +37,7 @@ PORTS: Final = {("Broker", "listenPort"): 10911, ("Name server", "listenPort"): 
 
 def java_defaults() -> dict[str, dict[str, object]]:
     """Return the defaults of Java's fields, by part and key."""
-    beside = Path(__file__).resolve().parents[2] / "shared"
-    path = Path(os.environ.get("MQ_SHARED", beside)) / "facts" / "config.json"
-    classes = json.loads(path.read_text())["classes"]
+    classes = json.loads((FACTS / "config.json").read_text())["classes"]
     made: dict[str, dict[str, object]] = {}
     for part, names in JAVA_CLASSES.items():
         made[part] = {

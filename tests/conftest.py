@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, settings
 from server.pytest_plugin import RocketMQ
 from server.runtime.program import event_loop
 from tests import soak
-from tests.golden import Golden, shared_directory
+from tests.facts import FACTS
+from tests.golden import Golden
 from tests.lanes import scheduler
 from tests.programs import absent
 from tests.tiers import Place, Tier, place_of, summary
@@ -136,18 +137,15 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """Return the directory with facts and golden stores, or skip where there is none."""
-    directory = shared_directory()
-    if not directory.is_dir():
-        pytest.skip(f"no golden data at {directory}; set MQ_SHARED to where they are")
-    return directory
+def fact_tables() -> Path:
+    """Return the directory of what the real classes say of themselves."""
+    return FACTS
 
 
 @pytest.fixture(scope="session")
-def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Golden:
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Golden:
     """Return the golden stores; each call of ``store`` gives a private copy."""
-    return Golden(shared / "golden", tmp_path_factory.mktemp("golden"))
+    return Golden(tmp_path_factory.mktemp("golden"))
 
 
 @pytest.fixture

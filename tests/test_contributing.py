@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import REPOSITORY, shared_directory
+from tests.golden import REPOSITORY
 from tests.programs import python
 
 TEXT = (REPOSITORY / "CONTRIBUTING.md").read_text()
@@ -51,7 +51,7 @@ def tree(tmp_path: Path) -> Path:
 
 def run(tree: Path, *words: str) -> str:
     """Return what a program printed that sees the copy and not this checkout."""
-    environment = os.environ | {"PYTHONPATH": str(tree), "MQ_SHARED": str(shared_directory())}
+    environment = os.environ | {"PYTHONPATH": str(tree)}
     return python("-m", *words, cwd=tree, env=environment).stdout
 
 

@@ -15,8 +15,9 @@ SOURCES = [
     path
     for folder in (*PACKAGES, "tests", "benchmarks", "docs", "examples")
     for path in sorted((REPOSITORY / folder).rglob("*.py"))
-    # Programs of other languages are built there, and one in Python has its packages there.
-    if not {"target", "node_modules"} & set(path.parts)
+    # Programs of other languages are built there, and one in Python has its packages there; the
+    # recipe of the captured frames is kept as it ran.
+    if not {"target", "node_modules", "captures"} & set(path.parts)
 ]
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "manager", "misc", "core"}
 LINES_MAX = 600
@@ -52,6 +53,15 @@ def test_every_package_is_installed() -> None:
 
     include = declared["tool"]["setuptools"]["packages"]["find"]["include"]
     assert set(find_packages(str(REPOSITORY), include=include)) == packages
+
+
+def test_nothing_reads_data_beside_the_checkout() -> None:
+    texts = [*SOURCES, REPOSITORY / "Makefile", REPOSITORY / ".ci" / "run", REPOSITORY / "setup.py"]
+    outside = ["../" + "shared", "MQ_" + "SHARED"]
+
+    readers = [path for path in texts for name in outside if name in path.read_text()]
+
+    assert readers == []
 
 
 def test_no_page_holds_an_unfinished_merge() -> None:

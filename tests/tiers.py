@@ -91,6 +91,7 @@ LONG: Final = (
             "tests/test_contributing.py::test_the_example_does_what_its_test_says",
             "tests/test_dependencies.py::test_no_locked_version_has_a_known_vulnerability",
             "tests/test_instructions.py",
+            "tests/test_bare_clone.py",
             "tests/test_packaging.py",
             "tests/mqadmin/test_installation.py::"
             "test_the_version_costs_at_most_five_times_python_alone",

@@ -19,8 +19,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.golden import shared_directory
-
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FLAGS: Final = "-fsanitize=address,undefined -fno-omit-frame-pointer -g -O1"
 TESTS: Final = (
@@ -87,7 +85,6 @@ def _sanitized(*module: str) -> tuple[int, str, list[str]]:
             "ASAN_OPTIONS": "detect_leaks=0",
             "PYTHONMALLOC": "malloc",
             "PYTHONPATH": str(tree),
-            "MQ_SHARED": str(shared_directory()),
         }
         run = [sys.executable, "-m", *module]
         done = subprocess.run(run, cwd=tree, env=env, capture_output=True, text=True)

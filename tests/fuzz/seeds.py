@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.golden import Golden, shared_directory
+from tests.facts import FACTS
+from tests.golden import Golden
 from tests.remoting.captures import SETS, Captured, frames
 from tests.storefmt.vectors import files_of
 
@@ -21,7 +22,7 @@ def _scratch() -> "tempfile.TemporaryDirectory[str]":
 @cache
 def golden_store(name: str) -> Path:
     """Return a copy of a golden store, one for the whole process."""
-    return Golden(shared_directory() / "golden", Path(_scratch().name) / name).store(name)
+    return Golden(Path(_scratch().name) / name).store(name)
 
 
 @cache
@@ -29,7 +30,7 @@ def golden_records() -> tuple[bytes, ...]:
     """Return some records of every store, as their bytes."""
     found = []
     for name in STORES:
-        golden = Golden(shared_directory() / "golden", Path(_scratch().name) / name)
+        golden = Golden(Path(_scratch().name) / name)
         root = golden_store(name)
         rows = [row for row in golden.jsonl(name, "records") if row["kind"] == "msg"]
         for row in rows[:: max(1, len(rows) // PER_STORE)]:
@@ -56,4 +57,4 @@ def java_files(name: str, part: str) -> Iterator[bytes]:
 def captured() -> Iterator[Captured]:
     """Yield every recorded frame."""
     for name in SETS:
-        yield from frames(shared_directory(), name)
+        yield from frames(FACTS, name)

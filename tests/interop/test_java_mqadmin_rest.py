@@ -180,8 +180,8 @@ def traced(scene: Scene, message_id: str) -> list[str]:
     return [re.sub(r"\d+ms", "<ms>", line) for line in blank(output.stdout, scene)]
 
 
-def test_every_command_of_mqadmin_is_compared(shared: Path) -> None:
-    commands = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+def test_every_command_of_mqadmin_is_compared(fact_tables: Path) -> None:
+    commands = json.loads((fact_tables / "mqadmin-4.9.7.json").read_text())
     compared = {line.split()[0] for line in (*READS, *COMMANDS)}
     elsewhere = {*NEVER_ENDING, *IN_STEPS, *ACCESS_CONTROL}
 

@@ -212,8 +212,8 @@ def test_both_measure_every_broker(scene: Scene, tmp_path: Path, java_side: Java
     assert (int(done), int(failed)) == (row["sent"], row["failed"])
 
 
-def test_every_command_has_its_row(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "mqadmin-4.9.7.json").read_text())
+def test_every_command_has_its_row(fact_tables: Path) -> None:
+    facts = json.loads((fact_tables / "mqadmin-4.9.7.json").read_text())
 
     assert {one["name"] for one in facts} == {*READS, *WRITES, *OWN, *APART}
     page = page_of([one["name"] for one in facts])

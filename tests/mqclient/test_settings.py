@@ -78,8 +78,8 @@ def java_name(name: str) -> str | None:
 
 
 @pytest.mark.parametrize("java_class", CLASSES)
-def test_parameters_and_defaults_are_javas(java_class: str, shared: Path) -> None:
-    known: dict[str, dict[str, Any]] = json.loads((shared / "facts/config.json").read_text())
+def test_parameters_and_defaults_are_javas(java_class: str, fact_tables: Path) -> None:
+    known: dict[str, dict[str, Any]] = json.loads((fact_tables / "config.json").read_text())
     java = known["classes"][java_class]["fields"]
     client = known["classes"]["ClientConfig"]["fields"]
     named = set()
@@ -96,14 +96,14 @@ def test_parameters_and_defaults_are_javas(java_class: str, shared: Path) -> Non
     assert set(java) - named - INSIDE <= set(ELSEWHERE)
 
 
-def test_the_page_names_no_parameter_that_java_has_not(shared: Path) -> None:
-    known = json.loads((shared / "facts/config.json").read_text())["classes"]
+def test_the_page_names_no_parameter_that_java_has_not(fact_tables: Path) -> None:
+    known = json.loads((fact_tables / "config.json").read_text())["classes"]
 
     assert {name for java_class in CLASSES for name in known[java_class]["fields"]} > set(ELSEWHERE)
 
 
-def test_javas_retry_codes_are_among_ours(shared: Path) -> None:
-    known = json.loads((shared / "facts/config.json").read_text())
+def test_javas_retry_codes_are_among_ours(fact_tables: Path) -> None:
+    known = json.loads((fact_tables / "config.json").read_text())
     java = known["classes"]["DefaultMQProducer"]["fields"]["retryResponseCodes"]["default"]
 
     busy = {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL}

@@ -25,9 +25,9 @@ class Captured(NamedTuple):
 
 
 @cache
-def frames(shared: Path, name: str) -> tuple[Captured, ...]:
+def frames(fact_tables: Path, name: str) -> tuple[Captured, ...]:
     """Return the frames of one recording; long bodies were recorded in part."""
-    path = shared / "facts" / "captures" / f"frames_{name}.jsonl"
+    path = fact_tables / "captures" / f"frames_{name}.jsonl"
     return tuple(_frame(json.loads(line)) for line in path.read_text().splitlines())
 
 

@@ -14,9 +14,9 @@ SECRETS = {"HFCTuser1": "secret1234", "HFCTadmin": "secret5678"}
 WRONG = "wrongsecret"
 
 
-def signed_requests(shared: Path) -> list[Command]:
+def signed_requests(fact_tables: Path) -> list[Command]:
     found = []
-    for frame in frames(shared, "acl"):
+    for frame in frames(fact_tables, "acl"):
         if frame.kind != "response" and not frame.body_cut:
             cmd = decode_header(frame.serialize, frame.header)
             cmd.body = frame.body
@@ -25,8 +25,8 @@ def signed_requests(shared: Path) -> list[Command]:
     return found
 
 
-def test_recorded_signatures_are_recomputed(shared: Path) -> None:
-    requests = signed_requests(shared)
+def test_recorded_signatures_are_recomputed(fact_tables: Path) -> None:
+    requests = signed_requests(fact_tables)
     by_right_key = [cmd for cmd in requests if is_signed(cmd, SECRETS[cmd.ext[ACCESS_KEY]])]
     by_wrong_key = [cmd for cmd in requests if is_signed(cmd, WRONG)]
 
@@ -35,8 +35,8 @@ def test_recorded_signatures_are_recomputed(shared: Path) -> None:
     assert (len(by_right_key), len(by_wrong_key)) == (41, 4)
 
 
-def test_signing_again_gives_the_same_request(shared: Path) -> None:
-    for cmd in signed_requests(shared):
+def test_signing_again_gives_the_same_request(fact_tables: Path) -> None:
+    for cmd in signed_requests(fact_tables):
         access_key = cmd.ext[ACCESS_KEY]
         before = dict(cmd.ext)
         if is_signed(cmd, SECRETS[access_key]):

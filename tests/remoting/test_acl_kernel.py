@@ -44,10 +44,10 @@ def is_alike_or_left(serialize: int, header: bytes, body: bytes) -> bool:
     return True
 
 
-def test_recorded_signed_requests_are_read(shared: Path) -> None:
+def test_recorded_signed_requests_are_read(fact_tables: Path) -> None:
     taken = [
         is_alike_or_left(frame.serialize, frame.header, frame.body)
-        for frame in frames(shared, "acl")
+        for frame in frames(fact_tables, "acl")
         if frame.kind != "response" and not frame.body_cut
     ]
 

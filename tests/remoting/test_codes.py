@@ -24,8 +24,8 @@ from remoting.codes import (
         ("language_codes", LanguageCode),
     ],
 )
-def test_codes_equal_the_real_table(shared: Path, table: str, codes: type[IntEnum]) -> None:
-    expected = json.loads((shared / "facts" / f"{table}.json").read_text())
+def test_codes_equal_the_real_table(fact_tables: Path, table: str, codes: type[IntEnum]) -> None:
+    expected = json.loads((fact_tables / f"{table}.json").read_text())
 
     assert {code.name: int(code) for code in codes} == expected
 
@@ -40,8 +40,8 @@ def test_codes_of_others_do_not_shadow_a_real_one() -> None:
     ("table", "codes"),
     [("request_codes_5x", LaterCode), ("response_codes_5x", LaterResponseCode)],
 )
-def test_later_codes_are_those_of_five(shared: Path, table: str, codes: type[IntEnum]) -> None:
-    known = json.loads((shared / "facts" / f"{table}.json").read_text())
+def test_later_codes_are_those_of_five(fact_tables: Path, table: str, codes: type[IntEnum]) -> None:
+    known = json.loads((fact_tables / f"{table}.json").read_text())
 
     for code in codes:
         assert known[code.name] == code, code

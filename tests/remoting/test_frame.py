@@ -24,8 +24,8 @@ from tests.storefmt.broken import flipped
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_recorded_streams_are_cut_into_their_frames(shared: Path, name: str) -> None:
-    recorded = frames(shared, name)
+def test_recorded_streams_are_cut_into_their_frames(fact_tables: Path, name: str) -> None:
+    recorded = frames(fact_tables, name)
 
     found = FrameReader().feed(b"".join(frame.data for frame in recorded))
 
@@ -40,8 +40,8 @@ def test_recorded_streams_are_cut_into_their_frames(shared: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 64, 1000])
-def test_a_stream_in_pieces_gives_the_same_frames(shared: Path, step: int) -> None:
-    stream = b"".join(frame.data for frame in frames(shared, "5x_client"))
+def test_a_stream_in_pieces_gives_the_same_frames(fact_tables: Path, step: int) -> None:
+    stream = b"".join(frame.data for frame in frames(fact_tables, "5x_client"))
     reader = FrameReader()
 
     found = [
@@ -52,8 +52,8 @@ def test_a_stream_in_pieces_gives_the_same_frames(shared: Path, step: int) -> No
     assert reader.waiting_size == 0
 
 
-def test_a_frame_cut_at_each_byte_waits_for_the_rest(shared: Path) -> None:
-    data = frames(shared, "json")[0].data[:700]
+def test_a_frame_cut_at_each_byte_waits_for_the_rest(fact_tables: Path) -> None:
+    data = frames(fact_tables, "json")[0].data[:700]
     data = struct.pack(">i", len(data) - 4) + data[4:]
 
     for cut in range(len(data)):
@@ -134,8 +134,8 @@ def test_frames_before_a_bad_one_are_lost_with_the_connection() -> None:
         FrameReader().feed(good + b"\xff" * 8)
 
 
-def test_a_bit_flipped_gives_frames_or_a_bad_frame_or_waits(shared: Path) -> None:
-    data = frames(shared, "json")[20].data
+def test_a_bit_flipped_gives_frames_or_a_bad_frame_or_waits(fact_tables: Path) -> None:
+    data = frames(fact_tables, "json")[20].data
     for at in range(min(len(data), 60) * 8):
         reader = FrameReader()
         try:

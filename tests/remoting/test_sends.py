@@ -90,10 +90,10 @@ def raw_of(command: Command) -> RawFrame:
     return RawFrame(data[4], data[8 : 8 + size], data[8 + size :])
 
 
-def test_recorded_answers_of_brokers_are_read_at_once(shared: Path) -> None:
+def test_recorded_answers_of_brokers_are_read_at_once(fact_tables: Path) -> None:
     read = 0
     for name in SETS:
-        for one in frames(shared, name):
+        for one in frames(fact_tables, name):
             raw = RawFrame(one.serialize, one.header, one.body)
             found = read_stored(raw)
             if found is not None:

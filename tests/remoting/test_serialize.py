@@ -26,8 +26,8 @@ JAVA = (
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_recorded_headers_come_back(shared: Path, name: str) -> None:
-    for frame in frames(shared, name):
+def test_recorded_headers_come_back(fact_tables: Path, name: str) -> None:
+    for frame in frames(fact_tables, name):
         cmd = decode_header(frame.serialize, frame.header)
         again = encode_header(cmd)
 
@@ -41,20 +41,20 @@ def test_recorded_headers_come_back(shared: Path, name: str) -> None:
             assert decode_header(BINARY, again) == cmd
 
 
-def test_binary_headers_without_repeated_keys_come_back_byte_for_byte(shared: Path) -> None:
+def test_binary_headers_without_repeated_keys_come_back_byte_for_byte(fact_tables: Path) -> None:
     same = 0
-    for frame in frames(shared, "rocketmq"):
+    for frame in frames(fact_tables, "rocketmq"):
         if frame.serialize == BINARY:
             same += encode_header(decode_header(BINARY, frame.header)) == frame.header
 
     # One client sent a null value, which is not written again.
-    assert same == sum(frame.serialize == BINARY for frame in frames(shared, "rocketmq")) - 1
+    assert same == sum(frame.serialize == BINARY for frame in frames(fact_tables, "rocketmq")) - 1
 
 
-def test_signed_binary_headers_repeat_keys_and_the_last_counts(shared: Path) -> None:
+def test_signed_binary_headers_repeat_keys_and_the_last_counts(fact_tables: Path) -> None:
     repeated = [
         frame
-        for frame in frames(shared, "acl")
+        for frame in frames(fact_tables, "acl")
         if frame.serialize == BINARY and frame.code in (310, 11)
     ]
 
@@ -230,8 +230,8 @@ def test_a_header_in_the_usual_layout_is_read_as_json_is() -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_recorded_headers_are_read_as_json_is(shared: Path, name: str) -> None:
-    for frame in frames(shared, name):
+def test_recorded_headers_are_read_as_json_is(fact_tables: Path, name: str) -> None:
+    for frame in frames(fact_tables, name):
         if frame.serialize == JSON:
             assert outcome(frame.header) == outcome(b" " + frame.header)
 
@@ -287,17 +287,17 @@ def test_more_pairs_than_any_client_writes_are_a_bad_frame(serialize: SerializeT
         decode_header(serialize, encode_header(most))
 
 
-def test_headers_cut_at_each_byte_never_crash(shared: Path) -> None:
+def test_headers_cut_at_each_byte_never_crash(fact_tables: Path) -> None:
     for name in ("json", "rocketmq"):
-        frame = next(one for one in frames(shared, name) if one.code in (310, 103, 17))
+        frame = next(one for one in frames(fact_tables, name) if one.code in (310, 103, 17))
         for cut in range(len(frame.header)):
             with pytest.raises(BadFrame):
                 decode_header(frame.serialize, frame.header[:cut])
 
 
-def test_headers_with_a_bit_flipped_never_crash(shared: Path) -> None:
+def test_headers_with_a_bit_flipped_never_crash(fact_tables: Path) -> None:
     for name in ("json", "rocketmq"):
-        frame = next(one for one in frames(shared, name) if one.code in (310, 103, 17))
+        frame = next(one for one in frames(fact_tables, name) if one.code in (310, 103, 17))
         for data in every_flip(frame.header):
             with contextlib.suppress(BadFrame):
                 encode_header(decode_header(frame.serialize, data))

@@ -33,8 +33,8 @@ def test_topic_is_told_by_its_name(topic: str, kind: TopicKind) -> None:
     assert kind_of(topic) is kind
 
 
-def test_every_system_topic_of_java_is_known(shared) -> None:
-    java = json.loads((shared / "facts" / "constants.json").read_text())["TopicValidator"]
+def test_every_system_topic_of_java_is_known(fact_tables) -> None:
+    java = json.loads((fact_tables / "constants.json").read_text())["TopicValidator"]
 
     for topic in java["SYSTEM_TOPIC_SET"]:
         assert kind_of(topic) is not TopicKind.ORDINARY, topic

@@ -59,9 +59,9 @@ VALUES = {
 """What flags of the Java tool are given that take no free text."""
 
 
-def java_tool(shared: Path, version: str) -> list[dict[str, Any]]:
+def java_tool(fact_tables: Path, version: str) -> list[dict[str, Any]]:
     """Return what is known of the names and options of a release of the Java tool."""
-    return json.loads((shared / "facts" / f"mqadmin-{version}.json").read_text())
+    return json.loads((fact_tables / f"mqadmin-{version}.json").read_text())
 
 
 @pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
@@ -131,8 +131,8 @@ def test_settings_are_what_the_global_options_say() -> None:
     assert [spot.name for spot in fields(GlobalOptions)] == [one.name for one in GLOBALS]
 
 
-def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(shared: Path) -> None:
-    facts = java_tool(shared, "4.9.7")
+def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(fact_tables: Path) -> None:
+    facts = java_tool(fact_tables, "4.9.7")
     expected = {name for one in facts for name in (one["name"], one["alias"]) if name}
 
     assert expected <= spellings().keys()
@@ -147,9 +147,9 @@ def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(shared: Path
         }
 
 
-def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
+def test_java_options_are_those_of_the_java_tool(fact_tables: Path) -> None:
     # Some came with 5.x.
-    facts = (*java_tool(shared, "5.4.0"), *java_tool(shared, "4.9.7"))
+    facts = (*java_tool(fact_tables, "5.4.0"), *java_tool(fact_tables, "4.9.7"))
     known = {one["name"]: one for one in facts}
     for java in JAVA:
         expected = {
@@ -165,11 +165,11 @@ def test_java_options_are_those_of_the_java_tool(shared: Path) -> None:
         assert actual == expected, java.name
 
 
-def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
+def test_newer_options_are_those_of_the_newer_java_tool(fact_tables: Path) -> None:
     known = {
         # ``-o`` is the output here.
         (one["name"], (option["short"] or "").replace("o", ""), option["long"], option["hasArg"])
-        for one in java_tool(shared, "5.4.0")
+        for one in java_tool(fact_tables, "5.4.0")
         for option in one["options"]
     }
 
@@ -183,7 +183,7 @@ def test_newer_options_are_those_of_the_newer_java_tool(shared: Path) -> None:
     assert newer <= known
 
 
-def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(shared: Path) -> None:
+def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(fact_tables: Path) -> None:
     # One name may lead to several commands, of which the first has the newer flags.
     flags: dict[str, set[str]] = {}
     for java in JAVA:
@@ -192,7 +192,7 @@ def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(shared: Path) -
 
     left = [
         (one["name"], option["short"] or option["long"])
-        for one in java_tool(shared, "5.4.0")
+        for one in java_tool(fact_tables, "5.4.0")
         for option in one["options"]
         if one["name"] in flags and not option["common"]
         if not {option["short"], option["long"]} & flags[one["name"]]
@@ -216,8 +216,8 @@ def test_a_newer_option_without_a_meaning_is_refused_by_its_name(
     assert caught.value.hint == flag.refused
 
 
-def test_every_name_and_every_flag_of_the_java_tool_is_taken(shared: Path) -> None:
-    facts = java_tool(shared, "4.9.7")
+def test_every_name_and_every_flag_of_the_java_tool_is_taken(fact_tables: Path) -> None:
+    facts = java_tool(fact_tables, "4.9.7")
 
     assert len(facts) == 57
     for one in facts:

@@ -26,8 +26,8 @@ QUEUE = MessageQueue("T", "broker-0", 1)
 OFFSET_ID = "7F00000100002A9F0000000000000007"
 
 
-def test_no_request_of_an_admin_tool_is_missing(shared: Path) -> None:
-    known = json.loads((shared / "facts/request_map.json").read_text())["codes"]
+def test_no_request_of_an_admin_tool_is_missing(fact_tables: Path) -> None:
+    known = json.loads((fact_tables / "request_map.json").read_text())["codes"]
     of_admin = {
         name: fact["code"]
         for name, fact in known.items()

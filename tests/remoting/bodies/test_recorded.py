@@ -30,8 +30,8 @@ NEVER_SENT = {
 STRICT = {"TopicRouteData"}
 
 
-def table(shared: Path) -> dict[str, dict]:
-    everything = json.loads((shared / "facts" / "bodies.json").read_text())
+def table(fact_tables: Path) -> dict[str, dict]:
+    everything = json.loads((fact_tables / "bodies.json").read_text())
     return {
         name: one
         for name, one in everything.items()
@@ -51,14 +51,14 @@ def again(kind: type[JsonValue], data: bytes) -> bytes:
     return encode_value(decode_value(kind, data))
 
 
-def test_every_java_class_is_there(shared: Path) -> None:
-    for name in set(table(shared)) - FILES_OF_THE_STORE - PARTS_OF_THOSE_FILES.keys():
+def test_every_java_class_is_there(fact_tables: Path) -> None:
+    for name in set(table(fact_tables)) - FILES_OF_THE_STORE - PARTS_OF_THOSE_FILES.keys():
         assert name in bodies.__all__
 
 
-def test_examples_of_the_real_encoder_come_back_byte_for_byte(shared: Path) -> None:
+def test_examples_of_the_real_encoder_come_back_byte_for_byte(fact_tables: Path) -> None:
     count = 0
-    for name, one in table(shared).items():
+    for name, one in table(fact_tables).items():
         example = one.get("exampleJson", "")
         if example.startswith("{"):
             count += 1
@@ -67,9 +67,9 @@ def test_examples_of_the_real_encoder_come_back_byte_for_byte(shared: Path) -> N
     assert count == 58
 
 
-def test_recorded_bodies_come_back_byte_for_byte(shared: Path) -> None:
+def test_recorded_bodies_come_back_byte_for_byte(fact_tables: Path) -> None:
     count = 0
-    for name, one in table(shared).items():
+    for name, one in table(fact_tables).items():
         recorded = one.get("captured", "")
         if recorded and "(cut)" not in recorded:
             count += 1
@@ -82,8 +82,8 @@ def test_recorded_bodies_come_back_byte_for_byte(shared: Path) -> None:
     assert count == 30
 
 
-def test_enums_have_the_real_names_in_order(shared: Path) -> None:
-    for name, one in table(shared).items():
+def test_enums_have_the_real_names_in_order(fact_tables: Path) -> None:
+    for name, one in table(fact_tables).items():
         if "enum" in one:
             kind = class_of(name)
             assert issubclass(kind, Enum)
@@ -93,8 +93,8 @@ def test_enums_have_the_real_names_in_order(shared: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["ConsumeFromWhere", "MessageModel", "ConsumeType", "CMResult", "LanguageCode"]
 )
-def test_enums_equal_the_constants(shared: Path, name: str) -> None:
-    enums = json.loads((shared / "facts" / "constants.json").read_text())["enums"]
+def test_enums_equal_the_constants(fact_tables: Path, name: str) -> None:
+    enums = json.loads((fact_tables / "constants.json").read_text())["enums"]
     by_name = {key.partition("(")[0]: values for key, values in enums.items()}
 
     kind = getattr(bodies, name, LanguageCode)
@@ -102,8 +102,8 @@ def test_enums_equal_the_constants(shared: Path, name: str) -> None:
     assert [member.name for member in kind] == list(by_name[name])
 
 
-def test_every_class_with_a_default_writes_what_it_reads(shared: Path) -> None:
-    for name, one in table(shared).items():
+def test_every_class_with_a_default_writes_what_it_reads(fact_tables: Path) -> None:
+    for name, one in table(fact_tables).items():
         kind = class_of(name) if name not in FILES_OF_THE_STORE else None
         if kind is not None and issubclass(kind, Body) and one.get("exampleJson"):
             value = kind.decode(one["exampleJson"].encode())

@@ -31,10 +31,10 @@ def test_both_ways() -> None:
     assert RegisterBrokerBody.decode(BODY.encode()) == BODY
 
 
-def test_recorded_registrations_are_read(shared: Path) -> None:
+def test_recorded_registrations_are_read(fact_tables: Path) -> None:
     seen = set()
     for name in ("json", "rocketmq", "acl"):
-        for frame in frames(shared, name):
+        for frame in frames(fact_tables, name):
             if frame.code != RequestCode.REGISTER_BROKER or frame.kind == "response":
                 continue
             header = decode_header(frame.serialize, frame.header).header(RegisterBroker)

@@ -33,10 +33,10 @@ def test_the_version_of_the_request_decides(version: int, strict_only: bool, str
     assert (b'{"0":' in text) is strict
 
 
-def test_recorded_routes_are_written_again_as_they_were(shared: Path) -> None:
+def test_recorded_routes_are_written_again_as_they_were(fact_tables: Path) -> None:
     seen = 0
     for name in ("json", "acl", "5x_client"):
-        for frame in frames(shared, name):
+        for frame in frames(fact_tables, name):
             if frame.body.startswith(b'{"brokerDatas"'):
                 seen += 1
                 route = TopicRouteData.decode(frame.body)

@@ -64,8 +64,8 @@ def python_name(java_name: str) -> str:
     raise AssertionError(java_name)
 
 
-def test_every_java_class_is_declared_with_its_fields(shared: Path) -> None:
-    table = json.loads((shared / "facts" / "headers.json").read_text())
+def test_every_java_class_is_declared_with_its_fields(fact_tables: Path) -> None:
+    table = json.loads((fact_tables / "headers.json").read_text())
 
     declared_by_java = {python_name(name): described for name, described in table.items()}
     assert declared_by_java.keys() | OURS | LATER == set(headers.__all__) | NEVER_SENT
@@ -79,8 +79,8 @@ def test_every_java_class_is_declared_with_its_fields(shared: Path) -> None:
             check_field(java_name, one, declared[one["name"]])
 
 
-def test_every_class_of_five_has_the_fields_of_five(shared: Path) -> None:
-    table = json.loads((shared / "facts" / "headers_5x.json").read_text())
+def test_every_class_of_five_has_the_fields_of_five(fact_tables: Path) -> None:
+    table = json.loads((fact_tables / "headers_5x.json").read_text())
 
     names = {name for name in table if name.endswith("Header")}
     declared_by_java = {python_name(name): table[name] for name in names}

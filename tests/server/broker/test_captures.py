@@ -146,14 +146,14 @@ def shape_of(answer: Command | None) -> tuple[object, ...] | None:
 
 @pytest.mark.parametrize("name", DIFFERENT)
 async def test_answers_to_recorded_requests_agree_with_the_java_broker(
-    tmp_path: Path, shared: Path, name: str
+    tmp_path: Path, fact_tables: Path, name: str
 ) -> None:
     found: dict[int, object] = {}
     count = 0
     async with running(tmp_path, broker_name="hfct-a", broker_cluster_name="HFCT_CLUSTER") as desk:
         host, port = desk.address.split(":")
         client = Client(host, int(port))
-        for exchange in exchanges(shared / "facts" / "captures" / name):
+        for exchange in exchanges(fact_tables / "captures" / name):
             # A recording without an answer (too long, or held for ever) says nothing.
             says = exchange.response is not None and exchange.pair not in DIFFERENT[name]
             wait_s = ANSWER_S if says else NO_ANSWER_S

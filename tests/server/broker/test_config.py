@@ -151,8 +151,8 @@ def test_important_settings_are_fewer() -> None:
     assert not {"serverSocketBacklog", "maxMessageSize"} & important.keys()
 
 
-def test_important_settings_are_javas(shared: Path) -> None:
-    facts = json.loads((shared / "facts" / "config.json").read_text())["classes"]
+def test_important_settings_are_javas(fact_tables: Path) -> None:
+    facts = json.loads((fact_tables / "config.json").read_text())["classes"]
     java = {
         name
         for one in ("BrokerConfig", "MessageStoreConfig")

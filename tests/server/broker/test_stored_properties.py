@@ -92,10 +92,10 @@ def test_index_keys_are_split_at_blanks_behind_the_unique_key() -> None:
     assert index_keys({}) == ()
 
 
-def test_stored_order_is_that_of_recorded_java_records(shared: Path) -> None:
+def test_stored_order_is_that_of_recorded_java_records(fact_tables: Path) -> None:
     recoder = Recoder("HFCT_CLUSTER")
     sent, stored = {}, {}
-    path = shared / "facts" / "captures" / "frames_json.jsonl"
+    path = fact_tables / "captures" / "frames_json.jsonl"
     for line in path.read_text().splitlines():
         frame = json.loads(line)
         fields = (frame["header_json"] or {}).get("extFields") or {}

@@ -27,10 +27,10 @@ REFUSED_HERE = {"serverOnewaySemaphoreValue=255"}
 """Java accepts these settings from everyone; ours has no such key to change."""
 
 
-def recorded(shared: Path) -> Iterator[tuple[Command, dict, dict | None]]:
+def recorded(fact_tables: Path) -> Iterator[tuple[Command, dict, dict | None]]:
     """Yield request, its recorded frame and that of its answer, in their order."""
     frames: dict[int, list[dict]] = {}
-    for path in sorted((shared / "facts" / "captures").glob("frames_*.jsonl")):
+    for path in sorted((fact_tables / "captures").glob("frames_*.jsonl")):
         for line in path.read_text().splitlines():
             frame = json.loads(line)
             if frame["role"] == "namesrv":
@@ -90,11 +90,11 @@ def register(desk, name, cluster, address, topic, version=None) -> None:
 
 
 @pytest.fixture(scope="module")
-def exchanges(shared: Path, tmp_path_factory) -> list[tuple[dict, Command, Command | None]]:
+def exchanges(fact_tables: Path, tmp_path_factory) -> list[tuple[dict, Command, Command | None]]:
     """Return recorded frame, recorded answer and our answer of every exchange."""
     desk = Desk(tmp_path_factory.mktemp("captures"))
     found = []
-    for request, frame, answered in recorded(shared):
+    for request, frame, answered in recorded(fact_tables):
         if answered is None:
             assert desk.frame(raw(frame)) is None or request.code == 319
             continue
@@ -132,16 +132,16 @@ def test_route_bodies_are_the_bytes_of_java_where_nothing_is_a_hash_table(exchan
     assert all(ours == java for ours, java in compared)
 
 
-def test_every_code_of_a_java_name_server_has_a_handler(shared: Path) -> None:
-    request_map = json.loads((shared / "facts" / "request_map.json").read_text())
+def test_every_code_of_a_java_name_server_has_a_handler(fact_tables: Path) -> None:
+    request_map = json.loads((fact_tables / "request_map.json").read_text())
     java = {r["code"] for r in request_map["codes"].values() if "namesrv" in r["handledBy"]}
 
     assert collect(handlers).codes() == java
 
 
-def test_no_flipped_bit_of_a_recorded_request_stops_the_name_server(shared, tmp_path) -> None:
+def test_no_flipped_bit_of_a_recorded_request_stops_the_name_server(fact_tables, tmp_path) -> None:
     desk = Desk(tmp_path)
-    for _, frame, _ in recorded(shared):
+    for _, frame, _ in recorded(fact_tables):
         whole = raw(frame)
         # Every 29th bit: all header bytes are hit in one frame or the other.
         for bit in range(frame["pair"] % 29, len(whole.header) * 8, 29):

@@ -49,10 +49,10 @@ def test_no_path_can_be_changed_over_the_wire() -> None:
 
 
 def test_every_key_of_java_is_in_all_settings(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
+    fact_tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROCKETMQ_HOME", "/opt/rocketmq")
-    facts = json.loads((shared / "facts" / "config.json").read_text())["classes"]
+    facts = json.loads((fact_tables / "config.json").read_text())["classes"]
     java = {**facts["NettyServerConfig"]["fields"], **facts["NamesrvConfig"]["fields"]}
 
     found = config(productEnvName="mine").all_settings()

@@ -38,8 +38,8 @@ def test_a_key_survives_a_restart(tmp_path: Path) -> None:
     assert again.namespace("nothing") is None
 
 
-def test_the_file_is_the_one_java_writes(tmp_path: Path, shared: Path) -> None:
-    (java,) = (shared / "facts" / "store_examples" / "namesrv").iterdir()
+def test_the_file_is_the_one_java_writes(tmp_path: Path, fact_tables: Path) -> None:
+    (java,) = (fact_tables / "store_examples" / "namesrv").iterdir()
     path = tmp_path / "kvConfig.json"
     kv = KvConfig.open(path)
 

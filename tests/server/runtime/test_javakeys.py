@@ -20,8 +20,8 @@ from server.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
         (NAMESRV_KEYS, ["NamesrvConfig", "NettyServerConfig"], set()),
     ],
 )
-def test_keys_are_those_of_java(shared: Path, keys, classes, more) -> None:
-    facts = json.loads((shared / "facts" / "config.json").read_text())["classes"]
+def test_keys_are_those_of_java(fact_tables: Path, keys, classes, more) -> None:
+    facts = json.loads((fact_tables / "config.json").read_text())["classes"]
 
     settable = {
         name

@@ -42,8 +42,8 @@ QUEUE = ObjectKey((("brokerName", "b"), ("queueId", 1), ("topic", "T")))
 
 
 @pytest.fixture(scope="module")
-def experiments(shared) -> list[dict]:
-    bodies = json.loads((shared / "facts" / "bodies.json").read_text())
+def experiments(fact_tables) -> list[dict]:
+    bodies = json.loads((fact_tables / "bodies.json").read_text())
     return bodies["_fastjson"]["experiments"]
 
 

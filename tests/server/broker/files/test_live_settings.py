@@ -69,8 +69,8 @@ async def told(desk: Desk) -> dict[str, str]:
     return dict(line.split("=", 1) for line in answer.body.decode().splitlines())
 
 
-def java_defaults(shared: Path) -> dict[str, str]:
-    facts = json.loads((shared / "facts" / "config.json").read_text())["classes"]
+def java_defaults(fact_tables: Path) -> dict[str, str]:
+    facts = json.loads((fact_tables / "config.json").read_text())["classes"]
     found: dict[str, str] = {}
     for name in JAVA_CLASSES:
         for key, field in facts[name]["fields"].items():
@@ -319,8 +319,8 @@ def test_keys_and_values_are_checked_as_at_the_start(
     assert fault in str(raised.value)
 
 
-def test_every_key_of_java_is_told_with_its_default(tmp_path: Path, shared: Path) -> None:
-    java = java_defaults(shared)
+def test_every_key_of_java_is_told_with_its_default(tmp_path: Path, fact_tables: Path) -> None:
+    java = java_defaults(fact_tables)
     found = LiveSettings(BrokerConfig()).as_dict()
     cpu_dependent = broker_defaults(1).items() - broker_defaults(64).items()
 
@@ -333,8 +333,8 @@ def test_every_key_of_java_is_told_with_its_default(tmp_path: Path, shared: Path
     assert two_cpus == {key: java[key] for key in two_cpus}
 
 
-def test_defaults_that_are_not_javas_are_explained(shared: Path) -> None:
-    java = java_defaults(shared)
+def test_defaults_that_are_not_javas_are_explained(fact_tables: Path) -> None:
+    java = java_defaults(fact_tables)
     ours = dict(printed(BrokerConfig()))
     text = Path("docs/observed.md").read_text()
 

@@ -125,8 +125,8 @@ def test_the_dead_are_forgotten_after_a_day() -> None:
     assert list(filters.on_topic("T")) == []
 
 
-def test_the_file_of_a_real_broker_comes_back_byte_for_byte(shared: Path) -> None:
-    text = (shared / "facts/store_examples/config/consumerFilter.json").read_bytes()
+def test_the_file_of_a_real_broker_comes_back_byte_for_byte(fact_tables: Path) -> None:
+    text = (fact_tables / "store_examples/config/consumerFilter.json").read_bytes()
     filters = table()
 
     filters.load(text, now_ms=1_795_235_300_000)

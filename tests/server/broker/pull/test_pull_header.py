@@ -60,11 +60,11 @@ def binary_of(ext: dict[str, str], **top: int) -> bytes:
     return encode_header(cmd)
 
 
-def test_recorded_pulls_are_taken(shared: Path) -> None:
+def test_recorded_pulls_are_taken(fact_tables: Path) -> None:
     pulls = [
         frame
         for name in SETS
-        for frame in frames(shared, name)
+        for frame in frames(fact_tables, name)
         if frame.kind != "response" and frame.code == 11
     ]
 

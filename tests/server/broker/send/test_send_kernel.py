@@ -505,7 +505,7 @@ async def test_a_header_with_any_wrong_bit_is_read_as_without_the_kernel(
 
 @pytest.mark.parametrize(("is_signed", "left_count"), [(False, 21), (True, 46)])
 async def test_recorded_sends_of_java_are_taken(
-    shared: Path, tmp_path: Path, *, is_signed: bool, left_count: int
+    fact_tables: Path, tmp_path: Path, *, is_signed: bool, left_count: int
 ) -> None:
     account = {"accessKey": "HFCTuser1", "secretKey": "secret1234", "defaultTopicPerm": "PUB"}
     home = write_home(tmp_path / "home", accounts=[account])
@@ -516,7 +516,7 @@ async def test_recorded_sends_of_java_are_taken(
     conn, _ = connect(app, 5)
     seen, left = 0, []
     for name in SETS:
-        for one in frames(shared, name):
+        for one in frames(fact_tables, name):
             if one.kind == "response" or one.code not in (10, 310, 320):
                 continue
             data = frame_bytes(one.serialize, one.header, one.body)

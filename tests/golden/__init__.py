@@ -1,7 +1,7 @@
 """The golden stores: directories written by real RocketMQ brokers, with what Java says of them.
 
-They live beside the checkout (``MQ_SHARED`` names another place) and are only ever
-read; a test gets a private copy that it may change or break.
+README.md lists the files of a set, and each set's README.md says how it was made. They are only
+ever read; a test gets a private copy that it may change or break.
 """
 
 import json
@@ -12,24 +12,19 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-
-
-def shared_directory() -> Path:
-    """Return the directory that holds the golden stores and the fact tables."""
-    return Path(os.environ.get("MQ_SHARED", REPOSITORY.parent / "shared"))
+REPOSITORY = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parent
 
 
 class Golden:
     """Hands out copies of golden stores below one temporary directory.
 
     Args:
-        root: the folder with one folder a set (``basic``, ``kinds`` …).
         scratch: where archives are unpacked, once each, and copies are made.
     """
 
-    def __init__(self, root: Path, scratch: Path) -> None:
-        self._root = root
+    def __init__(self, scratch: Path) -> None:
+        self._root = ROOT
         self._scratch = scratch
         self._copies = 0
 
