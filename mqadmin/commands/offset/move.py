@@ -41,7 +41,7 @@ from mqadmin.cli.decorators import group_argument, only_on_broker, option_group,
 from mqadmin.cli.positions import POSITION, Position, PositionKind, parse_position
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import QUEUE, Integer
-from mqadmin.cluster.brokers import choose_queue, masters_of_route
+from mqadmin.cluster.brokers import ServerNode, choose_queue, masters_of_route
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import ItemNotFound, ServerRefused, Usage
 from mqadmin.messages.broker_reader import message_at
@@ -49,7 +49,7 @@ from mqadmin.output.rows import WOULD_CHANGE
 from mqadmin.output.times import When, instant_text
 from mqclient.client import routes
 from mqclient.consumer.pull_consumer import PullConsumer
-from remoting.bodies import MessageQueue
+from remoting.bodies import MessageQueue, TopicRouteData
 from storefmt.names import TOOLS_GROUP
 from storefmt.paths import check_group_name
 
@@ -87,18 +87,7 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     reset, instant = _at_instant(call, reset)
     admin = await call.admin()
     route = await admin.topic_route(reset.topic)
-    nodes = masters_of_route(route)
-    queues = routes.subscribe_queues(reset.topic, route)
-    if reset.broker is not None:
-        nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
-        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
-        if not queues:
-            raise ItemNotFound(
-                f"topic {reset.topic} has no queue on broker {reset.broker}",
-                hint=f"`topic route {reset.topic}` shows where it is",
-            )
-    if reset.queue:
-        queues = [choose_queue(queues, text, None) for text in reset.queue]
+    nodes, queues = _chosen_queues(reset, route)
     answers = Answers(call)
     told = await ask_each(
         nodes,
@@ -116,7 +105,7 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
             hint="stop them, or use --to earliest, latest or a time",
         )
     if online:
-        await check_members_follow(admin, reset.group, nodes)
+        await check_members_follow(admin, reset.group, [node for node, _ in told])
     known = await known_offsets(admin, reset.group, reset.topic, masters)
     moves = await asyncio.gather(
         *(
@@ -141,22 +130,52 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         promise=UNDO_ONLINE if online else "puts the old state back",
     )
     if online:
-        rows = await send_members(
-            call,
-            admin,
-            _send_to(call, reset),
-            list(moves),
-            nodes=nodes,
-            # Java's own tool ends as soon as the members were told, and so do its names here.
-            within_ms=reset.within if call.spelled in NATIVE_NAMES else 0,
-        )
-        return Outcome(
-            rows,
-            exit_code=exit_code_of_moves(rows),
-            notes=member_notes(rows, reset.group),
-            columns=(*OFFSET_COLUMNS, "client_id"),
-        )
+        return await _send_online(call, admin, reset, list(moves), nodes)
     return Outcome([await store_offset(admin, reset.group, move) for move in moves])
+
+
+def _chosen_queues(
+    reset: Reset, route: TopicRouteData
+) -> tuple[list[ServerNode], list[MessageQueue]]:
+    """Return the masters and the queues that a line names.
+
+    Raises:
+        ItemNotFound: the topic has no such queue, or none on the broker.
+    """
+    nodes = masters_of_route(route)
+    queues = routes.subscribe_queues(reset.topic, route)
+    if reset.broker is not None:
+        nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
+        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
+        if not queues:
+            raise ItemNotFound(
+                f"topic {reset.topic} has no queue on broker {reset.broker}",
+                hint=f"`topic route {reset.topic}` shows where it is",
+            )
+    if reset.queue:
+        queues = [choose_queue(queues, text, None) for text in reset.queue]
+    return nodes, queues
+
+
+async def _send_online(
+    call: Call, admin: "Admin", reset: Reset, moves: list[OffsetMove], nodes: list[ServerNode]
+) -> Outcome:
+    """Send the members of a group to where they are to go, and look whether they went."""
+    rows = await send_members(
+        call,
+        admin,
+        _send_to(call, reset),
+        moves,
+        nodes=nodes,
+        # Java's own tool ends as soon as the members were told, and so do its names here.
+        within_ms=reset.within if call.spelled in NATIVE_NAMES else 0,
+    )
+    return Outcome(
+        rows,
+        exit_code=exit_code_of_moves(rows),
+        notes=member_notes(rows, reset.group),
+        columns=(*OFFSET_COLUMNS, "client_id"),
+    )
 
 
 def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
