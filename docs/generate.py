@@ -109,6 +109,8 @@ def _fields(layout: Layout) -> list[str]:
 def commands() -> str:
     """Return docs/cli.md."""
     lines = ["# mqadmin", "", PRINTED, "```", overview().rstrip(), "```"]
+    lines += ["", "## Exit codes", "", "| code | meaning |", "| --- | --- |"]
+    lines += [f"| {code} | {meaning} |" for code, meaning in man_page.EXIT_MEANINGS.items()]
     for made in everything():
         lines += ["", f"## {made.name}", "", "```", command_help(made).rstrip(), "```"]
     return "\n".join(lines) + "\n"

@@ -9,13 +9,13 @@ own within seconds; what was stored is read back, and another value there is an 
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.errors import ItemNotFound, ServerRefused
-from mqadmin.output.rows import EpochMs, Row
+from mqadmin.output.rows import REFUSED, EpochMs, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
 from remoting.bodies import MessageQueue
@@ -37,7 +37,8 @@ class OffsetChange(Row):
 
     ``skipped`` are the messages that it will not read, ``replayed`` those that it reads again.
     ``first_…`` is the message that it reads first; filled with ``--dry-run``. ``asked_offset`` is
-    what was asked for: with ``--only-back`` a queue may stay where it was.
+    what was asked for: with ``--only-back`` a queue may stay where it was. ``client_id`` is the
+    member that was sent there, and ``remark`` says why it did not go.
     """
 
     group: str
@@ -56,13 +57,18 @@ class OffsetChange(Row):
     first_keys: tuple[str, ...]
     first_ms: EpochMs
     asked_offset: int
+    client_id: str | None = None
+    remark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetMove:
     """What is known and wanted of one queue; offsets in entries.
 
-    ``asked`` is what was asked for, where the queue stays as it is instead.
+    Attributes:
+        asked: what was asked for, where the queue stays as it is instead.
+        outside: what was asked for, where it lies outside of the queue and ``new`` is the nearest
+            end.
     """
 
     queue: MessageQueue
@@ -72,6 +78,20 @@ class OffsetMove:
     low: int
     high: int
     asked: int | None = None
+    outside: int | None = None
+
+    @property
+    def is_past_end(self) -> bool:
+        """Return whether an offset was asked for that the queue has not reached."""
+        return self.outside is not None and self.outside > self.high
+
+    @property
+    def remark(self) -> str | None:
+        """Return what became of an offset outside of the queue; None for one inside."""
+        if self.outside is None:
+            return None
+        side = "past the end" if self.is_past_end else "before the first message"
+        return f"{self.outside} is {side} of this queue ({self.low} to {self.high})"
 
 
 def row_of(
@@ -103,12 +123,20 @@ def row_of(
         first_msg_id=first.msg_id if first else None,
         first_keys=tuple(first.keys) if first else (),
         first_ms=first.store_ms if first else 0,
-        asked_offset=move.new if move.asked is None else move.asked,
+        asked_offset=next(one for one in (move.outside, move.asked, move.new) if one is not None),
+        remark=move.remark,
     )
 
 
 def keep_offsets(
-    call: Call, admin: "Admin", group: str, moves: Sequence[OffsetMove], *, title: str
+    call: Call,
+    admin: "Admin",
+    group: str,
+    moves: Sequence[OffsetMove],
+    *,
+    title: str,
+    undoes: int | None = None,
+    promise: str = "puts the old state back",
 ) -> None:
     """Keep the offsets that are about to be overwritten, for ``undo``."""
     saved = [
@@ -121,7 +149,7 @@ def keep_offsets(
         if move.old is not None and move.old != move.new
     ]
     if saved:
-        call.keep(title, saved)
+        call.keep(title, saved, undoes=undoes, promise=promise)
 
 
 async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetChange:
@@ -208,7 +236,20 @@ async def _move(
 ) -> OffsetMove:
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     new = min(max(offset, low), high)
-    return OffsetMove(queue, address, known.get(queue.queue_id), new, low, high)
+    outside = None if new == offset else offset
+    return OffsetMove(queue, address, known.get(queue.queue_id), new, low, high, outside=outside)
+
+
+def refused_row(group: str, move: OffsetMove) -> OffsetChange:
+    """Return the row of a move that is not made, because the queue has not got that far."""
+    stays = OffsetMove(move.queue, move.address, move.old, move.old or 0, move.low, move.high)
+    return replace(
+        row_of(group, stays, REFUSED),
+        how=REFUSED,
+        changed=False,
+        asked_offset=move.new if move.outside is None else move.outside,
+        remark=f"{move.remark}; --clamp takes the end instead",
+    )
 
 
 async def offsets_of(

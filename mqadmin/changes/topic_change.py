@@ -13,6 +13,7 @@ import click
 
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderUpdate, plan_order
+from mqadmin.changes.unread_queues import guard_unread
 from mqadmin.changes.write import (
     StepResult,
     carry_out,
@@ -65,6 +66,10 @@ message_type_option = click.option(
     help="what messages the topic is for (brokers of 5.x, and ours)",
 )
 """``--message-type`` of the commands that create and change topics."""
+force_option = click.option(
+    "--force", is_flag=True, help="also take queues away in which messages are unread"
+)
+"""``--force`` of the same commands."""
 ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
@@ -127,6 +132,7 @@ async def change_topics(
     update: bool,
     create: bool,
     asks: bool = False,
+    force: bool = False,
 ) -> Outcome:
     """Change topics on each broker and return a row for each topic and broker.
 
@@ -135,6 +141,7 @@ async def change_topics(
         update: change a topic that is there with other settings; else that is refused.
         create: make a topic that is not there; else it is not found.
         asks: ask before a permission is taken away.
+        force: take queues away in which messages are unread; Java's own names always do.
 
     Raises:
         BadCall: a name is not allowed for a topic.
@@ -158,6 +165,9 @@ async def change_topics(
             for node in nodes
         ]
     )
+    # Scripts that use Java's names rely on a change that is made; they get the note alone.
+    is_native = call.spelled.startswith("topic ") or not call.spelled
+    steps, lost = await guard_unread(admin, steps, force=force or not is_native)
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
     names = first_of_names([one.topic for one in updates])
     question = f"take a permission of topic {names} away on {takes} broker(s)?"
@@ -170,7 +180,7 @@ async def change_topics(
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
     rows = await _set_order(call, by_topic, rows)
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows), notes=lost)
 
 
 async def _set_order(

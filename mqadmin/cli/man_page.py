@@ -23,6 +23,7 @@ EXIT_MEANINGS: Final = {
     4: "cannot connect, or timed out",
     5: "partly done; the rows say which part",
     6: "damage found in a store",
+    7: "nothing bad was found, and a check could not be run (doctor, report)",
     130: "interrupted",
 }
 

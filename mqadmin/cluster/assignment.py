@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.brokers import masters_of_route
-from mqadmin.cluster.groups import find_group, owners_of, running_infos
+from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.members import MemberAnswer, MemberSurvey, infos_of, owners_of
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Row
@@ -45,7 +46,7 @@ ASSUMED: Final = " (assumed)"
 
 @dataclass(frozen=True, slots=True)
 class QueueOwner(Row):
-    """Who reads one queue."""
+    """Who reads one queue; ``assumed`` where the member did not say so itself."""
 
     group: str
     topic: str
@@ -53,14 +54,15 @@ class QueueOwner(Row):
     queue_id: int
     client_id: str | None
     strategy: str
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedOwner(QueueOwner):
     """Who would read one queue, and who does now."""
 
-    was: str | None
-    moves: bool
+    was: str | None = None
+    moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class GroupAssignment:
     Attributes:
         given: what the strategy gives; an orderly member reads a queue only once it has locked it.
         orderly: a member says that it consumes in order.
+        answers: what each member said, those that were silent among them.
     """
 
     queues: list[MessageQueue]
@@ -79,19 +82,42 @@ class GroupAssignment:
     assumed: bool
     given: dict[MessageQueue, str] = field(default_factory=dict)
     orderly: bool = False
+    answers: dict[str, MemberAnswer] = field(default_factory=dict)
 
     @property
     def strategy_text(self) -> str:
-        """Return the strategy, marked where nobody said so."""
+        """Return the strategy, marked where no member said so."""
         return str(self.strategy) + (ASSUMED if self.assumed else "")
+
+    @property
+    def unheard(self) -> dict[str, str]:
+        """Return why each member that said nothing did not, by client id."""
+        return {who: one.remark for who, one in self.answers.items() if one.info is None}
+
+    def is_assumed(self, queue: MessageQueue) -> bool:
+        """Return whether the owner of a queue is only worked out."""
+        owner = self.owners.get(queue)
+        return owner is not None and owner in self.unheard
+
+    def strategy_of(self, queue: MessageQueue) -> str:
+        """Return the strategy that gave a queue away, marked where that is only assumed."""
+        is_assumed = self.assumed or self.is_assumed(queue)
+        return str(self.strategy) + (ASSUMED if is_assumed else "")
 
 
 async def find_assignment(
-    admin: "Admin", group: str, topic: str, *, known: bool = True, answers: Answers | None = None
+    admin: "Admin",
+    group: str,
+    topic: str,
+    *,
+    asked: MemberSurvey,
+    known: bool = True,
+    answers: Answers | None = None,
 ) -> GroupAssignment:
     """Return who reads which queue now.
 
     Args:
+        asked: asks the members, each once in a command.
         known: a group that no broker knows is an error.
         answers: passes over a broker that does not answer; without it that is an error.
 
@@ -110,9 +136,10 @@ async def find_assignment(
     members = sorted(at)
     if not members:
         if known:
-            await find_group(admin, group)
+            await find_group(admin, group, answers=answers)
         return GroupAssignment(queues, [], {}, Strategy.AVG, True)
-    told = await running_infos(admin, group, at)
+    said = await asked.ask(group, at)
+    told = infos_of(said)
     strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
     strategy = strategies.pop() if len(strategies) == 1 else None
     owners = {queue: who for queue, who in owners_of(told).items() if queue.topic == topic}
@@ -129,10 +156,13 @@ async def find_assignment(
         strategy is None,
         given,
         any(info.properties.get(ORDERLY_PROPERTY) == "true" for info in told.values()),
+        said,
     )
 
 
-async def topics_of(admin: "Admin", group: str, topic: str | None) -> list[str]:
+async def topics_of(
+    admin: "Admin", group: str, topic: str | None, *, answers: Answers | None = None
+) -> list[str]:
     """Return the topic that is named, else all that the group reads or has read, sorted.
 
     Raises:
@@ -140,7 +170,7 @@ async def topics_of(admin: "Admin", group: str, topic: str | None) -> list[str]:
     """
     if topic is not None:
         return [topic]
-    known = await find_group(admin, group)
+    known = await find_group(admin, group, answers=answers)
     topics = {name for at in known for name in at.offsets if not name.startswith(RETRY_PREFIX)}
     if not topics:
         raise ItemNotFound(

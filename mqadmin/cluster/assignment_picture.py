@@ -7,20 +7,20 @@
       app-2   . . . + # # . .  3
       app-3   . . . . . . + +  2
 
-    #  reads it   +  takes it from another, or from nobody   .  another's
+    #  reads it   +  takes it from another, or from nobody   .  another's   ?  is assumed to read it
 
 Rule: pure; what does not fit the width goes on below, queue by queue in the same order.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
 from mqadmin.output.shorten import cell_width, cut
 from remoting.bodies import MessageQueue
 
-READS, TAKES, OTHERS = "■", "+", "·"
+READS, TAKES, OTHERS, UNSURE = "■", "+", "·", "?"
 NAME_WIDTH_MAX: Final = 32
 INDENT: Final = "  "
 NOBODY: Final = "(nobody)"
@@ -35,6 +35,7 @@ def picture(
     members: Sequence[str],
     owners: Owners,
     before: Owners | None = None,
+    unsure: Container[str] = (),
     width: int,
 ) -> list[str]:
     """Return the lines of one assignment.
@@ -42,6 +43,7 @@ def picture(
     Args:
         queues: the columns, in this order.
         before: who read what until now; marks what a member takes.
+        unsure: the members that did not say what they read.
         width: cells of a line; at least one queue is drawn whatever it says.
     """
     counts = Counter(owners[queue] for queue in queues if queue in owners)
@@ -57,7 +59,7 @@ def picture(
         lines += _heads(part, widths, lead=lead, digits=digits, width=width)
         for row in rows:
             pad = " " * (name_width - cell_width(names[row]))
-            cells = (_cell(row, queue, owners, before) for queue in part)
+            cells = (_cell(row, queue, owners, before, unsure) for queue in part)
             drawn = _line(cells, widths, digits)
             count = counts[row] if row != NOBODY else sum(queue not in owners for queue in queues)
             lines.append(f"{INDENT}{names[row]}{pad}  {drawn}  {count}")
@@ -147,10 +149,12 @@ def _heads(
     yield (lead + _line(ids, widths, digits)).rstrip()
 
 
-def _cell(row: str, queue: MessageQueue, owners: Owners, before: Owners | None) -> str:
+def _cell(
+    row: str, queue: MessageQueue, owners: Owners, before: Owners | None, unsure: Container[str]
+) -> str:
     owner = owners.get(queue, NOBODY)
     if owner != row:
         return OTHERS
     if before is not None and row != NOBODY and before.get(queue) != row:
         return TAKES
-    return READS
+    return UNSURE if row in unsure else READS

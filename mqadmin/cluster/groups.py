@@ -5,7 +5,6 @@ connected; a group that is none of the three is "not found".
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +13,8 @@ from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Row
-from mqclient.errors import BrokerRefused, ClientError
-from remoting.bodies import ConsumerConnection, ConsumerRunningInfo, MessageQueue
+from mqclient.errors import BrokerRefused
+from remoting.bodies import ConsumerConnection
 from storefmt.config.tables import SubscriptionGroup
 
 if TYPE_CHECKING:
@@ -100,50 +99,9 @@ async def _at(admin: "Admin", node: ServerNode, group: str) -> GroupAt:
 
 
 async def connection(admin: "Admin", node: ServerNode, group: str) -> ConsumerConnection | None:
-    """Return who is connected to one broker; None for nobody."""
+    """Return who is connected to one broker; None where no one is."""
     try:
         return await admin.consumer_connection(node.address, group)
     except BrokerRefused:
         # A 4.9 broker answers with code 206; others say "system error" for the same.
         return None
-
-
-async def owners(
-    admin: "Admin", node: ServerNode, group: str, members: list[str]
-) -> dict[MessageQueue, str]:
-    """Return which member reads which queue, as the members say themselves.
-
-    A member that does not answer (an old one, or one in another language) owns nothing here.
-    """
-    return owners_of(await running_infos(admin, group, dict.fromkeys(members, node.address)))
-
-
-def owners_of(told: Mapping[str, ConsumerRunningInfo]) -> dict[MessageQueue, str]:
-    """Return which member reads which queue, by what each member says of itself."""
-    return {
-        queue: member
-        for member, info in told.items()
-        for queue, state in info.mq_table.items()
-        if not state.droped
-    }
-
-
-async def running_infos(
-    admin: "Admin", group: str, members: Mapping[str, str]
-) -> dict[str, ConsumerRunningInfo]:
-    """Return what each member says of itself; one that does not answer is left out.
-
-    Args:
-        members: the address of each member's broker, by client id.
-    """
-    told = await asyncio.gather(
-        *(admin.consumer_running_info(address, group, who) for who, address in members.items()),
-        return_exceptions=True,
-    )
-    found: dict[str, ConsumerRunningInfo] = {}
-    for who, info in zip(members, told, strict=True):
-        if isinstance(info, ConsumerRunningInfo):
-            found[who] = info
-        elif not isinstance(info, ClientError):
-            raise info
-    return found

@@ -1,35 +1,57 @@
-"""Read from many brokers, of which one may not answer.
+"""Read from many brokers, of which one may be silent or refuse.
 
-    asked      broker-a  broker-b (hangs)  broker-c
-    answers    rows      a warning         rows        exit code 5
+    asked      broker-a  broker-b (hangs)  broker-c (refuses)  broker-d
+    answers    rows      a warning         a warning           rows      exit code 5
 
-Rule: for reads only. What the others said is shown, and the silent one is named and not asked
-again in the same command, because every question to it takes the whole timeout. Where nobody
-answers at all, the error of the first one ends the command.
+Rule: for reads only, and the same for every command. What the others said is shown; a broker that
+is silent or refuses is named, and not asked again in the same command, because a question to a
+silent one takes the whole timeout. Where no broker answers, the first error ends the command.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from mqadmin.output.rows import PARTLY
-from mqclient.errors import ClientError
+from mqclient.errors import BadAnswer, BrokerRefused, ClientError, TimedOut, Unreachable
 
 if TYPE_CHECKING:
     from mqadmin.cluster.brokers import ServerNode
-    from mqadmin.session.call import Call
 
 R = TypeVar("R")
-SILENT = 4
-"""Exit code of the errors that say: no answer."""
+PASSED_OVER: Final = (BrokerRefused, TimedOut, Unreachable, BadAnswer)
+"""A broker that fails like this is passed over; that nothing is found is an answer."""
+
+
+class Warns(Protocol):
+    """What takes the warnings: a call, or a list of them."""
+
+    def warn(self, text: str) -> None:
+        """Take one line."""
+
+
+class Unsaid:
+    """Takes warnings that become rows or findings instead of lines on standard error."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Keep one line."""
+        self.texts.append(text)
 
 
 class Answers:
-    """Who answered in one command, and who did not."""
+    """Which brokers answered in one command, and which did not."""
 
-    def __init__(self, call: "Call") -> None:
+    def __init__(self, call: Warns) -> None:
         self._call = call
-        self._silent: set[str] = set()
+        self._failed: dict[str, ClientError] = {}
         self._answered = False
+
+    @property
+    def failed(self) -> "Mapping[str, ClientError]":
+        """Return why each address is passed over."""
+        return self._failed
 
     async def each(
         self, nodes: "Sequence[ServerNode]", ask: "Callable[[ServerNode], Awaitable[R]]"
@@ -37,19 +59,17 @@ class Answers:
         """Ask every server at once and return those that answered, in order, with their answers.
 
         Raises:
-            ClientError: nobody has answered, now or before.
+            ClientError: no server has answered, now or before.
         """
         # A command that asks one thing at a time has no event loop and need not import it.
         import asyncio
 
-        asked = [node for node in nodes if node.address not in self._silent]
+        asked = [node for node in nodes if node.address not in self._failed]
 
         async def one(node: "ServerNode") -> R | ClientError:
             try:
                 return await ask(node)
-            except ClientError as error:
-                if error.exit_code != SILENT:
-                    raise
+            except PASSED_OVER as error:
                 return error
 
         answers = await asyncio.gather(*(one(node) for node in asked))
@@ -68,15 +88,15 @@ class Answers:
         return found
 
     def miss(self, error: ClientError, *, address: str = "") -> None:
-        """Note that an address does not answer, and say so once."""
+        """Note that an address is silent or refuses, and say so once."""
         where = address or error.address
-        if where not in self._silent:
-            self._silent.add(where)
+        if where not in self._failed:
+            self._failed[where] = error
             self._call.warn(f"what {where} has is missing: {error}")
 
     def exit_code(self) -> int:
         """Return 5 where something is missing."""
-        return PARTLY if self._silent else 0
+        return PARTLY if self._failed else 0
 
 
 async def ask_each(

@@ -23,7 +23,9 @@ from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.setting import KvEntry
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
+from mqadmin.changes.topic_change import force_option
 from mqadmin.changes.topic_order import OrderUpdate, plan_order
+from mqadmin.changes.unread_queues import guard_unread
 from mqadmin.changes.write import (
     ChangeStep,
     Choose,
@@ -94,7 +96,8 @@ class AppliedRow(Row):
 @click.argument("file", type=FILE, help="YAML file that `export` wrote; - reads standard input")
 @click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
-async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> Outcome:
+@force_option
+async def apply(call: Call, *, file: str, prune: bool, cluster: str | None, force: bool) -> Outcome:
     """Return one row for each target and server that the document is about.
 
     Raises:
@@ -106,7 +109,7 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     nodes = {node.broker: node for node in await masters(admin, Where(cluster=cluster))}
     wanted = expand(document, nodes)
     _check_brokers(wanted, nodes)
-    steps = await _wanted_steps(call, wanted, nodes)
+    steps, lost = await _wanted_steps(call, wanted, nodes, force=force)
     question = None
     if prune:
         having = await of_cluster(admin, list(nodes.values()))
@@ -137,8 +140,10 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     if call.dry_run and (call.settings.output or call.workplace.output or "table") == "table":
         changing = [row for row in rows if row.result != UNCHANGED]
         same = len(rows) - len(changing)
-        return Outcome(changing, exit_code=exit_code, notes=(f"{same} unchanged",) if same else ())
-    return Outcome(rows, exit_code=exit_code)
+        return Outcome(
+            changing, exit_code=exit_code, notes=(*lost, *([f"{same} unchanged"] if same else []))
+        )
+    return Outcome(rows, exit_code=exit_code, notes=lost)
 
 
 def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
@@ -153,12 +158,14 @@ def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
 
 
 async def _wanted_steps(
-    call: Call, wanted: Manifest, nodes: Mapping[str, ServerNode]
-) -> list[ChangeStep[object]]:
-    """Return a step for everything that the document names."""
-    topics, others = await _steps_of(await call.admin(), wanted, nodes)
+    call: Call, wanted: Manifest, nodes: Mapping[str, ServerNode], *, force: bool
+) -> tuple[list[ChangeStep[object]], tuple[str, ...]]:
+    """Return a step for everything that the document names, and what is left unread by force."""
+    admin = await call.admin()
+    topics, others = await _steps_of(admin, wanted, nodes)
+    topics, lost = await guard_unread(admin, topics, force=force)
     order = await plan_order(call, _order_updates(wanted, topics))
-    return [*as_object_steps(topics), *as_object_steps(order), *others]
+    return [*as_object_steps(topics), *as_object_steps(order), *others], lost
 
 
 async def _steps_of(

@@ -8,8 +8,9 @@ from typing import Literal, get_args
 import click
 
 from mqadmin.cli.declare import Call, Outcome, command
+from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER, NUMBER, Choice
-from mqadmin.health.checkup import SEVERITIES, Check, CheckupFinding, CheckupLimits, CheckupSeverity
+from mqadmin.health.checkup import Check, CheckupFinding, CheckupLimits, checkup_exit_code
 from mqadmin.health.examination import examine
 
 FailOn = Literal["error", "warning", "info", "never"]
@@ -23,11 +24,15 @@ FailOn = Literal["error", "warning", "info", "never"]
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
     details="The checks look at addresses that do not answer, missing masters, disks, clocks, "
-    "slaves, routes against the brokers' own settings, subscriptions that differ within a "
-    "group, queues that nobody in an online group reads, messages that wait for an online "
-    "group, and name servers that differ. The exit code is 1 where a finding is as bad as "
-    "--fail-on, else 0.",
+    "slaves, routes against the brokers' own settings, and name servers that differ; at groups for "
+    "members that do not answer, subscriptions that differ, queues that no member of an online "
+    "group reads, offsets past the end of a queue or on queues that cannot be read, members that "
+    "hold messages and finish none, full caches, orderly listeners that give their queue back, "
+    "locks of clients that are gone, and messages that wait; and at half messages that wait for a "
+    "decision. A check that lacks an answer has a row with the severity `not run`. The exit code "
+    "is 1 where a finding is as bad as --fail-on, else 7 where a check was not run, else 0.",
     rows=CheckupFinding,
+    columns=("severity", "check", "subject", "found", "hint"),
 )
 @click.option(
     "--check",
@@ -49,6 +54,15 @@ FailOn = Literal["error", "warning", "info", "never"]
     "--backlog", type=INTEGER, default=10_000, help="messages that may wait for an online group"
 )
 @click.option("--skew", type=NUMBER, default=5.0, help="seconds that clocks may differ")
+@click.option(
+    "--stuck",
+    type=DURATION,
+    default=30_000,
+    help="how long a member may hold messages and finish none",
+)
+@click.option(
+    "--half", type=DURATION, default=600_000, help="how long a half message may wait for a decision"
+)
 async def doctor(
     call: Call,
     *,
@@ -57,6 +71,8 @@ async def doctor(
     slave_lag: int,
     backlog: int,
     skew: float,
+    stuck: int,
+    half: int,
 ) -> Outcome:
     """Return one row for each finding, the worst first.
 
@@ -64,14 +80,8 @@ async def doctor(
         ItemNotFound: no broker is registered.
     """
     chosen = set(check or Check)
-    limits = CheckupLimits(slave_lag, round(skew * 1000), backlog)
+    limits = CheckupLimits(slave_lag, round(skew * 1000), backlog, stuck, half)
     looked = await examine(call, limits, chosen)
     rows = looked.findings
-    bad = [
-        one
-        for one in rows
-        if fail_on != "never"
-        and SEVERITIES.index(one.severity) <= SEVERITIES.index(CheckupSeverity(fail_on))
-    ]
     notes = () if rows else (f"brokers looked at: {len(looked.brokers)}; nothing found",)
-    return Outcome(rows, exit_code=1 if bad else 0, notes=notes)
+    return Outcome(rows, exit_code=checkup_exit_code(rows, fail_on), notes=notes)

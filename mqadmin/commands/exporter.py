@@ -2,6 +2,7 @@
 
     GET /metrics  -->  mqadmin.health.scrape   -->  text
     GET /health   -->  mqadmin.health.checkup  -->  200 or 503, and what is wrong as JSON
+    GET /health/brokers    the same without groups
 
 Every request asks the cluster. Requests: see ``mqadmin.health.scrape`` and
 ``mqadmin.health.checkup_facts``.
@@ -21,7 +22,13 @@ import click
 from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import PORT
 from mqadmin.errors import CommandError, Interrupted, Usage, describe
-from mqadmin.health.checkup import BROKER_CHECKS, CheckupLimits, CheckupSeverity
+from mqadmin.health.checkup import (
+    BROKER_CHECKS,
+    Check,
+    CheckupLimits,
+    CheckupSeverity,
+    checkup_exit_code,
+)
 from mqadmin.health.examination import examine
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
 PORT_DEFAULT: Final = 5557
 """The port of rocketmq-exporter."""
 SCRAPE_MAX_S: Final = 60.0
+HEALTH_CHECKS: Final = {"/health": frozenset(Check), "/health/brokers": BROKER_CHECKS}
+"""What a probe of each path looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +64,9 @@ class MetricRow(Row):
     ),
     details="Names and labels are those of rocketmq-exporter, so its dashboards and alerts work; "
     "examples/grafana-dashboard.json of our sources is a dashboard for Grafana. /health "
-    "is for probes: it answers 200, or 503 where a broker does not answer, a master is "
-    "missing, a disk is full or a slave has another log than its master. The body has the "
-    "findings of `doctor` on brokers. The command needs prometheus-client: pip install "
+    "is for probes: it answers 200, or 503 where `doctor` finds an error or a check of it could "
+    "not be run; the body has its findings. /health/brokers looks at the brokers alone, and asks "
+    "no consumer. The command needs prometheus-client: pip install "
     "'mqadmin[exporter]'.",
     rows=MetricRow,
 )
@@ -133,9 +142,10 @@ def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
     """Return an application that answers ``/health`` itself and gives ``metrics`` the rest."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        if environ["PATH_INFO"] != "/health":
+        checks = HEALTH_CHECKS.get(environ["PATH_INFO"])
+        if checks is None:
             return metrics(environ, start_response)
-        status, body = _health(call)
+        status, body = _health(call, checks)
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
         start_response(f"{status.value} {status.phrase}", headers)
         return [body]
@@ -143,13 +153,13 @@ def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
     return answer
 
 
-def _health(call: Call) -> tuple[HTTPStatus, bytes]:
-    """Return 200, or 503 where a broker has an error or no name server answers; and the JSON."""
+def _health(call: Call, checks: frozenset[Check]) -> tuple[HTTPStatus, bytes]:
+    """Return 200, or 503 where something is an error or not known; and the JSON."""
     told: dict[str, Any]
     try:
-        looked = examine(call, CheckupLimits(), BROKER_CHECKS)
+        looked = examine(call, CheckupLimits(), checks)
         findings = call.workplace.link.submit(looked).result(SCRAPE_MAX_S).findings
-        is_well = all(one.severity is not CheckupSeverity.ERROR for one in findings)
+        is_well = checkup_exit_code(findings, CheckupSeverity.ERROR) == 0
         told = {"healthy": is_well, "findings": [asdict(one) for one in findings]}
     except Exception as error:
         is_well, told = False, {"healthy": False, "error": describe(error).line}

@@ -5,6 +5,7 @@ consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows say what they b
 Who waits: as ``rebalance show``, for each group that holds a lock or is named.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,14 @@ import click
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.cluster.assignment import GroupAssignment, find_assignment
-from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.bounded_gather import each
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import find_group
-from mqclient.errors import NoRoute
+from mqadmin.cluster.members import MemberSurvey, infos_of
+from mqadmin.cluster.partial_answers import Answers
+from mqclient.admin.lock import LockView, QueueLock, locks_of_member
+from mqclient.errors import ClientError, NoRoute
+from remoting.codes import ResponseCode
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -26,7 +32,7 @@ class LockRow(Row):
     """One queue that is held or waited for.
 
     Attributes:
-        client_id: who holds it; None for nobody.
+        client_id: who holds it; None where no client does.
         locked_ms: when it was locked or renewed last; ``left_ms`` is until it expires.
         waiting: members that are to read the queue and do not hold it.
         exact: False where a client said it, not the broker.
@@ -76,58 +82,82 @@ async def list_locks(
         ItemNotFound: no broker knows a group that is named.
     """
     admin = await call.admin()
-    rows: list[LockRow] = []
-    notes: list[str] = []
-    exact = True
-    for node in await masters(admin, every=True):
-        view = await admin.locks(node.address, group)
-        if not view.exact and not group:
-            groups = await _groups(admin, node.address)
-            view = await admin.locks(node.address, groups)
-        exact = exact and view.exact
-        if not view.exact:
-            notes.append(
-                f"{node.broker} has no lock table to read: the rows say what its consumers believe"
-            )
-        notes += [f"no answer from {text}" for text in view.unanswered]
-        now_ms = call.now_ms()
-        rows += [
-            LockRow.of(
-                lock,
-                topic=lock.queue.topic,
-                broker=lock.queue.broker_name,
-                queue_id=lock.queue.queue_id,
-                left_ms=lock.expires_ms - now_ms,
-                waiting=(),
-                exact=view.exact,
-            )
-            for lock in view.locks
-            if topic in (None, lock.queue.topic)
-        ]
+    answers, asked = Answers(call), MemberSurvey(admin, call.now_ms)
+    nodes = await masters(admin, every=True)
+    views = await answers.each(nodes, lambda node: _locks_at(admin, asked, node, group))
+    notes = [
+        f"{node.broker} has no lock table to read: the rows say what its consumers believe"
+        for node, view in views
+        if not view.exact
+    ]
+    exact = all(view.exact for _, view in views)
+    now_ms = call.now_ms()
+    rows = [
+        LockRow.of(
+            lock,
+            topic=lock.queue.topic,
+            broker=lock.queue.broker_name,
+            queue_id=lock.queue.queue_id,
+            left_ms=lock.expires_ms - now_ms,
+            waiting=(),
+            exact=view.exact,
+        )
+        for _, view in views
+        for lock in view.locks
+        if topic in (None, lock.queue.topic)
+    ]
     if not no_waiting:
         named = {(one, topic) for one in group} if topic is not None else set()
-        rows = await _with_waiting(admin, rows, named, exact=exact)
+        spots = sorted(named | {(row.group, row.topic) for row in rows})
+        for name, of in spots:
+            try:
+                now = await find_assignment(
+                    admin, name, of, asked=asked, known=False, answers=answers
+                )
+            except NoRoute:
+                # A lock may outlive its topic; then nobody waits for it.
+                continue
+            rows = with_assignment(rows, name, now=now, exact=exact)
     if not call.is_watched:
         # A watched list may start before the group exists.
         for one in set(group) - {row.group for row in rows}:
-            await find_group(admin, one)
+            await find_group(admin, one, answers=answers)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
-    return Outcome(rows, notes=tuple(dict.fromkeys(notes)))
+    notes += asked.notes("what it has locked or waits for is not known")
+    return Outcome(
+        rows,
+        exit_code=answers.exit_code() or asked.exit_code(),
+        notes=tuple(dict.fromkeys(notes)),
+    )
 
 
-async def _with_waiting(
-    admin: "Admin", rows: list[LockRow], named: set[tuple[str, str]], *, exact: bool
-) -> list[LockRow]:
-    """Return the rows with who waits, and rows for queues that are waited for alone."""
-    made = rows
-    for group, topic in sorted(named | {(row.group, row.topic) for row in rows}):
-        try:
-            now = await find_assignment(admin, group, topic, known=False)
-        except NoRoute:
-            # A lock may outlive its topic; then nobody waits for it.
-            continue
-        made = with_assignment(made, group, now=now, exact=exact)
-    return made
+async def _locks_at(
+    admin: "Admin", asked: MemberSurvey, node: ServerNode, groups: Collection[str]
+) -> LockView:
+    """Return the locks at a broker, by its table or else by what the members say."""
+    try:
+        held = await admin.lock_table(node.address)
+    except ClientError as error:
+        if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            raise
+    else:
+        return LockView([lock for lock in held if not groups or lock.group in groups], True, [])
+    names = sorted(groups) or await _groups(admin, node.address)
+    locks: list[QueueLock] = []
+    listed = await each(names, lambda name: admin.consumer_ids(node.address, name))
+    answers = await each(
+        zip(names, listed, strict=True),
+        lambda pair: asked.ask(pair[0], dict.fromkeys(pair[1], node.address)),
+    )
+    for name, said in zip(names, answers, strict=True):
+        for who, info in infos_of(said).items():
+            # Each member is asked once, and has locks at every broker.
+            locks += [
+                lock
+                for lock in locks_of_member(name, who, info)
+                if lock.queue.broker_name == node.broker
+            ]
+    return LockView(locks, False, [])
 
 
 def with_assignment(

@@ -31,8 +31,9 @@ from mqadmin.cluster.assignment import (
     topics_of,
 )
 from mqadmin.cluster.assignment_changes import AssignmentChange, AssignmentEvent, AssignmentTracker
-from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.members import MemberSurvey
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
 from mqclient.consumer.rebalance.allocate import plan
@@ -44,6 +45,8 @@ from remoting.codes import ResponseCode
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
+ONLY_ASSUMED: Final = "what it reads is only assumed"
+
 
 @command(
     "rebalance show",
@@ -51,7 +54,8 @@ if TYPE_CHECKING:
         ("mqadmin rebalance show billing orders", "the queues of every member"),
         ("mqadmin rebalance show billing", "in every topic that billing reads"),
     ),
-    details="``strategy`` ends in (assumed) where the members do not say which one they use. "
+    details="``strategy`` ends in (assumed) where the members do not say which one they use, and "
+    "in rows of members that do not answer, whose queues are only worked out (exit code 5). "
     "Members that pop share the queues and have no rows; a line below the table says "
     "where a group pops.",
     rows=QueueOwner,
@@ -69,9 +73,10 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
     rows: list[QueueOwner] = []
     lines: list[str] = []
     online = False
-    topics = await topics_of(admin, group, topic)
+    answers, asked = Answers(call), MemberSurvey(admin, call.now_ms)
+    topics = await topics_of(admin, group, topic, answers=answers)
     for name in topics:
-        now = await find_assignment(admin, group, name)
+        now = await find_assignment(admin, group, name, asked=asked, answers=answers)
         online = online or bool(now.members)
         rows += [
             QueueOwner(
@@ -80,27 +85,36 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
                 queue.broker_name,
                 queue.queue_id,
                 now.owners.get(queue),
-                now.strategy_text,
+                now.strategy_of(queue),
+                now.is_assumed(queue),
             )
             for queue in now.queues
         ]
         lines += ["", *([] if topic else [f"topic {name}"]), *_picture_now(now)]
     notes = [] if online else [f"group {group} has no member online"]
-    notes += await _where_it_pops(admin, group, set(topics))
-    return Outcome(rows, notes=tuple(notes), picture=tuple(lines))
+    notes += asked.notes(ONLY_ASSUMED)
+    notes += await _where_it_pops(admin, group, set(topics), answers=answers)
+    exit_code = answers.exit_code() or asked.exit_code()
+    return Outcome(rows, exit_code=exit_code, notes=tuple(notes), picture=tuple(lines))
 
 
 def _picture_now(now: GroupAssignment) -> list[str]:
+    silent = (
+        f"; {len(now.unheard)} of {len(now.members)} members said nothing" if now.unheard else ""
+    )
     return assignment_picture.picture(
-        f"now ({now.strategy_text})",
+        f"now ({now.strategy_text}{silent})",
         now.queues,
         members=now.members,
         owners=now.owners,
+        unsure=now.unheard,
         width=terminal_width(),
     )
 
 
-async def _where_it_pops(admin: "Admin", group: str, topics: set[str]) -> list[str]:
+async def _where_it_pops(
+    admin: "Admin", group: str, topics: set[str], *, answers: Answers
+) -> list[str]:
     """Return a line for each topic and broker where a group was set to pop."""
 
     async def ask(node: ServerNode) -> list[str]:
@@ -117,8 +131,8 @@ async def _where_it_pops(admin: "Admin", group: str, topics: set[str]) -> list[s
             if (name, mode.mode) == (group, MessageRequestMode.POP) and topic in topics
         ]
 
-    found = await each(await masters(admin, every=True), ask)
-    return [line for lines in found for line in lines]
+    found = await answers.each(await masters(admin, every=True), ask)
+    return [line for _, lines in found for line in lines]
 
 
 Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
@@ -168,8 +182,9 @@ async def plan_rebalance(
     admin = await call.admin()
     rows: list[PlannedOwner] = []
     lines: list[str] = []
+    asked = MemberSurvey(admin, call.now_ms)
     for name in await topics_of(admin, group, topic):
-        now = await find_assignment(admin, group, name, known=False)
+        now = await find_assignment(admin, group, name, asked=asked, known=False)
         members = _members(now, add, remove)
         resized = now.queues if queues is None else _resized(now.queues, queues)
         chosen = now.strategy if strategy is None else Strategy[strategy]
@@ -184,15 +199,17 @@ async def plan_rebalance(
                 queue.queue_id,
                 owner.get(queue),
                 text,
-                now.owners.get(queue),
-                now.owners.get(queue) != owner.get(queue),
+                was=now.owners.get(queue),
+                moves=now.owners.get(queue) != owner.get(queue),
             )
             for queue in resized
         ]
         lines += ["", *([] if topic else [f"topic {name}"])]
         lines += _picture(now, resized, members, owner, text=text)
     nested = ("client_id",) if topic else ("topic", "client_id")
-    return Outcome(rows, tree=nested, picture=() if no_picture else tuple(lines))
+    notes = asked.notes(ONLY_ASSUMED)
+    picture = () if no_picture else tuple(lines)
+    return Outcome(rows, exit_code=asked.exit_code(), notes=notes, tree=nested, picture=picture)
 
 
 def _picture(
@@ -284,7 +301,7 @@ async def watch_rebalance(
     admin = await call.admin()
     topics = await topics_of(admin, group, topic)
     for name in topics:
-        await find_assignment(admin, group, name)
+        await find_assignment(admin, group, name, asked=MemberSurvey(admin, call.now_ms))
     flapping: set[MessageQueue | None] = set()
     changes = _changes(call, flapping, group, topics, interval_s=interval, for_ms=for_)
     columns = COLUMNS if topic else ("at_time", "what", "topic", *COLUMNS[2:])
@@ -309,7 +326,8 @@ async def _changes(
     while True:
         for topic, changes in looks.items():
             try:
-                now = await find_assignment(admin, group, topic, known=False)
+                asked = MemberSurvey(admin, call.now_ms)
+                now = await find_assignment(admin, group, topic, asked=asked, known=False)
             except (TimedOut, Unreachable) as error:
                 call.warn(f"{error}; trying again")
                 continue

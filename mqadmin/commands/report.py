@@ -11,7 +11,7 @@ import click
 
 from mqadmin.cli.declare import Call, Outcome, command, one
 from mqadmin.cli.types import FILE_PATH
-from mqadmin.health.checkup import Check, CheckupLimits, CheckupSeverity
+from mqadmin.health.checkup import Check, CheckupLimits, CheckupSeverity, checkup_exit_code
 from mqadmin.health.examination import examine
 from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
 from mqadmin.top.page import cluster_page
@@ -26,7 +26,7 @@ BETWEEN_S: Final = 2.0
     details="The page is one HTML file that needs nothing else. It has every finding of `doctor`, "
     "the brokers, how many messages wait for each group, and how fast each topic is "
     "written, measured over two seconds. The exit code is that of `doctor`: 1 where "
-    "something is an error.",
+    "something is an error, else 7 where a check could not be run.",
     examples=(("mqadmin report --html cluster.html", "and open it in a browser"),),
     rows=PageRow,
 )
@@ -49,6 +49,6 @@ async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
     rows = rows_between(before, await look(admin, call.now_ms))
     name = ", ".join((await call.client()).namesrv_addresses)
     made = cluster_page(name, rows, looked.findings, made_ms=call.now_ms())
-    is_well = all(found.severity is not CheckupSeverity.ERROR for found in looked.findings)
-    row = save_page(html, made, ok=is_well, findings=len(looked.findings))
-    return one(row, exit_code=0 if is_well else 1)
+    exit_code = checkup_exit_code(looked.findings, CheckupSeverity.ERROR)
+    row = save_page(html, made, ok=exit_code == 0, findings=len(looked.findings))
+    return one(row, exit_code=exit_code)

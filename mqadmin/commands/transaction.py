@@ -16,12 +16,12 @@ import click
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.brokers import masters
+from mqadmin.health.checkup_facts import undecided_queues
 from mqadmin.messages.broker_reader import QueueSpan, read_queue, spans_of
 from mqadmin.output.rows import PARTLY
 from mqclient.consumer.pull_consumer import PullConsumer
-from mqclient.errors import BrokerRefused, NoRoute
+from mqclient.errors import NoRoute
 from mqclient.message import MessageExt
-from remoting.codes import ResponseCode
 from storefmt.formats.properties import (
     PRODUCER_GROUP,
     REAL_QUEUE_ID,
@@ -29,7 +29,7 @@ from storefmt.formats.properties import (
     TRANSACTION_CHECK_TIMES,
     UNIQUE_KEY,
 )
-from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, TOOLS_GROUP
+from storefmt.names import CHECK_MAX_TIME_TOPIC, TOOLS_GROUP
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -39,8 +39,6 @@ OPEN: Final = "open"
 GIVEN_UP: Final = "given up"
 GIVEN_UP_COUNT_MAX: Final = 1_000
 """Half messages of each broker that were given up and are listed."""
-CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
-"""Where the check of a Java broker stands in the half topic (MixAll.CID_SYS_RMQ_TRANS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +149,5 @@ def _number(text: str) -> int:
 
 
 async def undecided_at_most(admin: "Admin", address: str) -> int:
-    """Return how many half messages the check of a broker has not passed yet.
-
-    The broker moves the offset of its own group over what is decided, and writes what is not
-    again at the end of the half topic.
-    """
-    try:
-        stats = await admin.topic_stats_at(address, HALF_TOPIC)
-    except BrokerRefused as error:
-        if error.code != ResponseCode.TOPIC_NOT_EXIST:
-            raise
-        # It has never had a transaction.
-        return 0
-    offsets = await admin.all_consumer_offsets(address)
-    passed = offsets.get((HALF_TOPIC, CHECK_GROUP), {})
-    return sum(
-        max(0, ends.max_offset - passed.get(queue.queue_id, ends.min_offset))
-        for queue, ends in stats.items()
-    )
+    """Return how many half messages the check of a broker has not passed yet."""
+    return sum(end - passed for _, passed, end in await undecided_queues(admin, address))

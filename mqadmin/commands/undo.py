@@ -5,10 +5,12 @@ Requests: for each target that was kept, those that read it, write it and read i
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mqadmin.changes.online_move import WITHIN_MS_DEFAULT
+from mqadmin.changes.online_undo import SavedOffset, online_groups, undo_online
 from mqadmin.changes.targets.account import AccountTarget, WhiteList
 from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.changes.targets.consume_mode import ConsumeModeTarget
@@ -19,6 +21,7 @@ from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import ChangeStep, StepResult, carry_out, first_of_names, plan
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
+from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.errors import CommandError, Usage
@@ -45,6 +48,9 @@ KINDS: Final[dict[str, type[ChangeTarget[object]]]] = {
     )
 }
 """Which class reads and writes a kind that was kept."""
+RECENT_MS: Final = 60_000
+SETTLE_MS: Final = 22_000
+"""Members of Java wait 10 s for each of the two resets, one after the other."""
 KEPT, UNDONE, PUT_BACK = "kept", "undone", "an undo"
 
 
@@ -71,7 +77,9 @@ class UndoRow(Row):
         ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
         ("mqadmin undo -y", "put the newest one back"),
     ),
-    details="Settings, offsets and accounts come back; messages of a deleted topic do not. The "
+    details="Settings, offsets and accounts come back; messages of a deleted topic do not. Members "
+    "that are online are sent back to a time before the offset, as a broker knows no other way, "
+    "and the rows say how many messages they read again, or that they did not go. The "
     "journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), and only its user "
     "can read it. An undo is an entry too, so that it can be undone by its number.",
     rows=UndoRow,
@@ -86,7 +94,12 @@ class UndoRow(Row):
     help="entry of the journal; the newest if left out",
 )
 @click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
-async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
+@click.option(
+    "--within",
+    type=DURATION,
+    help="how long to look whether members that are online went back",
+)
+async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | None) -> Outcome:
     """Return one row for each target that was put back.
 
     Raises:
@@ -99,36 +112,64 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     entry = journal.latest() if entry_id is None else journal.get(entry_id)
     there = _aimed(call, entry)
     admin = await there.admin()
+    targets = [(_target_of(admin, saved), saved) for saved in entry.saved]
+    online = await online_groups(
+        admin,
+        [
+            SavedOffset(target, saved.before)
+            for target, saved in targets
+            if isinstance(target, OffsetTarget) and isinstance(saved.before, int)
+        ],
+    )
+    live = [one for those in online.values() for one in those]
     steps: list[ChangeStep[object]] = []
-    for saved in entry.saved:
-        target = _target_of(admin, saved)
+    for target, saved in targets:
+        if any(target == one.target for one in live):
+            continue
         before = None if saved.before is None else target.decode(saved.before)
         steps += await plan([target], lambda _, before=before: before)  # type: ignore[misc]
-    done = await carry_out(
-        there,
-        steps,
-        title=f"undo {entry.id}: {entry.command}",
-        question=f"put back the state before `{entry.command}` ({len(steps)} things)?",
-        undoes=entry.id,
-    )
-    rows = [
-        replace(
-            _listed(entry),
-            things=1,
-            kind=one.kind,
-            broker=one.broker,
-            name=" ".join(one.target.names),
-            result=one.result,
-            remark=one.remark,
-        )
-        for one in done
-    ]
+    question = f"put back the state before `{entry.command}` ({len(targets)} things)"
+    if online:
+        names = ", ".join(sorted({group for group, _ in online}))
+        question += f", and send the members of group {names} back"
+    if online or any(step.is_write for step in steps):
+        await there.confirm(f"{question}?")
+    done = await carry_out(there, steps, title=f"undo {entry.id}: {entry.command}", undoes=entry.id)
+    rows = [_row(entry, one.target, one.result, one.remark) for one in done]
+    for (group, topic), those in online.items():
+        recent = call.now_ms() - entry.at_ms < RECENT_MS
+        rows += [
+            _row(entry, one.target, one.result, one.remark)
+            for one in await undo_online(
+                there,
+                group,
+                topic,
+                those,
+                undoes=entry,
+                within_ms=WITHIN_MS_DEFAULT if within is None else within,
+                settle_ms=(SETTLE_MS if within is None else 0) if recent else 0,
+            )
+        ]
     exit_code = exit_code_of(row.result for row in rows)
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
     made = recreated_topics(done)
     notes = (f"the messages of {first_of_names(made)} do not come back",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
+
+
+def _row(
+    entry: JournalEntry, target: ChangeTarget[Any], result: str, remark: str | None
+) -> UndoRow:
+    return replace(
+        _listed(entry),
+        things=1,
+        kind=target.kind,
+        broker=target.node.broker,
+        name=" ".join(target.names),
+        result=result,
+        remark=remark,
+    )
 
 
 def recreated_topics(done: Iterable[StepResult[object]]) -> list[str]:

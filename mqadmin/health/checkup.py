@@ -12,20 +12,21 @@
     queue         a group is online, and nobody in it reads this queue
     backlog       a group is online, and many messages wait for it
     namesrv       name servers differ (mqadmin.health.checkup_namesrv)
+    member …      groups that consume nothing (mqadmin.health.checkup_consumers)
 
-Rule: pure; limits and times are arguments, and a check that lacks its facts finds nothing.
+Rule: pure; limits and times are arguments. A check that lacks its facts is reported as not run.
 """
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from mqadmin.cluster.brokers import MASTER, ServerNode
-from mqadmin.output.rows import Row
+from mqadmin.output.rows import Row, omitted
 from mqadmin.output.topic_kinds import perm_text
 from remoting.bodies import MessageQueue, TopicRouteData
 from storefmt.config.tables import TopicConfig
@@ -42,9 +43,11 @@ STEP_MS: Final = 1000
 
 
 class CheckupSeverity(StrEnum):
-    """How bad it is; errors come first."""
+    """How bad it is; errors come first, and what is not known comes before what is bearable."""
 
     ERROR = "error"
+    NOT_RUN = "not run"
+    """A check lacks an answer, so that nothing it would find can be said to be well."""
     WARNING = "warning"
     INFO = "info"
 
@@ -65,23 +68,67 @@ class Check(StrEnum):
     QUEUE = "queue"
     BACKLOG = "backlog"
     NAMESRV = "namesrv"
+    MEMBER = "member"
+    OFFSET = "offset"
+    STUCK = "stuck"
+    CACHE = "cache"
+    ORDERLY = "orderly"
+    LOCK = "lock"
+    TRANSACTION = "transaction"
 
 
 BROKER_CHECKS: Final = frozenset(
     {Check.ADDRESS, Check.MASTER, Check.DISK, Check.CLOCK, Check.SLAVE}
 )
 """Those that only ask the brokers about themselves."""
+ASKS_MEMBERS: Final = frozenset(
+    {
+        *(Check.SUBSCRIPTION, Check.QUEUE, Check.MEMBER, Check.STUCK),
+        *(Check.CACHE, Check.ORDERLY, Check.LOCK),
+    }
+)
+"""Those that need what the members of groups say."""
+GROUP_CHECKS: Final = ASKS_MEMBERS | {Check.BACKLOG, Check.OFFSET}
+NOT_RUN_EXIT: Final = 7
+"""Exit code where nothing is bad, and a check could not be run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckupFinding(Row):
-    """One thing that is wrong, where, and what to do about it."""
+    """One thing that is wrong, where, and what to do about it.
+
+    ``member`` is the client that it is about; ``stack`` that of a thread which runs its listener.
+    """
 
     severity: CheckupSeverity
     check: Check
     subject: str
     found: str
     hint: str
+    member: str | None = None
+    stack: str | None = omitted()
+
+
+def not_run(check: Check, subject: str, reason: str) -> CheckupFinding:
+    """Return the finding that a check could not be run."""
+    hint = f"`doctor --check {check}` runs it alone"
+    return CheckupFinding(CheckupSeverity.NOT_RUN, check, subject, reason, hint)
+
+
+def checkup_exit_code(findings: Iterable[CheckupFinding], fail_on: str) -> int:
+    """Return 1 where a finding is as bad as ``fail_on``, else 7 where a check was not run.
+
+    Args:
+        fail_on: a severity, or ``never``: then the code is 0.
+    """
+    if fail_on == "never":
+        return 0
+    worst = SEVERITIES.index(CheckupSeverity(fail_on))
+    severities = {one.severity for one in findings}
+    missing = CheckupSeverity.NOT_RUN in severities
+    if any(SEVERITIES.index(one) <= worst for one in severities - {CheckupSeverity.NOT_RUN}):
+        return 1
+    return NOT_RUN_EXIT if missing else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +169,15 @@ class CheckupLimits:
         slave_lag_size: bytes of commit log that a slave lacks.
         skew_ms: by how much clocks differ.
         backlog_count: messages that wait for a group that is online.
+        stuck_ms: for how long a member holds messages and finishes none.
+        half_ms: for how long a half message waits for a decision.
     """
 
     slave_lag_size: int = 16 * 1024 * 1024
     skew_ms: int = 5_000
     backlog_count: int = 10_000
+    stuck_ms: int = 30_000
+    half_ms: int = 600_000
 
 
 def broker_findings(
@@ -184,7 +235,9 @@ def _disk(one: BrokerFacts) -> Iterator[CheckupFinding]:
     if ratio is None or ratio < DISK_WARNING:
         return
     bad = ratio >= DISK_ERROR
-    hint = "it refuses messages soon" if bad else "it deletes before fileReservedTime"
+    hint = "it deletes before fileReservedTime"
+    if bad:
+        hint = "it refuses messages until there is space: `broker clean expired-log`"
     severity = CheckupSeverity.ERROR if bad else CheckupSeverity.WARNING
     yield CheckupFinding(severity, Check.DISK, one.name, f"the disk is {ratio:.0%} full", hint)
 
@@ -298,17 +351,28 @@ def subscription_findings(
 
 
 def queue_findings(
-    group: str, topic: str, queues: Sequence[MessageQueue], *, read: Collection[MessageQueue]
+    group: str,
+    topic: str,
+    queues: Sequence[MessageQueue],
+    *,
+    read: Collection[MessageQueue],
+    waiting: Mapping[MessageQueue, int] | None = None,
 ) -> Iterator[CheckupFinding]:
-    """Yield the queues of a topic that no member of an online group reads."""
+    """Yield the queues of a topic that no member of an online group reads.
+
+    Args:
+        waiting: how many messages wait in each queue; some make it an error.
+    """
     left = [queue for queue in queues if queue not in read]
     if left:
+        count = sum((waiting or {}).get(queue, 0) for queue in left)
         names = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in left[:8])
         more = f" and {len(left) - 8} more" if len(left) > 8 else ""
-        found = f"nobody reads {names}{more}"
+        found = f"nobody reads {names}{more}" + (f"; {count} messages wait" if count else "")
         hint = f"see `rebalance show {group} {topic}` and `lock list -g {group}`"
         subject = f"group {group}, topic {topic}"
-        yield CheckupFinding(CheckupSeverity.WARNING, Check.QUEUE, subject, found, hint)
+        severity = CheckupSeverity.ERROR if count else CheckupSeverity.WARNING
+        yield CheckupFinding(severity, Check.QUEUE, subject, found, hint)
 
 
 def backlog_findings(

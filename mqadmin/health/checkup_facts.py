@@ -5,27 +5,34 @@
                             --> a route for each topic, the members of each group
     each name server        --> its brokers, topics and routes, where there are several
 
-Rule: reads only, so many requests at a time; a member that does not answer is left out,
-a broker that does not is a finding of its own.
+Rule: reads only, so many requests at a time. A broker or a member that does not answer is a
+finding of its own, and the checks that lack its answer are reported as not run.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, peers_of
-from mqadmin.cluster.groups import is_system, running_infos
+from mqadmin.cluster.group_positions import GroupReader
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.health.checkup import BrokerFacts
+from mqadmin.health.checkup_consumers import GroupFacts
 from mqadmin.health.checkup_namesrv import NamesrvView, Queues, queues_of
+from mqadmin.messages.broker_reader import message_at
 from mqadmin.output.topic_kinds import kind_of
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError, NoRoute, NotFound
-from remoting.bodies import ConsumerRunningInfo, TopicRouteData
+from remoting.bodies import MessageQueue, TopicRouteData
 from storefmt.config.tables import TopicConfig
-from storefmt.names import RETRY_PREFIX
+from storefmt.names import HALF_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+
+CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
+"""Where the check of a Java broker stands in the half topic (MixAll.CID_SYS_RMQ_TRANS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +42,6 @@ class TopicFacts:
     topic: str
     configs: dict[str, TopicConfig]
     route: TopicRouteData | None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFacts:
-    """The members of a group that said what they want: topic -> expression by client id."""
-
-    group: str
-    wanted: dict[str, dict[str, str]]
-    broadcasting: bool
-
-    @property
-    def topics(self) -> list[str]:
-        """Return what any of them wants, without the retry topic."""
-        return sorted({topic for topics in self.wanted.values() for topic in topics})
 
 
 async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts]:
@@ -77,13 +70,13 @@ def masters_of(facts: Iterable[BrokerFacts]) -> list[ServerNode]:
     ]
 
 
-async def topics(admin: "Admin", masters: list[ServerNode]) -> list[TopicFacts]:
+async def topics(admin: "Admin", masters: list[ServerNode], answers: Answers) -> list[TopicFacts]:
     """Return every topic that a person made, as broker and name server see it."""
     listed = await admin.topic_list()
-    tables = await each(masters, lambda place: admin.topic_configs(place.address))
+    tables = await answers.each(masters, lambda place: admin.topic_configs(place.address))
     own = {place.broker for place in masters} | {place.cluster for place in masters}
     held: dict[str, dict[str, TopicConfig]] = {topic: {} for topic in listed}
-    for place, table in zip(masters, tables, strict=True):
+    for place, table in tables:
         for name, config in table.topics.items():
             held.setdefault(name, {})[place.broker] = config
     names = [name for name in sorted(held) if kind_of(name, brokers_and_clusters=own) == "normal"]
@@ -96,16 +89,6 @@ async def topics(admin: "Admin", masters: list[ServerNode]) -> list[TopicFacts]:
         return TopicFacts(name, held[name], route)
 
     return await each(names, ask)
-
-
-async def waiting(admin: "Admin", masters: list[ServerNode], group: str) -> dict[str, int]:
-    """Return how many messages of each topic wait for a group."""
-    found: dict[str, int] = {}
-    for stats in await each(masters, lambda place: admin.consume_stats(place.address, group)):
-        for queue, at in stats.offset_table.items():
-            left = max(0, at.broker_offset - at.consumer_offset)
-            found[queue.topic] = found.get(queue.topic, 0) + left
-    return found
 
 
 async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView]:
@@ -131,28 +114,55 @@ async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView
     return await each(sorted(addresses), ask)
 
 
-async def groups(admin: "Admin", masters: list[ServerNode]) -> list[GroupFacts]:
-    """Return every group with a member online that says what it wants."""
-    tables = await each(masters, lambda place: admin.subscription_groups(place.address))
-    names = sorted({name for table in tables for name in table.groups if not is_system(name)})
+async def group_facts(reader: GroupReader, group: str, *, asks_members: bool) -> GroupFacts:
+    """Return what the members of a group say, and where it stands.
 
-    async def ask(name: str) -> GroupFacts:
-        at: dict[str, str] = {}
-        for place in masters:
-            at |= dict.fromkeys(await admin.consumer_ids(place.address, name), place.address)
-        answers = await running_infos(admin, name, at)
-        return GroupFacts(
-            name,
-            {who: _wanted(info) for who, info in answers.items()},
-            any(info.properties.get("messageModel") == "BROADCASTING" for info in answers.values()),
+    Args:
+        asks_members: ask them; else nothing is known of any member.
+    """
+    answers = {}
+    if asks_members:
+        listed = await reader.answers.each(
+            reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
         )
+        at = {who: node.address for node, members in listed for who in members}
+        answers = await reader.members.ask(group, at)
+    return GroupFacts(group, answers, await reader.positions(group))
 
-    return [facts for facts in await each(names, ask) if facts.wanted]
+
+async def half_message_ages(
+    admin: "Admin", reader: PullConsumer, place: ServerNode, *, now_ms: int
+) -> list[int]:
+    """Return for how many ms each half message of a broker has waited, or the oldest of Java's.
+
+    A Java broker has no list of them. Its check moves the offset of a group of its own over what
+    is decided, so that the message there is the oldest that is not.
+    """
+    view = await admin.open_transactions(place.address)
+    if view is not None:
+        return [now_ms - half.born_ms for half in view.transactions]
+    ages = []
+    for queue, offset, _ in await undecided_queues(admin, place.address):
+        message = await message_at(reader, queue, offset)
+        if message is not None:
+            ages.append(now_ms - message.born_ms)
+    return ages
 
 
-def _wanted(info: ConsumerRunningInfo) -> dict[str, str]:
-    return {
-        one.topic: one.sub_string or "*"
-        for one in info.subscription_set
-        if not one.topic.startswith(RETRY_PREFIX)
-    }
+async def undecided_queues(admin: "Admin", address: str) -> list[tuple[MessageQueue, int, int]]:
+    """Return the half queues that the check of a Java broker has not passed: where it is, the end.
+
+    The broker moves the offset of its own group over what is decided, and writes what is not
+    again at the end of the half topic.
+    """
+    try:
+        stats = await admin.topic_stats_at(address, HALF_TOPIC)
+    except NotFound:
+        # It has never had a transaction, or has not made its first check of one.
+        return []
+    offsets = (await admin.all_consumer_offsets(address)).get((HALF_TOPIC, CHECK_GROUP), {})
+    spans = [
+        (queue, offsets.get(queue.queue_id, ends.min_offset), ends.max_offset)
+        for queue, ends in stats.items()
+    ]
+    return [(queue, passed, end) for queue, passed, end in spans if passed < end]

@@ -11,7 +11,7 @@ there yet and a server that does not answer are no reason to stop before the tim
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -19,14 +19,15 @@ from mqadmin.cli.decorators import group_argument, option_group, topic_argument
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import all_brokers, masters
+from mqadmin.cluster.group_positions import GroupReader
 from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.members import MemberSurvey
+from mqadmin.cluster.partial_answers import Answers, Unsaid
+from mqadmin.cluster.standing import GroupStanding, StandingTotal
 from mqadmin.errors import CheckFailed, CommandError, ItemNotFound, ServerUnreachable
-from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.rows import PARTLY, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError, NoRoute
-
-if TYPE_CHECKING:
-    from mqclient.admin.admin import Admin
 
 STEP_S: Final = 0.2
 WAIT_MS_DEFAULT: Final = 60_000
@@ -43,6 +44,7 @@ class Verdict(Row):
     Attributes:
         found, expected: phrases about ``subject``.
         waited_ms: 0 for a look that is not the last one.
+        missing: which brokers said nothing, and why.
     """
 
     subject: str
@@ -50,9 +52,10 @@ class Verdict(Row):
     found: str
     expected: str
     waited_ms: int = 0
+    missing: tuple[str, ...] = ()
 
 
-Condition = Callable[["Admin"], Awaitable[Verdict]]
+Condition = Callable[[Call], Awaitable[Verdict]]
 
 
 async def assert_outcome(call: Call, condition: Condition, *, within_ms: int) -> Outcome:
@@ -63,7 +66,7 @@ async def assert_outcome(call: Call, condition: Condition, *, within_ms: int) ->
     """
     verdict = await _last_look(call, condition, limit_ms=within_ms)
     text = f"{verdict.subject} is {verdict.found}, expected {verdict.expected}"
-    return Outcome(_told(verdict, CheckFailed(text)), single=True)
+    return _outcome(call, verdict, CheckFailed(text))
 
 
 async def wait_outcome(call: Call, condition: Condition, *, limit_ms: int | None) -> Outcome:
@@ -81,7 +84,15 @@ async def wait_outcome(call: Call, condition: Condition, *, limit_ms: int | None
     verdict = await _last_look(call, condition, limit_ms=limit_ms)
     text = f"{verdict.subject} is {verdict.found} after {limit_ms / 1000:g} s"
     late = ServerUnreachable(text, hint=f"expected: {verdict.expected}")
-    return Outcome(_told(verdict, late), single=True)
+    return _outcome(call, verdict, late)
+
+
+def _outcome(call: Call, verdict: Verdict, otherwise: CommandError) -> Outcome:
+    """Return the verdict with exit code 5 where it holds by what some brokers said alone."""
+    for text in verdict.missing:
+        call.warn(text)
+    exit_code = PARTLY if verdict.missing else 0
+    return Outcome(_told(verdict, otherwise), single=True, exit_code=exit_code)
 
 
 def _told(verdict: Verdict, otherwise: CommandError) -> Iterator[Row]:
@@ -96,7 +107,7 @@ async def _last_look(call: Call, condition: Condition, *, limit_ms: int) -> Verd
     while True:
         verdict = None
         try:
-            verdict = await condition(await call.admin())
+            verdict = await condition(call)
         except (ClientError, CommandError):
             if call.now_ms() - started_ms >= limit_ms:
                 raise
@@ -112,22 +123,27 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
     Looking raises ``ItemNotFound`` where no broker knows the group.
     """
 
-    async def look(admin: "Admin") -> Verdict:
-        places = await masters(admin, every=True)
-        stats = await asyncio.gather(
-            *(admin.consume_stats(place.address, group, topic) for place in places)
-        )
-        lags = [
-            max(0, at.broker_offset - at.consumer_offset)
-            for one in stats
-            for queue, at in one.offset_table.items()
-            if topic in (None, queue.topic)
-        ]
-        if not lags:
+    async def look(call: Call) -> Verdict:
+        admin = await call.admin()
+        unsaid = Unsaid()
+        answers = Answers(unsaid)
+        nodes = await masters(admin, every=True)
+        members = MemberSurvey(admin, call.now_ms)
+        reader = GroupReader(admin, nodes, answers=answers, members=members)
+        positions = await reader.positions(group, topic)
+        if not positions:
+            if answers.failed:
+                raise next(iter(answers.failed.values()))
             await find_group(admin, group)
             raise ItemNotFound(f"group {group} has no offset", hint=f"see `offset show {group}`")
+        total = StandingTotal.of(positions)
         subject = f"lag of {group}" + (f" in {topic}" if topic else "")
-        return Verdict(subject, sum(lags) <= most, str(sum(lags)), f"at most {most}")
+        silent = total.standings[GroupStanding.UNKNOWN]
+        if silent and total.waiting_count <= most:
+            # A broker that the group reads from did not answer, so that this is half the truth.
+            raise next(iter(answers.failed.values()))
+        holds = total.is_sure and total.waiting_count <= most
+        return Verdict(subject, holds, total.text, f"at most {most}", missing=tuple(unsaid.texts))
 
     return look
 
@@ -135,7 +151,8 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
 def topic_exists(topic: str, *, queues: int | None, absent: bool) -> Condition:
     """Return the condition that a topic has a route (with so many queues), or has none."""
 
-    async def look(admin: "Admin") -> Verdict:
+    async def look(call: Call) -> Verdict:
+        admin = await call.admin()
         expected = ABSENT if absent else PRESENT
         if queues is not None:
             expected += f" with {queues} queues"
@@ -153,15 +170,21 @@ def topic_exists(topic: str, *, queues: int | None, absent: bool) -> Condition:
 def group_exists(group: str, *, members: int | None) -> Condition:
     """Return the condition that a group is known, with at least so many members online."""
 
-    async def look(admin: "Admin") -> Verdict:
+    async def look(call: Call) -> Verdict:
+        admin = await call.admin()
         expected = PRESENT if members is None else f"{PRESENT} with {members} members or more"
+        unsaid = Unsaid()
         try:
-            known = await find_group(admin, group)
+            known = await find_group(admin, group, answers=Answers(unsaid))
         except ItemNotFound:
             return Verdict(f"group {group}", False, ABSENT, expected)
         count = len({member for at in known for member in at.members})
-        holds = members is None or count >= members
-        return Verdict(f"group {group}", holds, f"{PRESENT} with {count} members", expected)
+        holds = any(at.is_known for at in known) and (members is None or count >= members)
+        found = f"{PRESENT} with {count} members"
+        missing = tuple(unsaid.texts)
+        if not any(at.is_known for at in known):
+            found = "at no broker that answered"
+        return Verdict(f"group {group}", holds, found, expected, missing=missing)
 
     return look
 
@@ -169,7 +192,8 @@ def group_exists(group: str, *, members: int | None) -> Condition:
 def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
     """Return the condition on how many messages the queues of a topic hold together."""
 
-    async def look(admin: "Admin") -> Verdict:
+    async def look(call: Call) -> Verdict:
+        admin = await call.admin()
         stats = await admin.topic_stats(topic)
         count = sum(at.max_offset - at.min_offset for at in stats.values())
         if most is None:
@@ -185,7 +209,8 @@ def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
 def brokers_answer(broker: str | None, *, count: int) -> Condition:
     """Return the condition that so many brokers (of a name) are registered and answer."""
 
-    async def look(admin: "Admin") -> Verdict:
+    async def look(call: Call) -> Verdict:
+        admin = await call.admin()
         places = [
             place
             for place in await all_brokers(admin)

@@ -1,21 +1,46 @@
 """One examination of a cluster: gathers the facts and runs the checks over them.
 
-    facts (mqadmin.health.checkup_facts)  -->  checks (mqadmin.health.checkup)  -->  findings
+    facts (mqadmin.health.checkup_facts)  -->  checks (mqadmin.health.checkup, checkup_consumers)
+                                          -->  findings, and the checks that could not be run
 
-Rule: only what the chosen checks need is asked.
+Rule: only what the chosen checks need is asked, and what is not answered is never taken for well.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from mqadmin.cluster.assignment import find_assignment
-from mqadmin.cluster.partial_answers import Answers
+from mqadmin.cluster.bounded_gather import each
+from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cluster.group_positions import GroupReader
+from mqadmin.cluster.groups import is_system
+from mqadmin.cluster.members import MemberSurvey, subscriptions_of
+from mqadmin.cluster.partial_answers import PASSED_OVER, Answers, Unsaid
 from mqadmin.errors import ItemNotFound
-from mqadmin.health import checkup, checkup_facts
-from mqadmin.health.checkup import SEVERITIES, BrokerFacts, Check, CheckupFinding, CheckupLimits
+from mqadmin.health import checkup, checkup_consumers, checkup_facts
+from mqadmin.health.checkup import (
+    ASKS_MEMBERS,
+    GROUP_CHECKS,
+    SEVERITIES,
+    BrokerFacts,
+    Check,
+    CheckupFinding,
+    CheckupLimits,
+)
+from mqadmin.health.checkup_consumers import GroupFacts
 from mqadmin.health.checkup_namesrv import namesrv_findings
 from mqadmin.session.call import Call
-from mqclient.errors import NoRoute
+from mqclient.consumer.pull_consumer import PullConsumer
+from mqclient.errors import ClientError, NoRoute
+from remoting.bodies import MessageQueue
+from storefmt.names import TOOLS_GROUP
+
+SECOND_LOOK_S: Final = 6.0
+"""A consumer commits every 5 s, so that offsets that stand still for longer are not consumed."""
+STACKED: Final = frozenset({Check.STUCK, Check.ORDERLY})
+"""Checks whose findings have the stack of the listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +63,231 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
         raise ItemNotFound("no broker is registered", hint="is the broker running, with this -n?")
     found = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
-    if Check.ROUTE in checks:
-        asked = [place.broker for place in masters]
-        for topic in await checkup_facts.topics(admin, masters):
-            found += checkup.route_findings(
-                topic.topic, topic.configs, route=topic.route, asked=asked
-            )
-    addresses = (await call.client()).namesrv_addresses
-    if Check.NAMESRV in checks and len(addresses) > 1:
-        found += namesrv_findings(await checkup_facts.namesrvs(admin, addresses))
-    if {Check.SUBSCRIPTION, Check.QUEUE, Check.BACKLOG} & set(checks):
-        answers = Answers(call)
-        for group in await checkup_facts.groups(admin, masters):
-            found += checkup.subscription_findings(group.group, group.wanted)
-            if Check.BACKLOG in checks:
-                waiting = await checkup_facts.waiting(admin, masters, group.group)
-                found += checkup.backlog_findings(group.group, waiting, limit=limits.backlog_count)
-            # A member that broadcasts reads every queue; nothing is shared out.
-            for topic_name in () if group.broadcasting else group.topics:
-                try:
-                    now = await find_assignment(
-                        admin, group.group, topic_name, known=False, answers=answers
-                    )
-                except NoRoute:
-                    continue
-                read = now.owners.keys()
-                found += checkup.queue_findings(group.group, topic_name, now.queues, read=read)
+    examiner = _Examiner(call, limits, set(checks), masters)
+    found += await examiner.run()
+    # A broker that does not answer is asked nothing more, so that its groups are not known.
+    if silent := [one for one in brokers if one.error is not None and not one.is_fenced]:
+        names = ", ".join(one.name for one in silent)
+        found += [
+            checkup.not_run(check, names, "what this broker has is not known")
+            for check in sorted({Check.ROUTE, Check.TRANSACTION, *GROUP_CHECKS} & examiner.checks)
+        ]
     findings = sorted(
         (one for one in found if one.check in checks),
         key=lambda one: (SEVERITIES.index(one.severity), one.check, one.subject),
     )
     return Examination(brokers, findings)
+
+
+class _Examiner:
+    """The checks beyond those of the brokers themselves."""
+
+    def __init__(
+        self, call: Call, limits: CheckupLimits, checks: set[Check], masters: list[ServerNode]
+    ) -> None:
+        self.checks = checks
+        self._call = call
+        self._limits = limits
+        self._masters = masters
+        self._found: list[CheckupFinding] = []
+
+    async def run(self) -> list[CheckupFinding]:
+        """Run the chosen ones and return what they found."""
+        checks = self.checks
+        if Check.NAMESRV in checks:
+            addresses = (await self._call.client()).namesrv_addresses
+            if len(addresses) > 1:
+                admin = await self._call.admin()
+                self._found += namesrv_findings(await checkup_facts.namesrvs(admin, addresses))
+        # Without a master that answers there is an error already, and nobody to ask.
+        if self._masters:
+            if Check.ROUTE in checks:
+                await self._attempt({Check.ROUTE}, self._look_at_routes)
+            if Check.TRANSACTION in checks:
+                await self._attempt({Check.TRANSACTION}, self._look_at_half_messages)
+            if chosen := GROUP_CHECKS & checks:
+                await self._attempt(chosen, self._look_at_groups)
+        return self._found
+
+    async def _attempt(
+        self, checks: Collection[Check], look: Callable[[Answers], Awaitable[None]]
+    ) -> None:
+        """Run checks; where a broker fails them they are reported as not run."""
+        unsaid = Unsaid()
+        try:
+            await look(Answers(unsaid))
+        except ClientError as error:
+            unsaid.warn(str(error))
+        self._found += [
+            checkup.not_run(check, "brokers", text)
+            for check in sorted(checks)
+            for text in unsaid.texts
+        ]
+
+    async def _look_at_routes(self, answers: Answers) -> None:
+        admin = await self._call.admin()
+        facts = await checkup_facts.topics(admin, self._masters, answers)
+        asked = [node.broker for node in self._masters if node.address not in answers.failed]
+        for topic in facts:
+            self._found += checkup.route_findings(
+                topic.topic, topic.configs, route=topic.route, asked=asked
+            )
+
+    async def _look_at_half_messages(self, answers: Answers) -> None:
+        admin = await self._call.admin()
+        reader = PullConsumer(await self._call.client(), TOOLS_GROUP)
+        now_ms = self._call.now_ms()
+        listed = await answers.each(
+            self._masters,
+            lambda node: checkup_facts.half_message_ages(admin, reader, node, now_ms=now_ms),
+        )
+        for node, ages in listed:
+            self._found += checkup_consumers.half_findings(node.broker, ages, self._limits)
+
+    async def _look_at_groups(self, answers: Answers) -> None:
+        reader = await self._reader(answers)
+        names = [name for name in await reader.groups() if not is_system(name)]
+        asks = bool((ASKS_MEMBERS | {Check.BACKLOG}) & self.checks)
+        started_ms = self._call.now_ms()
+        facts = await each(
+            names, lambda name: checkup_facts.group_facts(reader, name, asks_members=asks)
+        )
+        for group in facts:
+            self._found += checkup_consumers.offset_findings(group)
+            if group.answers:
+                self._found += checkup.backlog_findings(
+                    group.group, _waiting(group), limit=self._limits.backlog_count
+                )
+            await self._judge_members(reader, group)
+        await self._look_again(
+            [one for one in facts if checkup_consumers.needs_second_look(one)], answers, started_ms
+        )
+        if Check.LOCK in self.checks:
+            await self._look_at_locks(reader, {one.group: one.answers for one in facts})
+        self._found += self._unanswered(facts)
+
+    async def _judge_members(self, reader: GroupReader, group: GroupFacts) -> None:
+        """Run the checks of one group that need what its members say."""
+        now_ms = self._call.now_ms()
+        wanted = {who: subscriptions_of(info) for who, info in group.infos.items()}
+        self._found += checkup_consumers.member_findings(group)
+        self._found += checkup.subscription_findings(group.group, wanted)
+        self._found += checkup_consumers.unlocked_findings(group)
+        for finding in checkup_consumers.progress_findings(group, self._limits, now_ms=now_ms):
+            if finding.check in STACKED & self.checks and finding.member is not None:
+                finding = replace(finding, stack=await _stack(reader, group, finding.member))
+            self._found.append(finding)
+        if Check.QUEUE in self.checks and _shares_queues(group):
+            topics = sorted({topic for topics in wanted.values() for topic in topics})
+            for topic in topics:
+                await self._look_at_queues(reader, group, topic)
+
+    async def _look_at_queues(self, reader: GroupReader, group: GroupFacts, topic: str) -> None:
+        try:
+            now = await find_assignment(
+                reader.admin,
+                group.group,
+                topic,
+                asked=reader.members,
+                known=False,
+                answers=reader.answers,
+            )
+        except NoRoute:
+            return
+        waiting = {
+            MessageQueue(one.topic, one.broker, one.queue_id): one.waiting_count
+            for one in group.positions
+        }
+        self._found += checkup.queue_findings(
+            group.group, topic, now.queues, read=now.owners.keys(), waiting=waiting
+        )
+
+    async def _look_again(
+        self, groups: list[GroupFacts], answers: Answers, started_ms: int
+    ) -> None:
+        """Look a second time at groups of which only moving offsets say that they consume."""
+        if Check.STUCK not in self.checks or not groups:
+            return
+        await asyncio.sleep(SECOND_LOOK_S - min(SECOND_LOOK_S, self._elapsed_ms(started_ms) / 1000))
+        again = await self._reader(answers)
+        for group in groups:
+            self._found += checkup_consumers.stalled_findings(
+                group,
+                await again.positions(group.group),
+                elapsed_ms=self._elapsed_ms(started_ms),
+            )
+
+    async def _look_at_locks(
+        self, reader: GroupReader, members: Mapping[str, Collection[str]]
+    ) -> None:
+        """Look for locks of clients that are gone, at brokers whose lock table can be read."""
+        for node in self._masters:
+            if node.address in reader.answers.failed:
+                continue
+            try:
+                locks = await reader.admin.lock_table(node.address)
+            except PASSED_OVER:
+                # A Java broker has no such request: there only members say what they locked.
+                continue
+            now_ms = self._call.now_ms()
+            self._found += checkup_consumers.lock_findings(
+                (
+                    (lock.group, lock.queue, lock.client_id, lock.expires_ms - now_ms)
+                    for lock in locks
+                ),
+                members,
+            )
+
+    def _unanswered(self, facts: Iterable[GroupFacts]) -> list[CheckupFinding]:
+        """Return the checks that lack what members did not say, a finding for each check."""
+        silent = {
+            one.group: sum(answer.is_silent for answer in one.answers.values())
+            for one in facts
+            if any(answer.is_silent for answer in one.answers.values())
+        }
+        if not silent:
+            return []
+        names = ", ".join(sorted(silent)[:3])
+        more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
+        reason = f"{sum(silent.values())} member(s) did not answer"
+        return [
+            checkup.not_run(check, f"group {names}{more}", reason)
+            for check in sorted((ASKS_MEMBERS - {Check.MEMBER}) & self.checks)
+        ]
+
+    async def _reader(self, answers: Answers) -> GroupReader:
+        admin = await self._call.admin()
+        members = MemberSurvey(admin, self._call.now_ms)
+        return GroupReader(admin, self._masters, answers=answers, members=members)
+
+    def _elapsed_ms(self, started_ms: int) -> int:
+        return self._call.now_ms() - started_ms
+
+
+def _waiting(group: GroupFacts) -> dict[str, int]:
+    """Return how many messages of each topic wait for a group."""
+    waiting: dict[str, int] = {}
+    for position in group.positions:
+        waiting[position.topic] = waiting.get(position.topic, 0) + position.waiting_count
+    return waiting
+
+
+def _shares_queues(group: GroupFacts) -> bool:
+    """Return whether members read queues that they share out, and say which.
+
+    A member that broadcasts reads every queue. One that pulls by itself says nothing of queues.
+    """
+    infos = group.infos.values()
+    broadcasts = any(info.properties.get("messageModel") == "BROADCASTING" for info in infos)
+    pulls = any(info.properties.get("PROP_CONSUME_TYPE") == "CONSUME_ACTIVELY" for info in infos)
+    return bool(infos) and not broadcasts and not pulls
+
+
+async def _stack(reader: GroupReader, group: GroupFacts, member: str) -> str | None:
+    """Return the stack of a member's listener, where the member tells it."""
+    for node in reader.nodes:
+        if member in await reader.admin.consumer_ids(node.address, group.group):
+            answers = await reader.members.ask(group.group, {member: node.address}, jstack=True)
+            info = answers[member].info
+            return checkup_consumers.listener_stack(info.jstack if info else None)
+    return None

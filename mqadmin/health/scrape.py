@@ -4,8 +4,9 @@
     topics    last offsets, statistics, retry and dead-letter topics apart
     groups    lag, offsets, members, and what each member says of its own speed
 
-Rule: what one broker or member does not answer is left out, and the rest is told. The delay of
-a group is the age of the last message it read, where something is left: no message is fetched.
+Rule: what one broker or member does not answer is left out, a metric says so (``mqadmin_…``), and
+the rest is exported. The delay of a group is the age of the last message it read, where something
+is left: no message is fetched.
 """
 
 import asyncio
@@ -14,12 +15,16 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import PARALLEL_MAX
 from mqadmin.cluster.brokers import MASTER, ServerNode
+from mqadmin.cluster.group_positions import position_of
 from mqadmin.cluster.groups import is_system
+from mqadmin.cluster.members import MemberOutcome, MemberSurvey
+from mqadmin.cluster.standing import MEANINGS, QueuePosition, StandingTotal
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
 from mqadmin.health.metrics import Families, add_runtime
-from mqclient.errors import BrokerRefused, ClientError
+from mqclient.errors import BrokerRefused
 from remoting.bodies import ConsumerConnection, ConsumeStats, MessageModel
+from storefmt.config.tables import TopicConfig
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
 
 if TYPE_CHECKING:
@@ -46,6 +51,7 @@ class Scrape:
         self._admin = admin
         self._now_ms = now_ms
         self._gate = asyncio.Semaphore(PARALLEL_MAX)
+        self._members_asked = MemberSurvey(admin, now_ms)
         self.out = Families()
 
     async def run(self) -> Families:
@@ -131,16 +137,27 @@ class Scrape:
             await self._add_statistics(TOPIC_STATISTICS, place, topic, **where, topic=topic)
 
     async def _groups(self, place: ServerNode) -> None:
-        told = await self._admin.broker_consume_stats(place.address)
+        told, table = await asyncio.gather(
+            self._admin.broker_consume_stats(place.address),
+            self._admin.topic_configs(place.address),
+        )
         by_group = [
             (group, stats)
             for part in told.consume_stats_list
             for group, stats in part.items()
             if not is_system(group)
         ]
-        await asyncio.gather(*(self._group(place, group, stats) for group, stats in by_group))
+        await asyncio.gather(
+            *(self._group(place, group, stats, table.topics) for group, stats in by_group)
+        )
 
-    async def _group(self, place: ServerNode, group: str, stats: list[ConsumeStats]) -> None:
+    async def _group(
+        self,
+        place: ServerNode,
+        group: str,
+        stats: list[ConsumeStats],
+        topics: Mapping[str, TopicConfig],
+    ) -> None:
         members = await self._members(place, group)
         found = members.connection_set
         self.out.raise_to(
@@ -152,8 +169,16 @@ class Scrape:
         )
         model = members.message_model or MessageModel.CLUSTERING
         for one in stats:
+            positions = [
+                position_of(group, queue, at, topics.get(queue.topic))
+                for queue, at in one.offset_table.items()
+            ]
             for topic in sorted({queue.topic for queue in one.offset_table}):
-                self._add_progress(place, group, topic, one, model, len(found))
+                own = [position for position in positions if position.topic == topic]
+                self._add_progress(place, own, model, len(found))
+                where = {"cluster": place.cluster, "broker": place.broker}
+                tps = one.consume_tps
+                self.out.add("rocketmq_group_consume_tps", tps, **where, topic=topic, group=group)
                 await self._add_group_statistics(place, group, topic)
         await self._add_clients(place, group, members)
 
@@ -166,36 +191,35 @@ class Scrape:
                 return ConsumerConnection()
 
     def _add_progress(
-        self,
-        place: ServerNode,
-        group: str,
-        topic: str,
-        stats: ConsumeStats,
-        model: MessageModel,
-        count: int,
+        self, place: ServerNode, positions: Sequence[QueuePosition], model: MessageModel, count: int
     ) -> None:
-        lag = read = delay_ms = 0
-        for queue, at in stats.offset_table.items():
-            if queue.topic == topic:
-                left = max(0, at.broker_offset - at.consumer_offset)
-                lag, read = lag + left, read + at.consumer_offset
-                if left and at.last_timestamp > 0:
-                    delay_ms = max(delay_ms, self._now_ms() - at.last_timestamp)
+        """Add where a group stands in one topic on one broker."""
+        group, topic = positions[0].group, positions[0].topic
+        total = StandingTotal.of(positions)
+        read = sum(one.consumer_offset or 0 for one in positions)
+        delays_ms = [
+            self._now_ms() - one.last_consumed_ms
+            for one in positions
+            if one.waiting_count > 0 and one.last_consumed_ms > 0
+        ]
         name = {RETRY_PREFIX: "rocketmq_group_retrydiff", DLQ_PREFIX: "rocketmq_group_dlqdiff"}.get(
             topic[: topic.find("%", 1) + 1] if topic.startswith("%") else "", "rocketmq_group_diff"
         )
         self.out.sum_up(
             name,
-            lag,
+            total.waiting_count,
             group=group,
             topic=topic,
             countOfOnlineConsumers=str(count),
             msgModel="1" if model is MessageModel.CLUSTERING else "0",
         )
         where = {"cluster": place.cluster, "broker": place.broker, "topic": topic, "group": group}
+        for standing, queue_count in sorted(total.standings.items()):
+            if MEANINGS[standing].is_wrong:
+                self.out.add("mqadmin_group_wrong_queues", queue_count, **where, standing=standing)
         self.out.add("rocketmq_consumer_offset", read, **where)
         self.out.add("rocketmq_group_consume_total_offset", read, **where)
-        self.out.add("rocketmq_group_consume_tps", stats.consume_tps, **where)
+        delay_ms = max([0, *delays_ms])
         self.out.add("rocketmq_group_get_latency_by_storetime", delay_ms, **where)
 
     async def _add_group_statistics(self, place: ServerNode, group: str, topic: str) -> None:
@@ -208,23 +232,18 @@ class Scrape:
     async def _add_clients(
         self, place: ServerNode, group: str, members: ConsumerConnection
     ) -> None:
-        for member in members.connection_set:
-            if member.client_id is None:
-                continue
-            try:
-                info = await self._admin.consumer_running_info(
-                    place.address, group, member.client_id
-                )
-            except ClientError:
-                # An old one, or one in another language, does not say.
-                continue
-            for topic, speed in info.status_table.items():
-                labels = {
-                    "clientAddr": member.client_addr or "",
-                    "clientId": member.client_id,
-                    "group": group,
-                    "topic": topic,
-                }
+        addresses = {one.client_id: one.client_addr for one in members.connection_set}
+        at = {client_id: place.address for client_id in addresses if client_id is not None}
+        for client_id, answer in (await self._members_asked.ask(group, at)).items():
+            labels = {
+                "clientAddr": addresses[client_id] or "",
+                "clientId": client_id,
+                "group": group,
+            }
+            if answer.outcome is not MemberOutcome.UNABLE:
+                self.out.add("mqadmin_client_answers", int(not answer.is_silent), **labels)
+            # An old member, or one in another language, does not say.
+            for topic, speed in answer.info.status_table.items() if answer.info else ():
                 for name, value in (
                     ("consume_fail_msg_count", speed.consume_failed_msgs),
                     ("consume_fail_msg_tps", speed.consume_failed_tps),
@@ -233,4 +252,4 @@ class Scrape:
                     ("consumer_pull_rt", speed.pull_rt),
                     ("consumer_pull_tps", speed.pull_tps),
                 ):
-                    self.out.add(f"rocketmq_client_{name}", value, **labels)
+                    self.out.add(f"rocketmq_client_{name}", value, **labels, topic=topic)

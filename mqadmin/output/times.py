@@ -135,6 +135,12 @@ def iso_utc(epoch_ms: int) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{epoch_ms % 1000:03d}Z"
 
 
+def instant_text(epoch_ms: int, *, now_ms: int) -> str:
+    """Return date, time and zone of an instant, as this machine counts, and how far it is away."""
+    at = (EPOCH + timedelta(milliseconds=epoch_ms)).astimezone()
+    return f"{at.isoformat(sep=' ', timespec='seconds')} ({age_text(epoch_ms, now_ms=now_ms)})"
+
+
 def epoch_ms_of(iso: str) -> int | None:
     """Return the epoch ms of what ``iso_utc`` has written; None for any other text."""
     try:

@@ -218,12 +218,20 @@ class Call:
         ):
             raise CommandError("not confirmed", hint="nothing was changed")
 
-    def keep(self, title: str, saved: "Sequence[SavedState]", *, undoes: int | None = None) -> None:
+    def keep(
+        self,
+        title: str,
+        saved: "Sequence[SavedState]",
+        *,
+        undoes: int | None = None,
+        promise: str = "puts the old state back",
+    ) -> None:
         """Keep the old state before a destructive write, and say how it comes back.
 
         Args:
             title: the command and what it names; no secrets.
             saved: what ``ChangeTarget.saved`` returned, see ``mqadmin.changes.targets``.
+            promise: what `undo` of it does.
 
         Raises:
             CommandError: it cannot be kept: write nothing.
@@ -234,7 +242,7 @@ class Call:
         entry = Journal.of(self.console.env).add(
             title, saved, namesrv=self.target().namesrv, at_ms=self.now_ms(), undoes=undoes
         )
-        self.warn(f"`undo {entry.id}` puts the old state back")
+        self.warn(f"`undo {entry.id}` {promise}")
 
     def _must_ask(self, question: str) -> bool:
         if self.settings.yes or self.dry_run:

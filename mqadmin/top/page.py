@@ -61,12 +61,15 @@ def _tiles(
 ) -> list[tuple[str, str, str]]:
     errors = sum(one.severity is CheckupSeverity.ERROR for one in findings)
     warnings = sum(one.severity is CheckupSeverity.WARNING for one in findings)
+    unknown = sum(one.severity is CheckupSeverity.NOT_RUN for one in findings)
     verdict = "nothing found"
-    if errors or warnings:
+    if errors or warnings or unknown:
         verdict = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
+    if unknown:
+        verdict += f", {unknown} not run"
     disks = [row.disk_ratio for row in brokers if row.disk_ratio is not None]
     return [
-        ("Health", verdict, "bad" if errors else "good"),
+        ("Health", verdict, "bad" if errors or unknown else "good"),
         ("Brokers", f"{len(brokers):,}", ""),
         ("Topics", f"{len(topics):,}", ""),
         ("Groups", f"{len(groups):,}", ""),

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, ServerNode
+from mqadmin.cluster.group_positions import position_of
 from mqadmin.cluster.groups import is_system
+from mqadmin.cluster.standing import QueuePosition, StandingTotal
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
 from mqadmin.output.rows import Row
@@ -38,7 +40,7 @@ class TopRow(Row):
 
     Attributes:
         slave_lag: bytes of commit log that a slave lacks.
-        error: why a broker says nothing.
+        error: why a broker says nothing, or where a group stands otherwise than behind.
     """
 
     kind: str
@@ -54,11 +56,12 @@ class TopRow(Row):
 
 @dataclass(slots=True)
 class GroupSnapshot:
-    """A group at one moment: the offset of each queue, and what is left."""
+    """A group at one moment: the offset of each queue, what is left, and where it stands."""
 
     offsets: dict[MessageQueue, int] = field(default_factory=dict)
     lag: int = 0
     members: int = 0
+    positions: list[QueuePosition] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -77,7 +80,9 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
     made = ClusterSnapshot(now_ms(), facts)
     masters = masters_of(facts)
     for place in masters:
-        told = await admin.broker_consume_stats(place.address)
+        told, table = await asyncio.gather(
+            admin.broker_consume_stats(place.address), admin.topic_configs(place.address)
+        )
         for part in told.consume_stats_list:
             for group, stats in part.items():
                 if is_system(group):
@@ -86,7 +91,10 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
                 for one in stats:
                     for queue, at in one.offset_table.items():
                         here.offsets[queue] = at.consumer_offset
-                        here.lag += max(0, at.broker_offset - at.consumer_offset)
+                        config = table.topics.get(queue.topic)
+                        position = position_of(group, queue, at, config)
+                        here.positions.append(position)
+                        here.lag += position.waiting_count
                         made.ends[queue] = at.broker_offset
     await _count_members(admin, made, masters)
     await _look_at_quiet_topics(admin, made, masters)
@@ -180,8 +188,14 @@ def _groups(before: ClusterSnapshot, after: ClusterSnapshot, seconds: float) -> 
         done = sum(
             max(0, offset - old.get(queue, offset)) for queue, offset in group.offsets.items()
         )
+        total = StandingTotal.of(group.positions)
         yield TopRow(
-            "group", name, out_tps=_rate(done, seconds), lag=group.lag, members=group.members
+            "group",
+            name,
+            out_tps=_rate(done, seconds),
+            lag=group.lag,
+            members=group.members,
+            error=None if total.is_sure else total.text,
         )
 
 

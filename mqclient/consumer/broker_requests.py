@@ -68,6 +68,7 @@ class BrokerRequests:
         self._process_queues = state.process_queues
         self._pulls = pulls
         self._started_ms = started_ms
+        self._reset_offsets: dict[MessageQueue, int] = {}
 
     def table(self) -> dict[int, RequestHandler]:
         """Return the method that answers each request code."""
@@ -139,6 +140,8 @@ class BrokerRequests:
             for queue, each in self._process_queues.items()
             if queue.topic == topic and queue in wanted
         ]
+        # A second reset during the pause of the first one wins.
+        self._reset_offsets |= {each.queue: wanted[each.queue] for each in resets}
         for process_queue in resets:
             process_queue.dropped = True
             process_queue.clear()
@@ -148,7 +151,8 @@ class BrokerRequests:
         for process_queue in resets:
             if self._process_queues.get(process_queue.queue) is not process_queue:
                 continue
-            offsets.update(process_queue.queue, wanted[process_queue.queue], increase_only=False)
+            offset = self._reset_offsets.pop(process_queue.queue)
+            offsets.update(process_queue.queue, offset, increase_only=False)
             try:
                 await offsets.persist([process_queue.queue], sure=True)
             except ClientError as error:

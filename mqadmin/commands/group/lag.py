@@ -1,7 +1,7 @@
 """``group lag``: show how far a group is behind in each queue, and who reads each queue.
 
-Requests on each master: GET_CONSUME_STATS; GET_CONSUMER_LIST_BY_GROUP and
-GET_CONSUMER_RUNNING_INFO of each member for ``client_id``.
+Requests on each master: those of ``mqadmin.cluster.group_positions``; GET_CONSUMER_RUNNING_INFO of
+each member for ``client_id``.
 
 With ``--watch`` a row also says how fast the queue is read and when it will be drained.
 
@@ -11,25 +11,42 @@ each group GET_CONSUME_STATS and GET_CONSUMER_CONNECTION_LIST on each master.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from mqadmin.changes.write import first_of_names
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import ServerNode, masters
-from mqadmin.cluster.groups import connection, find_group, is_system, owners
+from mqadmin.cluster.group_positions import GroupReader
+from mqadmin.cluster.groups import connection, find_group, is_system
+from mqadmin.cluster.members import MemberSurvey, disagreement, infos_of, owners_of
 from mqadmin.cluster.partial_answers import Answers
+from mqadmin.cluster.standing import GroupStanding, QueuePosition
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Course
 from mqadmin.output.trend import Trend
+from remoting.bodies import MessageQueue
 from storefmt.names import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+
+
+LEFT_OUT: Final = {
+    GroupStanding.UNSUBSCRIBED: "no member subscribes to it, so that its messages are not counted",
+    GroupStanding.LOCAL: "the group broadcasts: its members keep their own offsets, and brokers "
+    "know of no lag",
+    GroupStanding.GONE: "it is gone, and the offsets stayed: made again, the group would pass over "
+    "its first messages; `topic delete --offsets` removes them",
+    GroupStanding.UNKNOWN: "a broker that has it did not answer, so that its queues are missing",
+}
+"""Standings without a row, and the sentence that says why."""
+SHOWN: Final = frozenset(GroupStanding) - LEFT_OUT.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +91,10 @@ async def _summary(admin: "Admin", nodes: list[ServerNode], group: str) -> Group
 class QueueLag(Row):
     """One queue; offsets, lag and ``inflight`` in entries.
 
+    ``lag`` is the end less the offset, as RocketMQ says it: it is negative where a group is ahead
+    of the end, and ``standing`` says what that means. Queues that can't be read any more have rows
+    while messages are unread in them.
+
     ``inflight`` counts what members have pulled and not committed, where a broker of RocketMQ 5
     tells it, and on our brokers what they have popped and not acknowledged. Of the latter 5.4.0
     tells nothing: there what is popped is committed, and not in flight.
@@ -90,6 +111,7 @@ class QueueLag(Row):
     client_id: str | None = None
     last_consumed_ms: EpochMs = 0
     consume_tps: float | None = None
+    standing: str = GroupStanding.BEHIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +212,7 @@ def _line(group: str, trend: Trend) -> str:
         "broker_offset",
         "consumer_offset",
         "lag",
+        "standing",
         "client_id",
         "last_consumed_time",
     ),
@@ -210,23 +233,20 @@ async def group_lag(
         return Outcome(_stored(call, group, topic))
     admin = await call.admin()
     nodes = await masters(admin, every=True)
+    if group is None and call.settings.compat:
+        # Java's tool prints a line for each group, not for each queue.
+        return Outcome(summaries(admin, nodes))
     answers = Answers(call)
+    asked = MemberSurvey(admin, call.now_ms)
+    reader = GroupReader(admin, nodes, answers=answers, members=asked)
     wanted = LagQuery(group, topic, with_clients=not no_clients)
     if group is not None:
         groups = [group]
-    elif call.settings.compat:
-        # Java's tool prints a line for each group, not for each queue.
-        return Outcome(summaries(admin, nodes))
     else:
-        tables = await answers.each(nodes, lambda at: admin.subscription_groups(at.address))
-        known = await answers.each(nodes, lambda at: admin.all_consumer_offsets(at.address))
-        # A group may have offsets and no settings, and the other way round.
-        names = {name for _, table in tables for name in table.groups}
-        names |= {name for _, offsets in known for _, name in offsets}
-        groups = sorted(name for name in names if not is_system(name))
-    found = _in_order(admin, nodes, groups, wanted, answers=answers)
+        groups = [name for name in await reader.groups() if not is_system(name)]
+    found = _in_order(call, reader, groups, wanted)
     if not call.is_watched:
-        return Outcome(found, exit_code=answers.exit_code)
+        return Outcome(found, exit_code=lambda: answers.exit_code() or asked.exit_code())
     rows = [row async for row in found]
     trends = call.memory.of(Trends)
     watched = trends.take(rows, now_ms=call.now_ms())
@@ -238,62 +258,92 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
     from mqadmin.store.offline import stored_positions
 
     return [
-        QueueLag.of(at, broker_offset=at.max_offset, consumer_offset=at.queue_offset)
+        QueueLag.of(
+            at,
+            broker_offset=at.max_offset,
+            consumer_offset=at.queue_offset,
+            standing=QueuePosition(
+                group=at.group,
+                topic=at.topic,
+                broker="",
+                queue_id=at.queue_id,
+                consumer_offset=at.queue_offset,
+                end_offset=at.max_offset,
+            ).standing,
+        )
         for at in stored_positions(call, group)
         if topic in (None, at.topic)
     ]
 
 
 async def _in_order(
-    admin: "Admin",
-    nodes: list[ServerNode],
-    groups: list[str],
-    wanted: LagQuery,
-    *,
-    answers: Answers,
+    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery
 ) -> AsyncIterator[QueueLag]:
-    """Yield the rows group by group, while the next groups are being asked about."""
-    found = False
+    """Yield the rows group by group, while the next groups are being asked about.
 
-    async def of_group(group: str) -> list[QueueLag]:
-        parts = await answers.each(nodes, lambda node: _rows(admin, node, group, wanted))
-        rows = [row for _, part in parts for row in part]
-        return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
+    Warnings about what the rows leave out follow them.
+    """
+    warnings: list[str] = []
+    known = False
 
-    async for rows in bounded_gather(groups, of_group):
+    async def of_group(group: str) -> tuple[list[QueuePosition], list[QueueLag]]:
+        positions = await reader.positions(group, wanted.topic)
+        owners: dict[MessageQueue, str] = {}
+        if wanted.with_clients and positions:
+            owners = await _owners(reader, group, warnings)
+        rows = [_row(reader, position, owners) for position in positions]
+        return positions, [row for row in rows if row.standing in SHOWN]
+
+    async for positions, rows in bounded_gather(groups, of_group):
+        known = known or bool(positions)
+        warnings += left_out(positions)
         for row in rows:
-            found = True
             yield row
-    if not found and wanted.group is not None and not answers.exit_code():
-        await find_group(admin, wanted.group)
+    answers = reader.answers
+    if not known and wanted.group is not None and not answers.exit_code():
+        await find_group(reader.admin, wanted.group)
         if wanted.topic is not None:
             raise ItemNotFound(
                 f"group {wanted.group} has no offset in topic {wanted.topic}",
                 hint=f"`offset show {wanted.group}` shows where it has",
             )
+    for text in (*warnings, *reader.members.notes("what it reads is not known")):
+        call.warn(f"note: {text}")
 
 
-async def _rows(admin: "Admin", node: ServerNode, group: str, wanted: LagQuery) -> list[QueueLag]:
-    stats = await admin.consume_stats(node.address, group, wanted.topic)
-    if not stats.offset_table:
-        return []
-    reader = {}
-    if wanted.with_clients:
-        members = await admin.consumer_ids(node.address, group)
-        reader = await owners(admin, node, group, members)
-    return [
-        QueueLag.of(
-            at,
-            group=group,
-            topic=queue.topic,
-            broker=queue.broker_name,
-            queue_id=queue.queue_id,
-            lag=at.broker_offset - at.consumer_offset,
-            inflight=at.inflight,
-            client_id=reader.get(queue),
-            last_consumed_ms=at.last_timestamp,
-            consume_tps=round(stats.consume_tps, 4),
-        )
-        for queue, at in stats.offset_table.items()
-        if wanted.topic in (None, queue.topic)
-    ]
+async def _owners(reader: GroupReader, group: str, warnings: list[str]) -> dict[MessageQueue, str]:
+    """Return who reads which queue, and add how members disagree to the warnings."""
+    listed = await reader.answers.each(
+        reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
+    )
+    at = {member: node.address for node, members in listed for member in members}
+    infos = infos_of(await reader.members.ask(group, at))
+    if text := disagreement(infos):
+        warnings.append(f"group {group}: {text}")
+    return owners_of(infos)
+
+
+def left_out(positions: Sequence[QueuePosition]) -> list[str]:
+    """Return what the rows of one group do not show, one sentence for each reason."""
+    texts = []
+    for standing, reason in LEFT_OUT.items():
+        topics = sorted({one.topic for one in positions if one.standing is standing})
+        if topics:
+            group = positions[0].group
+            texts.append(f"group {group}, topic {first_of_names(topics)}: {reason}")
+    return texts
+
+
+def _row(
+    reader: GroupReader, position: QueuePosition, owners: Mapping[MessageQueue, str]
+) -> QueueLag:
+    queue = MessageQueue(position.topic, position.broker, position.queue_id)
+    tps = reader.consume_tps.get((position.broker, position.group))
+    return QueueLag.of(
+        position,
+        broker_offset=position.end_offset or 0,
+        consumer_offset=position.consumer_offset or 0,
+        client_id=owners.get(queue),
+        consume_tps=None if tps is None else round(tps, 4),
+        standing=position.standing,
+    )

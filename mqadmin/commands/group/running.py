@@ -4,9 +4,8 @@ Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIS
 GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
 """
 
-import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -14,13 +13,11 @@ from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER, CLIENT
 from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.members import MemberSurvey
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import PARTLY
-from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo
-
-if TYPE_CHECKING:
-    from mqclient.admin.admin import Admin
 
 START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
 DIFFERENT: Final = "members subscribe to different things: some of them get nothing they ask for"
@@ -110,34 +107,29 @@ async def group_running(
     """
     admin = await call.admin()
     at: dict[str, str] = {}
-    for known in await find_group(admin, group):
+    answers, asked = Answers(call), MemberSurvey(admin, call.now_ms)
+    for known in await find_group(admin, group, answers=answers):
         if broker in (None, known.node.broker, known.node.address):
             at |= dict.fromkeys(known.members, known.node.address)
     if client is not None and client not in at:
         hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
         raise ItemNotFound(f"group {group} has no member {client} online", hint=hint)
     chosen = sorted(at) if client is None else [client]
-    rows = await asyncio.gather(
-        *(_member(admin, group, at[member], member, jstack=jstack) for member in chosen)
-    )
+    said = await asked.ask(group, {who: at[who] for who in chosen}, jstack=jstack)
+    rows = [
+        _row(group, who, answer.info or ConsumerRunningInfo(), answer.remark or None)
+        for who, answer in said.items()
+    ]
     failed = [row for row in rows if row.error is not None]
-    exit_code = 0 if not failed else PARTLY if len(failed) < len(rows) else 1
+    exit_code = answers.exit_code()
+    if failed:
+        exit_code = PARTLY if len(failed) < len(rows) else 1
     if client is not None:
         return one(rows[0], exit_code=exit_code)
     notes = [] if rows else [f"note: {NOBODY}"]
     if len({tuple(sorted(row.subscriptions.items())) for row in rows if row.error is None}) > 1:
         notes.append(f"note: {DIFFERENT}")
     return Outcome(rows, exit_code=exit_code, notes=tuple(notes))
-
-
-async def _member(
-    admin: "Admin", group: str, address: str, member: str, *, jstack: bool
-) -> RunningMember:
-    try:
-        info = await admin.consumer_running_info(address, group, member, jstack=jstack)
-    except ClientError as error:
-        return _row(group, member, ConsumerRunningInfo(), str(error))
-    return _row(group, member, info, None)
 
 
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:

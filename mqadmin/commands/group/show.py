@@ -1,7 +1,8 @@
 """``group show``: show members, subscriptions and settings of one group.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
-GET_CONSUMER_LIST_BY_GROUP, GET_CONSUME_STATS, GET_CONSUMER_CONNECTION_LIST where it has members.
+GET_CONSUMER_LIST_BY_GROUP, GET_CONSUME_STATS, GET_CONSUMER_CONNECTION_LIST where it has members,
+and GET_CONSUMER_RUNNING_INFO of each, to say where they disagree on what the group reads.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.groups import GroupAt, connection, find_group
+from mqadmin.cluster.members import MemberSurvey, disagreement, infos_of
 from mqadmin.cluster.partial_answers import Answers
 from remoting.bodies import ConsumerConnection, ConsumeStats
 
@@ -83,7 +85,14 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
         lambda node: admin.consume_stats(node.address, group),
     )
     detail = _detail(group, known, connected, [each for _, each in stats])
-    return one(detail, exit_code=answers.exit_code())
+    asked = MemberSurvey(admin, call.now_ms)
+    at = {who: place.node.address for place in known for who in place.members}
+    text = disagreement(infos_of(await asked.ask(group, at)))
+    notes = (
+        *([f"group {group}: {text}"] if text else []),
+        *asked.notes("what it reads is not known"),
+    )
+    return one(detail, exit_code=answers.exit_code() or asked.exit_code(), notes=notes)
 
 
 def _detail(

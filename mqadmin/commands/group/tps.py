@@ -1,11 +1,11 @@
 """``group tps``: show how fast topics are written and groups read them, and the lag.
 
 Requests on each master of a topic: QUERY_TOPIC_CONSUME_BY_WHO, VIEW_BROKER_STATS_DATA
-(TOPIC_PUT_NUMS, GROUP_GET_NUMS), GET_CONSUME_STATS.
+(TOPIC_PUT_NUMS, GROUP_GET_NUMS), and those of ``mqadmin.cluster.group_positions`` for the lag.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -13,15 +13,16 @@ from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.bounded_gather import each
+from mqadmin.cluster.brokers import masters, masters_of_route
+from mqadmin.cluster.group_positions import GroupReader
 from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.members import MemberSurvey
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.server_tables import count_of_day, statistic
-from mqclient.client import routes
+from mqadmin.cluster.standing import StandingTotal
 from mqclient.errors import NoRoute
 from remoting.bodies import BrokerStatsData
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
-
-if TYPE_CHECKING:
-    from mqclient.admin.admin import Admin
 
 OWN_TOPICS: Final = (RETRY_PREFIX, DLQ_PREFIX)
 
@@ -60,29 +61,36 @@ async def group_tps(call: Call, *, group: str | None, topic: str | None, active:
         ItemNotFound: no broker knows the group.
     """
     admin = await call.admin()
+    answers = Answers(call)
     if group is not None:
-        await find_group(admin, group)
+        await find_group(admin, group, answers=answers)
     if topic is not None:
         await admin.topic_route(topic)
         topics = [topic]
     else:
         topics = [name for name in await admin.topic_list() if not name.startswith(OWN_TOPICS)]
-    parts = await each(topics, lambda one: _topic(admin, one, group))
+    members = MemberSurvey(admin, call.now_ms)
+    nodes = await masters(admin, every=True)
+    reader = GroupReader(admin, nodes, answers=answers, members=members)
+    parts = await each(topics, lambda one: _topic(reader, one, group))
     rows = [row for part in parts for row in part]
     if active:
         rows = [row for row in rows if row.in_24h or row.out_24h]
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)
 
 
-async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupRate]:
+async def _topic(reader: GroupReader, topic: str, only: str | None) -> list[GroupRate]:
+    admin = reader.admin
     try:
-        at = routes.masters(await admin.topic_route(topic)).values()
+        route = await admin.topic_route(topic)
     except NoRoute:
         # It was deleted since it was listed.
         return []
-    groups: set[str] = set()
-    for address in at:
-        groups.update(await admin.groups_of_topic(address, topic))
+    listed = await reader.answers.each(
+        masters_of_route(route), lambda node: admin.groups_of_topic(node.address, topic)
+    )
+    at = [node.address for node, _ in listed]
+    groups = {name for _, names in listed for name in names}
     if only is not None:
         groups &= {only}
         if not groups:
@@ -95,8 +103,7 @@ async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupRate
     for group in sorted(groups):
         key = f"{topic}@{group}"
         gets = [await statistic(admin, address, "GROUP_GET_NUMS", key=key) for address in at]
-        lags = [await admin.consume_stats(address, group, topic) for address in at]
-        lag = sum(one.total_diff() for one in lags)
+        lag = StandingTotal.of(await reader.positions(group, topic)).waiting_count
         rows.append(GroupRate(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
     return rows
 

@@ -28,6 +28,7 @@ from mqadmin.changes.offset_change import (
     keep_offsets,
     moves_to,
     offsets_of,
+    refused_row,
     row_of,
     store_offset,
 )
@@ -176,7 +177,7 @@ async def _rows(call: Call) -> list[GroupOffset]:
         ),
     ),
     rows=OffsetChange,
-    columns=("group", *OFFSET_COLUMNS),
+    columns=("group", *OFFSET_COLUMNS, "remark"),
     writes=True,
 )
 @click.argument(
@@ -186,10 +187,13 @@ async def _rows(call: Call) -> list[GroupOffset]:
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
 @click.option("--broker", type=BROKER, help="broker of the lines that name none (those of a store)")
+@click.option("--clamp", is_flag=True, help="take the end of a queue for an offset that is past it")
 async def import_offsets(
-    call: Call, *, file: Path, group: tuple[str, ...], broker: str | None
+    call: Call, *, file: Path, group: tuple[str, ...], broker: str | None, clamp: bool
 ) -> Outcome:
     """Return one row for each queue; queues that are no more are named in a note (exit code 5).
+
+    An offset past the end of its queue is refused, and so is its row, unless --clamp is given.
 
     Raises:
         Usage: a line is no offset.
@@ -206,6 +210,7 @@ async def import_offsets(
         addresses=[node.address for node in await masters(admin, every=True)],
         question=lambda count: f"store {count} offsets of {', '.join(groups)}?",
         missing="no such queue",
+        clamp=clamp,
     )
 
 
@@ -218,6 +223,7 @@ async def _store(
     question: Callable[[int], str],
     missing: str,
     title: str = "",
+    clamp: bool = True,
 ) -> Outcome:
     """Store what is wanted and return a row for each queue.
 
@@ -227,6 +233,7 @@ async def _store(
         question: what is asked before so many offsets are stored.
         missing: what is said of queues that are not there.
         title: for the journal; where left out, each group has an entry of its own.
+        clamp: take the end of a queue for an offset past it; else its row is refused.
     """
     admin = await call.admin()
     planned: list[tuple[str, OffsetMove]] = []
@@ -235,11 +242,16 @@ async def _store(
         moves, gone = await moves_to(admin, group, topic, spots)
         planned += [(group, move) for move in moves]
         absent += gone
+    refused = [] if clamp else [spot for spot in planned if spot[1].is_past_end]
+    planned = [spot for spot in planned if spot not in refused]
     notes = (f"{missing}: {', '.join(absent)}",) if absent else ()
-    exit_code = PARTLY if absent else 0
-    if call.dry_run:
+    exit_code = PARTLY if absent or refused else 0
+    if not planned and refused:
+        exit_code = 1
+    unmoved = [refused_row(group, move) for group, move in refused]
+    if call.dry_run or not planned:
         rows = [row_of(group, move, WOULD_CHANGE) for group, move in planned]
-        return Outcome(rows, exit_code=exit_code, notes=notes)
+        return Outcome([*rows, *unmoved], exit_code=exit_code, notes=notes)
     for group in groups:
         await check_offline(admin, group, addresses)
     await call.confirm(question(len(planned)))
@@ -247,7 +259,7 @@ async def _store(
         own = [move for moved, move in planned if moved == group]
         keep_offsets(call, admin, group, own, title=title or f"offset import {group}")
     rows = [await store_offset(admin, group, move) for group, move in planned]
-    return Outcome(rows, exit_code=exit_code, notes=notes)
+    return Outcome([*rows, *unmoved], exit_code=exit_code, notes=notes)
 
 
 def _read_file(

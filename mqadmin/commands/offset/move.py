@@ -1,7 +1,8 @@
 """``offset reset``, ``offset skip``: move a group to another place, or past what waits.
 
     nobody online   read old, work out new, UPDATE_CONSUMER_OFFSET, read back
-    members online  INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member
+    members online  INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member; then it is
+                    looked whether they moved (``mqadmin.changes.online_move``)
 
 A member that is online would overwrite an offset stored behind its back with its own
 within seconds; so it has to be told, and the request for that takes a time only.
@@ -26,27 +27,44 @@ from mqadmin.changes.offset_change import (
     row_of,
     store_offset,
 )
+from mqadmin.changes.online_move import (
+    LATEST_MS,
+    WITHIN_MS_DEFAULT,
+    SendTo,
+    check_members_follow,
+    exit_code_of_moves,
+    member_notes,
+    send_members,
+)
 from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import group_argument, only_on_broker, option_group, topic_argument
 from mqadmin.cli.positions import POSITION, Position, PositionKind, parse_position
+from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import QUEUE, Integer
-from mqadmin.cluster.brokers import choose_queue, masters_of_route
+from mqadmin.cluster.brokers import ServerNode, choose_queue, masters_of_route
 from mqadmin.cluster.partial_answers import Answers, ask_each
-from mqadmin.errors import ItemNotFound, ServerRefused
+from mqadmin.errors import ItemNotFound, ServerRefused, Usage
 from mqadmin.messages.broker_reader import message_at
 from mqadmin.output.rows import WOULD_CHANGE
+from mqadmin.output.times import When, instant_text
 from mqclient.client import routes
 from mqclient.consumer.pull_consumer import PullConsumer
-from remoting.bodies import MessageQueue
+from remoting.bodies import MessageQueue, TopicRouteData
 from storefmt.names import TOOLS_GROUP
 from storefmt.paths import check_group_name
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-LATEST_MS: Final = -1
-"""The timestamp that brokers take for "behind the last message"."""
-NOTE_ONLINE: Final = "members are online: they were told, and go on from there within about 10 s"
+UNDO_ONLINE: Final = "sends the members back; what they read again or pass over until then stays so"
+NATIVE_NAMES: Final = ("", "offset reset", "offset skip")
+within_option = click.option(
+    "--within",
+    type=DURATION,
+    default=WITHIN_MS_DEFAULT,
+    help="how long to look whether members that are online moved; 0 does not look",
+)
+"""``--within`` of the commands that move a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,25 +78,16 @@ class Reset:
     broker: str | None = None
     cpp: bool = False
     only_back: bool = False
+    within: int = WITHIN_MS_DEFAULT
 
 
 async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     """Move a group, as ``offset reset`` and ``offset skip`` do."""
     check_group_name(reset.group)
+    reset, instant = _at_instant(call, reset)
     admin = await call.admin()
     route = await admin.topic_route(reset.topic)
-    nodes = masters_of_route(route)
-    queues = routes.subscribe_queues(reset.topic, route)
-    if reset.broker is not None:
-        nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
-        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
-        if not queues:
-            raise ItemNotFound(
-                f"topic {reset.topic} has no queue on broker {reset.broker}",
-                hint=f"`topic route {reset.topic}` shows where it is",
-            )
-    if reset.queue:
-        queues = [choose_queue(queues, text, None) for text in reset.queue]
+    nodes, queues = _chosen_queues(reset, route)
     answers = Answers(call)
     told = await ask_each(
         nodes,
@@ -95,6 +104,8 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
             "in all queues",
             hint="stop them, or use --to earliest, latest or a time",
         )
+    if online:
+        await check_members_follow(admin, reset.group, [node for node, _ in told])
     known = await known_offsets(admin, reset.group, reset.topic, masters)
     moves = await asyncio.gather(
         *(
@@ -106,14 +117,88 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         rows = await _preview(call, reset, list(moves))
         columns = (*OFFSET_COLUMNS, "first_msg_id")
         return Outcome(rows, exit_code=answers.exit_code, columns=columns)
+    place = reset.to.text + (f", which is {instant}," if instant else "")
     await call.confirm(
-        f"move group {reset.group} in topic {reset.topic} to {reset.to.text} ({len(moves)} queues)?"
+        f"move group {reset.group} in topic {reset.topic} to {place} ({len(moves)} queues)?"
     )
-    keep_offsets(call, admin, reset.group, moves, title=title)
+    keep_offsets(
+        call,
+        admin,
+        reset.group,
+        moves,
+        title=title,
+        promise=UNDO_ONLINE if online else "puts the old state back",
+    )
     if online:
-        rows = await _tell_members(call, admin, reset, list(masters.values()), list(moves))
-        return Outcome(rows, notes=(NOTE_ONLINE,))
+        return await _send_online(call, admin, reset, list(moves), nodes)
     return Outcome([await store_offset(admin, reset.group, move) for move in moves])
+
+
+def _chosen_queues(
+    reset: Reset, route: TopicRouteData
+) -> tuple[list[ServerNode], list[MessageQueue]]:
+    """Return the masters and the queues that a line names.
+
+    Raises:
+        ItemNotFound: the topic has no such queue, or none on the broker.
+    """
+    nodes = masters_of_route(route)
+    queues = routes.subscribe_queues(reset.topic, route)
+    if reset.broker is not None:
+        nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
+        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
+        if not queues:
+            raise ItemNotFound(
+                f"topic {reset.topic} has no queue on broker {reset.broker}",
+                hint=f"`topic route {reset.topic}` shows where it is",
+            )
+    if reset.queue:
+        queues = [choose_queue(queues, text, None) for text in reset.queue]
+    return nodes, queues
+
+
+async def _send_online(
+    call: Call, admin: "Admin", reset: Reset, moves: list[OffsetMove], nodes: list[ServerNode]
+) -> Outcome:
+    """Send the members of a group to where they are to go, and look whether they went."""
+    rows = await send_members(
+        call,
+        admin,
+        _send_to(call, reset),
+        moves,
+        nodes=nodes,
+        # Java's own tool ends as soon as the members were told, and so do its names here.
+        within_ms=reset.within if call.spelled in NATIVE_NAMES else 0,
+    )
+    return Outcome(
+        rows,
+        exit_code=exit_code_of_moves(rows),
+        notes=member_notes(rows, reset.group),
+        columns=(*OFFSET_COLUMNS, "client_id"),
+    )
+
+
+def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
+    """Return the request with its time fixed to the present moment, and that time in full.
+
+    Raises:
+        Usage: the time is yet to come, and RocketMQ's own tool was not named, which takes it for
+            the end.
+    """
+    if reset.to.mark is not PositionKind.TIME:
+        return reset, ""
+    now_ms = call.now_ms()
+    at_ms = reset.to.when.ms(now_ms)
+    instant = instant_text(at_ms, now_ms=now_ms)
+    if at_ms > now_ms and call.spelled in NATIVE_NAMES:
+        raise Usage(
+            f"{reset.to.text} is {instant}, which is yet to come",
+            hint="`--to latest` goes behind the last message; a day before the time may be missing",
+        )
+    if at_ms >= now_ms:
+        return replace(reset, to=replace(reset.to, mark=PositionKind.LATEST)), instant
+    call.warn(f"note: {reset.to.text} is {instant}")
+    return replace(reset, to=replace(reset.to, when=When(str(at_ms)))), instant
 
 
 async def _preview(call: Call, reset: Reset, moves: list[OffsetMove]) -> list[OffsetChange]:
@@ -137,9 +222,8 @@ async def _move(
     """Work out where a queue's offset goes."""
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     old = known.get(queue.queue_id)
-    now_ms = call.now_ms()
-    if reset.to.mark is PositionKind.TIME and reset.to.when.ms(now_ms) < now_ms:
-        found = await admin.search_offset(queue, reset.to.when.ms(now_ms))
+    if reset.to.mark is PositionKind.TIME:
+        found = await admin.search_offset(queue, reset.to.when.ms(call.now_ms()))
         new = min(max(found, low), high)
     else:
         new = reset.to.within(low=low, high=high, current=old)
@@ -150,34 +234,12 @@ async def _move(
     return OffsetMove(queue, address, old, new, low, high)
 
 
-async def _tell_members(
-    call: Call, admin: "Admin", reset: Reset, addresses: list[str], moves: list[OffsetMove]
-) -> list[OffsetChange]:
-    """Have each broker tell the members; its answer has the offsets they were told."""
-    now_ms = call.now_ms()
+def _send_to(call: Call, reset: Reset) -> SendTo:
+    """Return where the members are sent: brokers only take times."""
     wanted_ms = {PositionKind.EARLIEST: 0, PositionKind.LATEST: LATEST_MS}.get(reset.to.mark)
     if wanted_ms is None:
-        asked_ms = reset.to.when.ms(now_ms)
-        wanted_ms = LATEST_MS if asked_ms >= now_ms else asked_ms
-    # A broker moves only a group that has an offset in every queue; members that have just
-    # come online have not committed one yet.
-    await asyncio.gather(
-        *(
-            admin.update_consumer_offset(move.address, reset.group, move.queue, move.new)
-            for move in moves
-            if move.old is None and move.asked is None
-        )
-    )
-    told: dict[MessageQueue, int] = {}
-    for address in addresses:
-        told |= await admin.reset_offset_by_time(
-            address, reset.group, reset.topic, wanted_ms, not reset.only_back, cpp=reset.cpp
-        )
-    return [
-        replace(row_of(reset.group, move, "told", new=told[move.queue]), how="told")
-        for move in moves
-        if move.queue in told
-    ]
+        wanted_ms = reset.to.when.ms(call.now_ms())
+    return SendTo(reset.group, reset.topic, wanted_ms, force=not reset.only_back, cpp=reset.cpp)
 
 
 @command(
@@ -188,7 +250,10 @@ async def _tell_members(
         ("mqadmin offset reset billing orders --to -5 --queue broker-a:0", "5 back, one queue"),
         ("mqadmin offset reset billing orders --to -1h --broker broker-a", "on one broker"),
     ),
-    details="While members are online, only earliest, latest or a time can be asked for.",
+    details="While members are online, only earliest, latest or a time can be asked for. The "
+    "broker then tells the members, and the command looks whether they moved, queue by queue: exit "
+    "code 5 where some did not, 1 where none did. A time without a date is of today, in the zone "
+    "of this machine; one that is yet to come is refused.",
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
     writes=True,
@@ -207,6 +272,7 @@ async def _tell_members(
         "--cpp", is_flag=True, help="the members are C++ clients: use their form of the request"
     ),
     click.option("--only-back", is_flag=True, help="skip queues whose offset would move forward"),
+    within_option,
 )
 async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
     """Return one row for each queue, with the offsets before and after.
@@ -239,8 +305,9 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
     help="messages to skip in each queue; all that wait if left out",
 )
 @click.option("--queue", type=QUEUE, multiple=True, help="only this queue")
+@within_option
 async def skip_messages(
-    call: Call, *, group: str, topic: str, count: int | None, queue: tuple[str, ...]
+    call: Call, *, group: str, topic: str, count: int | None, queue: tuple[str, ...], within: int
 ) -> Outcome:
     """Return one row for each queue, with the offsets before and after.
 
@@ -248,5 +315,5 @@ async def skip_messages(
         NoRoute, ItemNotFound, ServerRefused: as ``offset reset``.
     """
     to = parse_position("latest" if count is None else f"+{count}")
-    reset = Reset(group=group, topic=topic, to=to, queue=queue)
+    reset = Reset(group=group, topic=topic, to=to, queue=queue, within=within)
     return await _move_group(call, reset, title=f"offset skip {group} {topic}")

@@ -3,23 +3,26 @@
 Requests: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_CONFIG on each broker,
 DELETE_TOPIC_IN_BROKER where it is, GET_ALL_TOPIC_LIST_FROM_NAMESERVER and
 DELETE_TOPIC_IN_NAMESRV on each name server. Who is online: QUERY_TOPIC_CONSUME_BY_WHO and
-GET_CONSUMER_LIST_BY_GROUP on each broker that has it.
+GET_CONSUMER_LIST_BY_GROUP on each broker that has it. Offsets: GET_ALL_CONSUMER_OFFSET and, with
+--offsets, UPDATE_CONSUMER_OFFSET.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import as_object_steps, carry_out, delete, plan
+from mqadmin.changes.write import as_object_steps, attempt, carry_out, delete, plan
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
 from mqadmin.errors import ItemNotFound
-from mqadmin.output.rows import CHANGED, UNCHANGED
-from mqclient.errors import ClientError
+from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE
+from mqclient.errors import BrokerRefused, ClientError, NotFound
+from remoting.bodies import MessageQueue
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ class TopicRemoval(Row):
     examples=(
         ("mqadmin topic delete orders --dry-run", "where it would be deleted"),
         ("mqadmin topic delete orders -y", "delete it without being asked"),
+        ("mqadmin topic delete orders --offsets", "and let groups begin at 0 if it is made again"),
     ),
     rows=TopicRemoval,
     columns=("topic", "server", "address", "result", "remark"),
@@ -52,8 +56,11 @@ class TopicRemoval(Row):
 )
 @topic_argument()
 @click.option("--cluster", type=CLUSTER, help="only on the brokers of this cluster")
-async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcome:
-    """Return one row for each server.
+@click.option(
+    "--offsets", is_flag=True, help="also remove the offsets that groups have in the topic"
+)
+async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: bool) -> Outcome:
+    """Return one row for each server, and with --offsets for each group.
 
     Raises:
         ItemNotFound: no broker has the topic, or there is no such cluster.
@@ -73,30 +80,141 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     having = [step for step in as_object_steps(on_brokers) if step.is_write or step.verdict]
     # Brokers come first: one that still has the topic would register it again.
     known_at = [step for step in as_object_steps(at_namesrvs) if step.is_write or step.verdict]
-    if not having and not known_at:
+    left = await groups_with_offsets(admin, here, topic)
+    if not having and not known_at and not (offsets and left.groups):
         raise ItemNotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
     online = await _online(admin, [step.target.node for step in having], topic)
-    if call.dry_run and online:
-        call.warn(f"{topic} is in use: {online}")
+    if call.dry_run:
+        for text in (f"{topic} is in use: {online}" if online else "", left.text(topic)):
+            if text:
+                call.warn(text)
     done = await carry_out(
         call,
         having + known_at,
         title=f"topic delete {topic}",
-        question=f"delete topic {topic} with all its messages on {len(having)} broker(s)"
-        + (f", while it is in use ({online})?" if online else "?"),
+        question=_question(topic, len(having), online=online, left=left, offsets=offsets),
         in_order=True,
     )
     rows = [
         TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.node.cluster)
         for one in done
     ]
+    notes = [GONE] if any(row.result == CHANGED for row in rows) else []
+    if offsets:
+        failed = {row.address for row in rows if row.result in (REFUSED, UNREACHABLE)}
+        rows += await _remove_offsets(call, admin, left, topic, without=failed)
+    elif left.groups and not call.dry_run:
+        notes.append(left.text(topic))
     sent = [row.result for row in rows if row.result != UNCHANGED]
-    notes = (GONE,) if any(row.result == CHANGED for row in rows) else ()
-    return Outcome(rows, exit_code=exit_code_of(sent), notes=notes)
+    return Outcome(rows, exit_code=exit_code_of(sent), notes=tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOffsets:
+    """Which groups have offsets in a topic, and where: broker, group and queue ids."""
+
+    places: list[tuple[ServerNode, str, list[int]]]
+    unknown: str = ""
+
+    @property
+    def groups(self) -> list[str]:
+        """Return the groups, each once."""
+        return sorted({group for _, group, _ in self.places})
+
+    def text(self, topic: str) -> str:
+        """Return what the offsets mean to a topic that is made again; empty for none."""
+        if self.unknown:
+            return f"which groups have offsets in {topic} is not known: {self.unknown}"
+        if not self.groups:
+            return ""
+        names = ", ".join(self.groups)
+        return (
+            f"group {names}: offsets in {topic} stay, and if it is made again its first messages "
+            f"are passed over; `topic delete {topic} --offsets` removes them"
+        )
+
+
+async def groups_with_offsets(admin: "Admin", nodes: list[ServerNode], topic: str) -> LeftOffsets:
+    """Return which groups have committed offsets in a topic."""
+    places: list[tuple[ServerNode, str, list[int]]] = []
+    failures: list[str] = []
+    for node in nodes:
+        try:
+            table = await admin.all_consumer_offsets(node.address)
+        except ClientError as error:
+            failures.append(str(error))
+            continue
+        places += [
+            (node, group, sorted(queues))
+            for (name, group), queues in sorted(table.items())
+            if name == topic and any(queues.values())
+        ]
+    return LeftOffsets(places, "; ".join(failures))
+
+
+def _question(topic: str, count: int, *, online: str, left: LeftOffsets, offsets: bool) -> str:
+    """Return what is asked before the topic is deleted."""
+    text = f"delete topic {topic} with all its messages on {count} broker(s)"
+    if online:
+        text += f", while it is in use ({online})"
+    if left.groups:
+        verb = "remove" if offsets else "keep"
+        text += f", and {verb} the offsets of group {', '.join(left.groups)}"
+    return f"{text}?"
+
+
+async def _remove_offsets(
+    call: Call, admin: "Admin", left: LeftOffsets, topic: str, *, without: set[str]
+) -> list[TopicRemoval]:
+    """Set the offsets of each group to 0, since no broker of 4.9 forgets one, and read them back.
+
+    A group that begins at 0 reads a topic that is made again from its start. The journal keeps no
+    offset: put back into an empty topic it would be past the end.
+    """
+    rows = []
+    for node, group, queue_ids in left.places:
+        if node.address in without:
+            continue
+        result, remark = await attempt(
+            call, partial(_reset_offsets, admin, node, group, topic, queue_ids)
+        )
+        rows.append(
+            TopicRemoval(
+                topic, node.broker, node.address, result, remark or f"offsets of group {group}"
+            )
+        )
+    return rows
+
+
+async def _reset_offsets(
+    admin: "Admin", node: ServerNode, group: str, topic: str, queue_ids: list[int]
+) -> str | None:
+    """Set the offsets of one group to 0; a broker of 5.x has removed them with the topic.
+
+    Raises:
+        BrokerRefused: members are online, or the broker has another offset afterwards.
+    """
+    if await admin.consumer_ids(node.address, group):
+        raise BrokerRefused(
+            f"group {group} has members online, which would commit their offsets again",
+            address=node.address,
+            hint=f"stop them, then `topic delete {topic} --offsets`",
+        )
+    for queue_id in queue_ids:
+        queue = MessageQueue(topic, node.broker, queue_id)
+        try:
+            await admin.update_consumer_offset(node.address, group, queue, 0)
+        except NotFound:
+            break
+    table = await admin.all_consumer_offsets(node.address)
+    kept = [offset for offset in table.get((topic, group), {}).values() if offset]
+    if kept:
+        raise BrokerRefused(f"group {group} still has offset {kept[0]}", address=node.address)
+    return None
 
 
 async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
-    """Return which groups with members online read the topic, in words; empty for none."""
+    """Return which groups with members online read the topic; empty where there are none."""
     try:
         members: dict[str, set[str]] = {}
         for node in nodes:

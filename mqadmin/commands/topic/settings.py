@@ -1,7 +1,8 @@
 """``topic create``, ``update``, ``perm``, ``import``: set topics on masters, or on one broker.
 
 Requests: GET_BROKER_CLUSTER_INFO, then on each master GET_ALL_TOPIC_CONFIG,
-UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
+UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back; where queues are taken
+away, those of ``mqadmin.changes.unread_queues``.
 
 ``import`` takes a file, as the 5.x tool's updateTopicList:
 
@@ -24,6 +25,7 @@ from mqadmin.changes.topic_change import (
     TopicChange,
     TopicUpdate,
     change_topics,
+    force_option,
     message_type_option,
 )
 from mqadmin.cli.declare import Call, Outcome, command
@@ -70,8 +72,9 @@ def _named(
     click.option("--order", is_flag=True, help="make it an ordered topic"),
     message_type_option,
 )
+@force_option
 @on_masters
-async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outcome:
+async def create_topic(call: Call, *, wanted: TopicUpdate, force: bool, where: Where) -> Outcome:
     """Return one row for each broker.
 
     Raises:
@@ -80,7 +83,7 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
     """
     # A topic that exists and is ordered stays so.
     wanted = replace(wanted, order=wanted.order or None)
-    return await change_topics(call, [wanted], where=where, update=False, create=True)
+    return await change_topics(call, [wanted], where=where, update=False, create=True, force=force)
 
 
 @command(
@@ -89,6 +92,8 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
         ("mqadmin topic update orders -q 16", "16 queues, everything else as it was"),
         ("mqadmin topic update orders --perm R", "nobody writes to it any more"),
     ),
+    details="A change that takes queues away is refused while groups have unread messages there, "
+    "or while messages would go on to queues that are never read; --force makes it all the same.",
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
@@ -112,9 +117,16 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
 )
 @click.option("--create", is_flag=True, help="create it where it does not exist")
 @message_type_option
+@force_option
 @on_masters
 async def update_topic(
-    call: Call, *, wanted: TopicUpdate, create: bool, message_type: str | None, where: Where
+    call: Call,
+    *,
+    wanted: TopicUpdate,
+    create: bool,
+    message_type: str | None,
+    force: bool,
+    where: Where,
 ) -> Outcome:
     """Return one row for each broker, with the old values of what changed.
 
@@ -123,7 +135,7 @@ async def update_topic(
         ItemNotFound: there is no such cluster or broker.
     """
     wanted = replace(wanted, message_type=message_type)
-    return await change_topics(call, [wanted], where=where, update=True, create=create)
+    return await change_topics(call, [wanted], where=where, update=True, create=create, force=force)
 
 
 @command(
@@ -139,8 +151,11 @@ async def update_topic(
 )
 @topic_argument()
 @click.argument("perm", type=TextType(read=parse_perm), help="RW, R, W, or 6, 4, 2")
+@force_option
 @on_masters
-async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> Outcome:
+async def set_topic_perm(
+    call: Call, *, topic: str, perm: int, force: bool, where: Where
+) -> Outcome:
     """Return one row for each broker, with the old permission where it changed.
 
     Raises:
@@ -154,6 +169,7 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
         update=True,
         create=False,
         asks=True,
+        force=force,
     )
     return replace(done, layout="--broker" if where.broker else "")
 
@@ -171,8 +187,9 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
     writes=True,
 )
 @list_argument
+@force_option
 @on_masters
-async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
+async def import_topics(call: Call, *, file: Path, force: bool, where: Where) -> Outcome:
     """Return one row for each topic and broker.
 
     Raises:
@@ -187,6 +204,7 @@ async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
         where=where,
         update=True,
         create=True,
+        force=force,
     )
 
 

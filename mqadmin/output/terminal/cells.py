@@ -38,7 +38,7 @@ PROSE: Final = frozenset(
 STATES: Final = frozenset(
     {
         *("result", "severity", "status", "perm", "lag", "ok", "holds", "success", "online"),
-        *("what", "bar", "sparkline"),
+        *("what", "bar", "sparkline", "standing", "how"),
     }
 )
 """What a person looks for in every row: coloured, and never lifted into the title."""
@@ -54,8 +54,11 @@ LAG_LARGE: Final = 10_000
 GOOD, MILD, BAD, QUIET = "green", "yellow", "red", "dim"
 STYLE_OF: Final[dict[str, str]] = {
     **dict.fromkeys(("changed", "created", "sent", "SEND_OK", "RW-", "RWX", "true", "same"), GOOD),
-    **dict.fromkeys(("would change", "not found", "warning", "R--", "-W-", "skipped"), MILD),
+    **dict.fromkeys(
+        ("would change", "not found", "not run", "warning", "R--", "-W-", "skipped"), MILD
+    ),
     **dict.fromkeys(("refused", "unreachable", "error", "failed", "---", "false", "flapping"), BAD),
+    **dict.fromkeys(("not moved", "unreadable", "ahead of the end", "below the minimum"), BAD),
     **dict.fromkeys(("unchanged", "info"), QUIET),
 }
 

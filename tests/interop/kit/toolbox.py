@@ -10,9 +10,12 @@ are described at their Java classes in ``java/src``.
 
 import base64
 import json
+import os
 import queue
+import signal
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tests.interop.kit.process import Child, ChildEnded
@@ -192,6 +195,15 @@ class Toolbox:
         """Run the real mqadmin, return what it wrote."""
         (line,) = self.run("MqAdmin", {"args": words})
         return Output(line["stdout"], line["stderr"])
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop the JVM by a signal, and let it go on afterwards."""
+        os.kill(self._child.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._child.pid, signal.SIGCONT)
 
     def stop(self) -> int:
         """End the JVM."""

@@ -187,3 +187,31 @@ def test_a_group_with_offsets_and_no_settings_has_a_lag(at: Run) -> None:
     listed = at.rows("group", "lag")
 
     assert "OffsetsAlone" in {row["group"] for row in listed}
+
+
+def test_an_import_past_the_end_is_refused_row_by_row(at: Run, topic: str) -> None:
+    lines = "".join(
+        json.dumps(
+            {
+                "group": "ImportG",
+                "topic": topic,
+                "broker": "broker-a",
+                "queue_id": queue_id,
+                "consumer_offset": offset,
+            }
+        )
+        + "\n"
+        for queue_id, offset in ((0, 1), (1, 435))
+    )
+
+    done = at("offset", "import", "-", "-y", "-ojson", stdin=lines)
+    clamped = at.rows("offset", "import", "-", "-y", "--clamp", stdin=lines)
+
+    assert done.exit_code == 5
+    assert cells(done.rows, "queue_id", "how", "asked_offset") == [
+        (0, "stored", 1),
+        (1, "refused", 435),
+    ]
+    assert "435 is past the end of this queue (0 to 3); --clamp" in done.rows[1]["remark"]
+    assert cells(clamped, "queue_id", "new_offset", "asked_offset") == [(0, 1, 1), (1, 3, 435)]
+    assert clamped[1]["remark"] == "435 is past the end of this queue (0 to 3)"

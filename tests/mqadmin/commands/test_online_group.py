@@ -3,6 +3,7 @@
 The member is a client of our own that answers what a broker asks a consumer.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -40,10 +41,17 @@ class Member:
     def __init__(self) -> None:
         self.told: list[Command] = []
         self.listener_says = CMResult.CR_SUCCESS
+        self.moves = False
+        """Whether it commits the offsets that it is sent to."""
+        self.tasks: list[asyncio.Task[None]] = []
+        self.client: MQClient | None = None
 
     def answer(self, address: str, request: Command) -> Command | None:
         """Answer what a broker asks a consumer."""
         self.told.append(request)
+        if request.code == RESET and self.moves and self.client is not None:
+            offsets = ResetOffsetBody.decode(request.body).offset_table
+            self.tasks.append(asyncio.ensure_future(self.commit(address, offsets)))
         if request.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
             said = ConsumeMessageDirectlyResult(consume_result=self.listener_says)
             return request.response(body=said.encode())
@@ -55,9 +63,15 @@ class Member:
         )
         return request.response(body=info.encode())
 
+    async def commit(self, broker: str, offsets: dict[MessageQueue, int]) -> None:
+        """Commit the offsets, as a consumer does that went there."""
+        assert self.client is not None
+        for queue, offset in offsets.items():
+            await Admin(self.client).update_consumer_offset(broker, GROUP, queue, offset)
+
     async def join(self, namesrv: str, broker: str) -> MQClient:
         """Say hello to the broker and lock both queues."""
-        client = MQClient(namesrv, on_request=self.answer, timeout_s=60)
+        self.client = client = MQClient(namesrv, on_request=self.answer, timeout_s=60)
         beat = heartbeat(MEMBER, (TOPIC,), group=GROUP)
         await client.call(broker, RequestCode.HEART_BEAT, what="heartbeat", body=beat)
         assert await Admin(client).lock_batch(broker, GROUP, MEMBER, QUEUES) == QUEUES
@@ -140,12 +154,74 @@ def test_a_group_is_shown_with_members_and_subscriptions(at: Run, member: Member
 
 
 def test_a_reset_online_tells_the_member(at: Run, member: Member) -> None:
-    done = at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "-ojson")
+    words = ("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "--within", "0")
+    done = at(*words, "-ojson")
 
     assert cells(rows(done), "new_offset", "how") == [(0, "told"), (0, "told")]
     assert "members are online" in done.err
+    assert "sends the members back" in done.err
     pushed = member.reset_told()
     assert ResetOffsetBody.decode(pushed.body).offset_table == dict.fromkeys(QUEUES, 0)
+
+
+def test_a_member_that_does_not_move_is_named_with_the_next_step(at: Run, member: Member) -> None:
+    words = ("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "--within", "300ms")
+    done = at(*words, "-ojson")
+
+    made = rows(done, exit_code=1)
+    assert cells(made, "changed", "how", "client_id") == [
+        (False, "not moved", MEMBER),
+        (False, "not moved", None),
+    ]
+    assert all(row["new_offset"] == row["old_offset"] > 0 for row in made)
+    assert f"{MEMBER} did not move within 0.3 s; stop it" in made[0]["remark"]
+    assert f"{MEMBER} of group {GROUP}: 0 of 1 queues moved" in done.err
+
+
+def test_a_member_that_moves_is_seen(at: Run, member: Member, servers: ServerAddresses) -> None:
+    member.moves = True
+
+    done = at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "-ojson")
+
+    assert cells(rows(done), "new_offset", "how", "changed") == [(0, "moved", True)] * 2
+    assert f"{MEMBER} of group {GROUP}: 1 of 1 queues moved" in done.err
+
+
+def test_an_undo_online_sends_the_member_back_and_looks(at: Run, member: Member) -> None:
+    member.moves = True
+    before = at.rows("offset", "show", GROUP, TOPIC)
+    assert at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y").exit_code == 0
+
+    done = at("undo", "-y", "--within", "5s", "-ojson")
+
+    assert cells(rows(done), "result") == [("changed",)] * 2
+    assert at.rows("offset", "show", GROUP, TOPIC) == before
+    assert "undone" in {row["result"] for row in at.rows("undo", "--list")}
+
+
+def test_an_undo_online_of_a_member_that_stays_is_refused(at: Run, member: Member) -> None:
+    at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y", "--within", "0")
+    member.moves = True
+    at("offset", "reset", GROUP, TOPIC, "--to", "earliest", "-y")
+    member.moves = False
+
+    done = at("undo", "1", "-y", "--within", "300ms", "-ojson")
+
+    made = rows(done, exit_code=1)
+    assert cells(made, "result") == [("refused",)] * 2
+    assert "did not move" in made[0]["remark"]
+    assert "undone" not in {row["result"] for row in at.rows("undo", "--list")}
+
+
+def test_a_time_is_shown_in_full_and_one_to_come_is_refused(at: Run, member: Member) -> None:
+    words = ("offset", "reset", GROUP, TOPIC, "--dry-run", "--to")
+
+    past, future = at(*words, "-1h"), at(*words, "+1h")
+
+    assert "note: -1h is 20" in past.err
+    assert "(1 h ago)" in past.err or "(59 min ago)" in past.err
+    assert (past.exit_code, future.exit_code) == (0, 2)
+    assert "which is yet to come" in future.err
 
 
 def test_a_reset_online_without_force_moves_nobody_forward(at: Run, member: Member) -> None:

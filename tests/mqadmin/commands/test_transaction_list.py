@@ -8,7 +8,7 @@ from mqadmin.commands.transaction import given_up_row, undecided_at_most
 from mqadmin.shell.server import ServerAddresses
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from mqclient.errors import BrokerRefused
+from mqclient.errors import NotFound
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue, TopicOffset
 from remoting.codes import RequestCode, ResponseCode
@@ -63,7 +63,7 @@ class Java:
 
     async def topic_stats_at(self, address: str, topic: str) -> dict[MessageQueue, TopicOffset]:
         if not self._has_topic:
-            raise BrokerRefused("no such topic", code=ResponseCode.TOPIC_NOT_EXIST)
+            raise NotFound("no such topic", code=ResponseCode.TOPIC_NOT_EXIST)
         return {MessageQueue(topic, "b", 0): TopicOffset(min_offset=2, max_offset=12)}
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:

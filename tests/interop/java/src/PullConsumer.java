@@ -14,7 +14,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * Reads every queue of a topic from its first message to its last.
  *
  * <p>Spec: namesrv, topic, group, subscription, mode (pull = DefaultMQPullConsumer, lite =
- * DefaultLitePullConsumer with assigned queues), count (lite), timeoutMs (lite), commit.
+ * DefaultLitePullConsumer with assigned queues, subscribe = the same in a group, until it is
+ * stopped), count (lite), timeoutMs (lite), commit.
  * Out: a "message" each and, per queue, a "queue" with its first and last offsets.
  */
 @SuppressWarnings("deprecation")
@@ -27,6 +28,8 @@ final class PullConsumer implements Program {
     public void run(JSONObject spec, Out out) throws Exception {
         if ("lite".equals(spec.getString("mode"))) {
             lite(spec, out);
+        } else if ("subscribe".equals(spec.getString("mode"))) {
+            subscribe(spec, out);
         } else {
             pull(spec, out);
         }
@@ -63,6 +66,24 @@ final class PullConsumer implements Program {
                 consumer.getDefaultMQPullConsumerImpl().getOffsetStore().persistAll(
                     consumer.fetchSubscribeMessageQueues(spec.getString("topic")));
             }
+        } finally {
+            consumer.shutdown();
+        }
+    }
+
+    private static void subscribe(JSONObject spec, Out out) throws Exception {
+        DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(spec.getString("group"));
+        Where.set(consumer, spec.getString("namesrv"));
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.setAutoCommitIntervalMillis(1000);
+        consumer.subscribe(spec.getString("topic"), spec.getString("subscription"));
+        consumer.start();
+        try {
+            do {
+                for (MessageExt m : consumer.poll(200)) {
+                    out.line(Shown.message(m));
+                }
+            } while (!out.awaitStop(1));
         } finally {
             consumer.shutdown();
         }

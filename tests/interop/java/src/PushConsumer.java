@@ -21,7 +21,8 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
  *
  * <p>Spec: namesrv, topic, group, subscription, mode (concurrent, orderly), count, timeoutMs, linger,
  * from (first, last), model (clustering, broadcasting), sql, instance, failTimes (deliveries
- * refused per message), backTo (a broker that every first delivery is sent back to).
+ * refused per message), backTo (a broker that every first delivery is sent back to), sleepMs (how
+ * long the listener sleeps before it returns).
  * Out: "started" with the client id, a "message" each, and "counted" when count was seen, or "timeout". With
  * linger it has no time limit and stays until it is stopped.
  */
@@ -89,6 +90,7 @@ final class PushConsumer implements Program {
                 public ConsumeConcurrentlyStatus consumeMessage(List<MessageExt> batch,
                     ConsumeConcurrentlyContext context) {
                     sendBack(consumer, batch, spec.getString("backTo"));
+                    sleep(spec.getLongValue("sleepMs"));
                     return took(batch, failTimes, out, left)
                         ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER;
                 }
@@ -108,6 +110,14 @@ final class PushConsumer implements Program {
                     throw new IllegalStateException("message " + m.getMsgId() + " to " + broker, e);
                 }
             }
+        }
+    }
+
+    private static void sleep(long ms) {
+        try {
+            Thread.sleep(ms);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -111,7 +111,8 @@ CONNECTION: dict[str, tuple[bytes, Error]] = {
     "RFC 7541 4.2 a size of the table behind a field": (
         frame(FrameType.HEADERS, END_HEADERS, 1, b"\x82\x20"), Error.COMPRESSION_ERROR),
     "RFC 7541 5.2 padding of more than 7 bits": (
-        frame(FrameType.HEADERS, END_HEADERS, 1, b"\x00\x01a\x82\x07\xff"), Error.COMPRESSION_ERROR),
+        frame(FrameType.HEADERS, END_HEADERS, 1, b"\x00\x01a\x82\x07\xff"),
+        Error.COMPRESSION_ERROR),
     "RFC 7541 5.2 padding of zeros": (
         frame(FrameType.HEADERS, END_HEADERS, 1, b"\x00\x01a\x81\x00"), Error.COMPRESSION_ERROR),
     "RFC 7541 6.1 index 0": (

@@ -76,7 +76,8 @@ def test_name_that_is_no_utf8_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        f"commitlog/{1 << 20:020d}", f"consumequeue/T/0/{0:020d}", "consumequeue/T/0", "consumequeue/T",
+        f"commitlog/{1 << 20:020d}", f"consumequeue/T/0/{0:020d}", "consumequeue/T/0",
+        "consumequeue/T",
         "index/20261121041855172", "config/topics.json", "checkpoint",
     ],
 )  # fmt: skip

@@ -1,0 +1,192 @@
+"""Put the offsets of a group back whose members are online: send them to a time, and look again.
+
+    saved offsets -> the store time of the earliest message that was unread -> members -> rows
+
+A broker sends members to a time only, in all queues of a topic. The time is the latest one at which
+no unread message is passed over, so that some messages may be read again; the rows say how many.
+
+Rule: the members are sent even where the broker has the old offsets: after a reset they are on
+their way to the new ones, and commit those seconds later.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from mqadmin.changes.offset_change import OffsetChange, OffsetMove, keep_offsets, known_offsets
+from mqadmin.changes.online_move import (
+    LATEST_MS,
+    NOT_MOVED,
+    SendTo,
+    check_members_follow,
+    send_members,
+)
+from mqadmin.changes.targets.offset import OffsetTarget
+from mqadmin.cluster.brokers import ServerNode
+from mqadmin.errors import ServerRefused
+from mqadmin.messages.broker_reader import message_at
+from mqadmin.output.rows import CHANGED, REFUSED, WOULD_CHANGE
+from mqadmin.session.call import Call
+from mqadmin.session.journal import JournalEntry
+from mqclient.consumer.pull_consumer import PullConsumer
+from remoting.bodies import MessageQueue
+from storefmt.names import TOOLS_GROUP
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+
+class SavedOffset(NamedTuple):
+    """An offset as it was, and where it was."""
+
+    target: OffsetTarget
+    queue_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetUndone:
+    """How one offset of an online group went back."""
+
+    target: OffsetTarget
+    result: str
+    remark: str | None
+
+
+async def online_groups(
+    admin: "Admin", saved: Sequence[SavedOffset]
+) -> dict[tuple[str, str], list[SavedOffset]]:
+    """Return the offsets of groups that have members online, by group and topic."""
+    by_group: dict[tuple[str, str], list[SavedOffset]] = {}
+    for one in saved:
+        group, topic, _ = one.target.names
+        by_group.setdefault((group, topic), []).append(one)
+    online = {}
+    for (group, topic), those in by_group.items():
+        nodes = _nodes(those)
+        members = await asyncio.gather(*(admin.consumer_ids(at.address, group) for at in nodes))
+        if any(members):
+            online[group, topic] = those
+    return online
+
+
+async def undo_online(
+    call: Call,
+    group: str,
+    topic: str,
+    saved: Sequence[SavedOffset],
+    *,
+    undoes: JournalEntry,
+    within_ms: int,
+    settle_ms: int,
+) -> list[OffsetUndone]:
+    """Send the members of a group back and return how each queue went.
+
+    Args:
+        undoes: the entry that has these offsets.
+        within_ms: how long to look whether they went.
+        settle_ms: for how long what is seen may still be from before they went.
+
+    Raises:
+        ServerRefused: the members ignore the request.
+    """
+    admin = await call.admin()
+    nodes = _nodes(saved)
+    await check_members_follow(admin, group, nodes)
+    known = await known_offsets(admin, group, topic, {at.broker: at.address for at in nodes})
+    moves = await asyncio.gather(*(_move(admin, one, known) for one in saved))
+    time_ms = await _time_before(call, moves)
+    reached = await _reached(admin, moves, time_ms)
+    if call.dry_run:
+        return [
+            OffsetUndone(one.target, WOULD_CHANGE, _again(move, reached[move.queue]))
+            for one, move in zip(saved, moves, strict=True)
+        ]
+    title = f"undo {undoes.id}: {undoes.command}"
+    keep_offsets(call, admin, group, moves, title=title, undoes=undoes.id)
+    rows = await send_members(
+        call,
+        admin,
+        SendTo(group, topic, time_ms),
+        moves,
+        nodes=nodes,
+        within_ms=within_ms,
+        settle_ms=settle_ms,
+    )
+    by_queue = {(row.broker, row.queue_id): row for row in rows}
+    return [
+        _undone(
+            one,
+            move,
+            by_queue.get((move.queue.broker_name, move.queue.queue_id)),
+            reached=reached[move.queue],
+        )
+        for one, move in zip(saved, moves, strict=True)
+    ]
+
+
+def _undone(
+    one: SavedOffset, move: OffsetMove, row: OffsetChange | None, *, reached: int
+) -> OffsetUndone:
+    """Return how one queue went, by what was seen of it."""
+    if row is None:
+        remark = "the broker did not send the members to this queue"
+        return OffsetUndone(one.target, REFUSED, remark)
+    if row.how == NOT_MOVED:
+        return OffsetUndone(one.target, REFUSED, row.remark)
+    return OffsetUndone(one.target, CHANGED, _again(move, reached))
+
+
+def _again(move: OffsetMove, reached: int) -> str | None:
+    count = move.new - reached
+    if count <= 0:
+        return None
+    return f"{count} messages before it are read again: a broker sends members to a time only"
+
+
+def _nodes(saved: Sequence[SavedOffset]) -> list[ServerNode]:
+    return sorted({one.target.node for one in saved})
+
+
+async def _move(
+    admin: "Admin", one: SavedOffset, known: Mapping[str, Mapping[int, int]]
+) -> OffsetMove:
+    queue = one.target.queue
+    low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
+    old = known[queue.broker_name].get(queue.queue_id)
+    new = min(max(one.queue_offset, low), high)
+    return OffsetMove(queue, one.target.node.address, old, new, low, high)
+
+
+async def _time_before(call: Call, moves: Sequence[OffsetMove]) -> int:
+    """Return the latest time to which the members can be sent so that they miss nothing."""
+    unread = [move for move in moves if move.new < move.high]
+    if not unread:
+        return LATEST_MS
+    if all(move.new <= move.low for move in moves):
+        return 0
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    messages = await asyncio.gather(
+        *(message_at(consumer, move.queue, move.new) for move in unread)
+    )
+    times = [message.store_ms for message in messages if message is not None]
+    if not times:
+        raise ServerRefused(
+            "the messages at the old offsets cannot be read, so that no time is known to send "
+            "the members to",
+            hint="stop the members, then run `undo` again",
+        )
+    return min(times)
+
+
+async def _reached(
+    admin: "Admin", moves: Sequence[OffsetMove], time_ms: int
+) -> dict[MessageQueue, int]:
+    """Return where a time lies in each queue, as the brokers will find it themselves."""
+    if time_ms == LATEST_MS:
+        return {move.queue: move.high for move in moves}
+    offsets = await asyncio.gather(*(admin.search_offset(move.queue, time_ms) for move in moves))
+    return {
+        move.queue: min(max(offset, move.low), move.high)
+        for move, offset in zip(moves, offsets, strict=True)
+    }

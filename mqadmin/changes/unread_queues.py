@@ -1,0 +1,123 @@
+"""Refuse to make queues of a topic unreadable while messages in them are unread.
+
+    read queues 8 -> 4            queues 4 to 7 can't be read any more
+    read queues < write queues    what is sent to the queues between is never read
+    permission without R          no queue can be read
+
+Requests for such a change alone: GET_TOPIC_STATS_INFO and GET_ALL_CONSUMER_OFFSET on its broker.
+
+Rule: a change that loses nothing is not looked at. What is lost is said by group, also where
+``--force`` goes on.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.changes.write import ChangeStep
+from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cluster.group_positions import READ
+from mqadmin.cluster.groups import is_system
+from mqadmin.cluster.standing import QueuePosition, QueueState
+from mqadmin.output.rows import REFUSED
+from mqclient.errors import ClientError
+from storefmt.config.tables import TopicConfig
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+NEXT_STEP: Final = (
+    "take the write queues away first and wait until the rest is read (`wait lag`), or use --force"
+)
+TopicStep = ChangeStep[TopicConfig]
+
+
+async def guard_unread(
+    admin: "Admin", steps: Sequence[TopicStep], *, force: bool
+) -> tuple[list[TopicStep], tuple[str, ...]]:
+    """Return the steps, those refused that would leave messages unread, and notes on the others.
+
+    Args:
+        force: refuse none of them; the notes say what is lost.
+    """
+    reasons = await asyncio.gather(*(_reason(admin, step) for step in steps))
+    guarded: list[TopicStep] = []
+    notes = []
+    for step, reason in zip(steps, reasons, strict=True):
+        if reason and not force:
+            remark = f"{reason}; {NEXT_STEP}"
+            guarded.append(replace(step, new=step.old, verdict=REFUSED, remark=remark))
+            continue
+        guarded.append(step)
+        if reason:
+            notes.append(f"{step.target.names[0]} on {step.target.node.broker}: {reason}")
+    return guarded, tuple(notes)
+
+
+def lost_queues(old: TopicConfig | None, new: TopicConfig) -> range:
+    """Return the queues that can't be read any more, or to which messages would go in vain."""
+    before = _readable(old) if old is not None else new.write_queue_nums
+    after = _readable(new)
+    if old is None or old.read_queue_nums >= old.write_queue_nums:
+        # It is new that messages are sent to queues which are never read.
+        before = max(before, new.write_queue_nums if new.perm & READ else 0)
+    return range(after, max(after, before))
+
+
+def _readable(config: TopicConfig) -> int:
+    return config.read_queue_nums if config.perm & READ else 0
+
+
+async def _reason(admin: "Admin", step: TopicStep) -> str:
+    """Return what a step would leave unread; empty where that is nothing."""
+    if not step.is_write or step.new is None:
+        return ""
+    queue_ids = lost_queues(step.old, step.new)
+    if not queue_ids:
+        return ""
+    names = f"queue {queue_ids[0]}"
+    if len(queue_ids) > 1:
+        names = f"queues {queue_ids[0]} to {queue_ids[-1]}"
+    unread = ""
+    if step.old is not None:
+        try:
+            unread = await _unread(admin, step.target.node, step.target.names[0], queue_ids)
+        except ClientError as error:
+            unread = f"and what is unread there is not known: {error}"
+    if unread:
+        return f"{names} could not be read any more, {unread}"
+    if step.new.perm & READ and step.new.read_queue_nums < step.new.write_queue_nums:
+        return f"{names} would be written and never read"
+    return ""
+
+
+async def _unread(admin: "Admin", node: ServerNode, topic: str, queue_ids: range) -> str:
+    """Return what each group has not read of some queues; empty where everything is read."""
+    stats, table = await asyncio.gather(
+        admin.topic_stats_at(node.address, topic), admin.all_consumer_offsets(node.address)
+    )
+    ends = {queue.queue_id: at for queue, at in stats.items() if queue.queue_id in queue_ids}
+    stored = sum(at.max_offset - at.min_offset for at in ends.values())
+    if not stored:
+        return ""
+    unread: dict[str, int] = {}
+    for (name, group), offsets in table.items():
+        if name == topic and not is_system(group):
+            unread[group] = sum(
+                QueuePosition(
+                    group=group,
+                    topic=topic,
+                    broker=node.broker,
+                    queue_id=queue_id,
+                    state=QueueState.UNREADABLE,
+                    consumer_offset=offsets.get(queue_id),
+                    min_offset=at.min_offset,
+                    end_offset=at.max_offset,
+                ).unread_count
+                for queue_id, at in ends.items()
+            )
+    if not unread:
+        return f"and no group has read the {stored} messages there"
+    left = [f"group {group} has {count}" for group, count in sorted(unread.items()) if count]
+    return f"with unread messages: {', '.join(left)}" if left else ""

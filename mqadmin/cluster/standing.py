@@ -1,0 +1,240 @@
+"""Where a group stands in one queue: the one judgement that every command and check uses.
+
+    what is known of the queue          where the committed offset lies
+    readable  unreadable  gone  silent   below the first · within · at the end · past the end
+              \\________________________________________/
+                      STANDINGS  ->  GroupStanding  ->  is it lag, is it wrong, what to do
+
+Rule: pure. A queue of which nobody said anything stands ``UNKNOWN``, which is never a lag of 0.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class QueueState(StrEnum):
+    """What is known of a queue itself."""
+
+    READABLE = "readable"
+    UNREADABLE = "unreadable"
+    """It is beyond the topic's read queues, or the topic has no read permission there."""
+    UNSUBSCRIBED = "unsubscribed"
+    """The group is online, and no member wants the topic."""
+    LOCAL = "local"
+    """The group broadcasts: each member keeps its own offset, and brokers know none."""
+    GONE = "gone"
+    """Its topic or the queue was deleted; the group's offset stayed."""
+    SILENT = "silent"
+    """Its broker did not answer."""
+
+
+class OffsetSide(StrEnum):
+    """Where a committed offset lies between the ends of its queue."""
+
+    BELOW = "below"
+    WITHIN = "within"
+    END = "end"
+    PAST = "past"
+
+
+class GroupStanding(StrEnum):
+    """Where a group stands in one queue."""
+
+    BEHIND = "behind"
+    AT_END = "at the end"
+    AHEAD = "ahead of the end"
+    BELOW_MINIMUM = "below the minimum"
+    UNREADABLE = "unreadable"
+    UNSUBSCRIBED = "not subscribed"
+    LOCAL = "kept by its members"
+    GONE = "queue is gone"
+    UNKNOWN = "unknown"
+
+
+_LEFT: Final = (OffsetSide.BELOW, OffsetSide.WITHIN)
+STANDINGS: Final[dict[tuple[QueueState, OffsetSide], GroupStanding]] = {
+    (QueueState.READABLE, OffsetSide.BELOW): GroupStanding.BELOW_MINIMUM,
+    (QueueState.READABLE, OffsetSide.WITHIN): GroupStanding.BEHIND,
+    (QueueState.READABLE, OffsetSide.END): GroupStanding.AT_END,
+    (QueueState.READABLE, OffsetSide.PAST): GroupStanding.AHEAD,
+    # What cannot be read any more and was read to the end is as good as any other queue.
+    **{(QueueState.UNREADABLE, side): GroupStanding.UNREADABLE for side in _LEFT},
+    (QueueState.UNREADABLE, OffsetSide.END): GroupStanding.AT_END,
+    (QueueState.UNREADABLE, OffsetSide.PAST): GroupStanding.AHEAD,
+    **{(QueueState.UNSUBSCRIBED, side): GroupStanding.UNSUBSCRIBED for side in _LEFT},
+    (QueueState.UNSUBSCRIBED, OffsetSide.END): GroupStanding.AT_END,
+    (QueueState.UNSUBSCRIBED, OffsetSide.PAST): GroupStanding.AHEAD,
+    **{(QueueState.LOCAL, side): GroupStanding.LOCAL for side in OffsetSide},
+    **{(QueueState.GONE, side): GroupStanding.GONE for side in OffsetSide},
+    **{(QueueState.SILENT, side): GroupStanding.UNKNOWN for side in OffsetSide},
+}
+
+
+class StandingMeaning(NamedTuple):
+    """What a standing says about a group.
+
+    Attributes:
+        is_lag: its messages wait for the group, which will read them.
+        is_wrong: the group will not read what it should, or nobody knows.
+        sentence: what it is, after "N queues ".
+        hint: what to do next; ``{group}`` and ``{topic}`` are filled in.
+    """
+
+    is_lag: bool
+    is_wrong: bool
+    sentence: str
+    hint: str = ""
+
+
+MEANINGS: Final[dict[GroupStanding, StandingMeaning]] = {
+    GroupStanding.BEHIND: StandingMeaning(True, False, "behind"),
+    GroupStanding.AT_END: StandingMeaning(False, False, "at the end"),
+    GroupStanding.AHEAD: StandingMeaning(
+        False,
+        True,
+        "ahead of the end, so that new messages are passed over",
+        "`offset reset {group} {topic} --to earliest`; was the topic deleted and made again?",
+    ),
+    GroupStanding.BELOW_MINIMUM: StandingMeaning(
+        True,
+        True,
+        "below the first message that is left, so that messages were deleted unread",
+        "the group is slower than fileReservedTime: `group lag {group} {topic} --watch`",
+    ),
+    GroupStanding.UNREADABLE: StandingMeaning(
+        False,
+        True,
+        "not readable any more, with messages that were not read",
+        "`topic update {topic} --read-queues N` makes them readable again",
+    ),
+    GroupStanding.UNSUBSCRIBED: StandingMeaning(
+        False,
+        False,
+        "in a topic that no member subscribes to",
+    ),
+    GroupStanding.LOCAL: StandingMeaning(
+        False,
+        True,
+        "of a group that broadcasts, whose members keep their own offsets",
+        "`group running {group}` says what each member has cached",
+    ),
+    GroupStanding.GONE: StandingMeaning(
+        False,
+        False,
+        "gone, with an offset that stayed",
+    ),
+    GroupStanding.UNKNOWN: StandingMeaning(
+        False,
+        True,
+        "on a broker that did not answer",
+        "`doctor --check address` says which one",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuePosition:
+    """A group in one queue; offsets in entries.
+
+    Attributes:
+        consumer_offset: the next one to read; None where the group has committed none.
+        min_offset: the first message that is left; None where the caller did not ask for it.
+        end_offset: the next one to be written; None where there is none, or nobody said.
+    """
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    state: QueueState = QueueState.READABLE
+    consumer_offset: int | None = None
+    min_offset: int | None = None
+    end_offset: int | None = None
+    last_consumed_ms: int = 0
+    inflight: int | None = None
+
+    @property
+    def side(self) -> OffsetSide:
+        """Return where the committed offset lies; a group without one begins at the first."""
+        low, end = self.min_offset or 0, self.end_offset or 0
+        offset = low if self.consumer_offset is None else self.consumer_offset
+        if offset == end:
+            return OffsetSide.END
+        if offset > end:
+            return OffsetSide.PAST
+        return OffsetSide.BELOW if offset < low else OffsetSide.WITHIN
+
+    @property
+    def standing(self) -> GroupStanding:
+        """Return where the group stands."""
+        return STANDINGS[self.state, self.side]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return whether the group will miss messages here, or nobody knows."""
+        return MEANINGS[self.standing].is_wrong
+
+    @property
+    def unread_count(self) -> int:
+        """Return how many stored messages lie behind the committed offset, read or not readable.
+
+        A group that is ahead of the end has read none of those that are there.
+        """
+        low, end = self.min_offset or 0, self.end_offset or 0
+        if self.side is OffsetSide.PAST:
+            return end - low
+        return end - max(low, low if self.consumer_offset is None else self.consumer_offset)
+
+    @property
+    def lag(self) -> int:
+        """Return what RocketMQ calls the lag: end less offset, negative where it is ahead."""
+        return (self.end_offset or 0) - (self.consumer_offset or 0)
+
+    @property
+    def waiting_count(self) -> int:
+        """Return how many messages wait for the group and will be read."""
+        return self.lag if MEANINGS[self.standing].is_lag else 0
+
+
+@dataclass(frozen=True, slots=True)
+class StandingTotal:
+    """A group over all its queues: what waits, and how many queues stand otherwise."""
+
+    waiting_count: int
+    queue_count: int
+    standings: Counter[GroupStanding]
+    unread_count: int
+    """Messages in queues that stand wrong."""
+
+    @classmethod
+    def of(cls, positions: Iterable[QueuePosition]) -> "StandingTotal":
+        """Return the total of some queues."""
+        listed = list(positions)
+        return cls(
+            sum(position.waiting_count for position in listed),
+            len(listed),
+            Counter(position.standing for position in listed),
+            sum(
+                position.unread_count
+                for position in listed
+                if MEANINGS[position.standing].is_wrong and not MEANINGS[position.standing].is_lag
+            ),
+        )
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether ``waiting_count`` is all there is to say."""
+        return not any(MEANINGS[standing].is_wrong for standing in self.standings)
+
+    @property
+    def text(self) -> str:
+        """Return the number, followed by what it leaves out."""
+        wrong = [
+            f"{count} queue{'' if count == 1 else 's'} {MEANINGS[standing].sentence}"
+            for standing in GroupStanding
+            if MEANINGS[standing].is_wrong and (count := self.standings[standing])
+        ]
+        return "; ".join([str(self.waiting_count), *wrong])

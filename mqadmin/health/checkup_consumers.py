@@ -1,0 +1,292 @@
+"""Find groups that consume nothing although everything around them looks well.
+
+    member        a member does not answer: its process is frozen, or its network is cut
+    offset        a group is ahead of the end, below the first message, or on unreadable queues
+    stuck         a member holds messages and has finished none of them for long
+    cache         a member's cache is full, so that it pulls no more
+    orderly       an orderly listener gives its queue back again and again
+    lock          a queue is locked by a client that is gone, or read without its lock
+    transaction   half messages wait for a decision for long
+
+Rule: pure, as ``mqadmin.health.checkup``. A member's times are compared with one another, since
+its clock need not be ours.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mqadmin.cluster.members import MemberAnswer, MemberOutcome
+from mqadmin.cluster.standing import MEANINGS, GroupStanding, QueuePosition
+from mqadmin.health.checkup import Check, CheckupFinding, CheckupLimits, CheckupSeverity
+from remoting.bodies import ConsumerRunningInfo, MessageQueue, ProcessQueueInfo
+
+POLL_MS_MAX: Final = 20_000
+"""The newest pull of a running push consumer is at most this old: a long poll waits 15 s."""
+ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
+CACHE_COUNT: Final = ("pullThresholdForQueue", 1000)
+CACHE_MIB: Final = ("pullThresholdSizeForQueue", 100)
+"""Property and default of the limits of a member's cache for one queue."""
+WRONG: Final = {
+    GroupStanding.AHEAD: CheckupSeverity.ERROR,
+    GroupStanding.UNREADABLE: CheckupSeverity.ERROR,
+    GroupStanding.BELOW_MINIMUM: CheckupSeverity.WARNING,
+}
+"""The standings that are findings."""
+STACK_LINES_MAX: Final = 12
+FRAMES_MIN: Final = 2
+IDLE: Final = ("ThreadPoolExecutor.getTask", "concurrent/futures/thread.py")
+"""A frame of a thread that waits for work."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """A group that is online or has offsets: what its members said, and where it stands."""
+
+    group: str
+    answers: Mapping[str, MemberAnswer]
+    positions: Sequence[QueuePosition] = ()
+
+    @property
+    def infos(self) -> dict[str, ConsumerRunningInfo]:
+        """Return what each member said that answered."""
+        return {who: one.info for who, one in self.answers.items() if one.info is not None}
+
+    @property
+    def waiting_count(self) -> int:
+        """Return how many messages wait for the group."""
+        return sum(position.waiting_count for position in self.positions)
+
+
+def member_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
+    """Yield the members that do not answer, and those that cannot be asked."""
+    for who, answer in facts.answers.items():
+        subject = f"group {facts.group}, member {who}"
+        if answer.is_silent:
+            found = answer.remark
+            if facts.waiting_count:
+                found += f"; {facts.waiting_count} messages wait for the group"
+            yield CheckupFinding(
+                CheckupSeverity.ERROR,
+                Check.MEMBER,
+                subject,
+                found,
+                f"is its process stopped? `group running {facts.group} --client {who} --jstack`",
+                member=who,
+            )
+        elif answer.outcome is MemberOutcome.UNABLE:
+            hint = "its broker, version or language does not support the question"
+            yield CheckupFinding(
+                CheckupSeverity.INFO, Check.MEMBER, subject, answer.remark, hint, member=who
+            )
+
+
+def offset_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
+    """Yield where a group stands so that it misses messages, a finding for topic and standing."""
+    by_place: dict[tuple[str, GroupStanding], list[QueuePosition]] = defaultdict(list)
+    for position in facts.positions:
+        if position.standing in WRONG:
+            by_place[position.topic, position.standing].append(position)
+    for (topic, standing), positions in sorted(by_place.items()):
+        meaning = MEANINGS[standing]
+        names = queue_names([(one.broker, one.queue_id) for one in positions])
+        unread = sum(one.unread_count for one in positions)
+        noun = "queue" if len(positions) == 1 else "queues"
+        yield CheckupFinding(
+            WRONG[standing],
+            Check.OFFSET,
+            f"group {facts.group}, topic {topic}",
+            f"{len(positions)} {noun} {meaning.sentence}: {names}; {unread} messages there "
+            "are unread",
+            meaning.hint.format(group=facts.group, topic=topic),
+        )
+
+
+def progress_findings(
+    facts: GroupFacts, limits: CheckupLimits, *, now_ms: int
+) -> Iterator[CheckupFinding]:
+    """Yield the members that hold messages and do not get on with them."""
+    for who, info in facts.infos.items():
+        held = _held_by_topic(info)
+        stuck = {topic for topic in held if _stuck_ms(info, topic, now_ms) >= limits.stuck_ms}
+        for topic, queues in sorted(held.items()):
+            subject = f"group {facts.group}, topic {topic}, member {who}"
+            count = sum(state.cached_msg_count for state in queues.values())
+            where = f"{count} messages cached in {len(queues)} queues"
+            hint = f"`group running {facts.group} --client {who} --jstack`"
+            if _is_suspended(info, topic):
+                found = f"{where}, and the orderly listener gives them back: none succeeds"
+                yield CheckupFinding(
+                    CheckupSeverity.ERROR, Check.ORDERLY, subject, found, hint, member=who
+                )
+            elif topic in stuck:
+                seconds = _stuck_ms(info, topic, now_ms) // 1000
+                found = f"{where}, none finished for {seconds} s"
+                yield CheckupFinding(
+                    CheckupSeverity.ERROR, Check.STUCK, subject, found, hint, member=who
+                )
+            if full := [queue for queue, state in queues.items() if _is_full(info, state)]:
+                names = queue_names([(queue.broker_name, queue.queue_id) for queue in full])
+                found = f"its cache is full in {names}: the listener is slower than the messages"
+                yield CheckupFinding(
+                    CheckupSeverity.WARNING, Check.CACHE, subject, found, hint, member=who
+                )
+
+
+def stalled_findings(
+    facts: GroupFacts, later: Sequence[QueuePosition], *, elapsed_ms: int
+) -> Iterator[CheckupFinding]:
+    """Yield a group whose members do not say what they hold, where no offset moves.
+
+    Args:
+        later: where the group stood ``elapsed_ms`` after ``facts``.
+    """
+    before = {(one.topic, one.broker, one.queue_id): one.consumer_offset for one in facts.positions}
+    waiting = [one for one in later if one.waiting_count]
+    moved = any(
+        one.consumer_offset != before.get((one.topic, one.broker, one.queue_id)) for one in later
+    )
+    if waiting and not moved:
+        count = sum(one.waiting_count for one in waiting)
+        yield CheckupFinding(
+            CheckupSeverity.WARNING,
+            Check.STUCK,
+            f"group {facts.group}",
+            f"{count} messages wait, and no offset moved within {elapsed_ms / 1000:.0f} s, while "
+            f"{len(facts.answers)} member(s) are online",
+            f"its members do not say what they hold; see `group lag {facts.group} --watch`",
+        )
+
+
+def needs_second_look(facts: GroupFacts) -> bool:
+    """Return whether messages wait, and only moving offsets can show that they are consumed.
+
+    A push consumer says what it holds. Pull consumers of Java, members that pop, and most other
+    languages do not.
+    """
+    if not facts.answers or not facts.waiting_count:
+        return False
+    return all(
+        not answer.is_silent and not (answer.info and answer.info.mq_table)
+        for answer in facts.answers.values()
+    )
+
+
+def lock_findings(
+    locks: Iterable[tuple[str, MessageQueue, str, int]], members: Mapping[str, Collection[str]]
+) -> Iterator[CheckupFinding]:
+    """Yield the locks of clients that are gone.
+
+    Args:
+        locks: group, queue, client id, and how long the lock lasts in ms.
+        members: the client ids that are online, by group.
+    """
+    for group, queue, client_id, left_ms in locks:
+        if client_id not in members.get(group, ()):
+            yield CheckupFinding(
+                CheckupSeverity.WARNING,
+                Check.LOCK,
+                f"group {group}, topic {queue.topic}",
+                f"{queue.broker_name}:{queue.queue_id} is locked by {client_id}, which is gone, "
+                f"for {max(0, left_ms) // 1000} s more",
+                f"the next member gets it then: `lock list -g {group}`",
+                member=client_id,
+            )
+
+
+def unlocked_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
+    """Yield the queues that an orderly member has and cannot read without their lock."""
+    for who, info in facts.infos.items():
+        if info.properties.get(ORDERLY_PROPERTY) != "true":
+            continue
+        if info.properties.get("messageModel") == "BROADCASTING":
+            continue
+        queues = [q for q, state in info.mq_table.items() if not state.droped and not state.locked]
+        if queues:
+            names = queue_names([(queue.broker_name, queue.queue_id) for queue in queues])
+            yield CheckupFinding(
+                CheckupSeverity.WARNING,
+                Check.LOCK,
+                f"group {facts.group}, member {who}",
+                f"waits for the lock of {names}",
+                f"another client holds it, or held it less than 60 s ago: `lock list -g "
+                f"{facts.group}`",
+                member=who,
+            )
+
+
+def half_findings(
+    broker: str, ages_ms: Sequence[int], limits: CheckupLimits
+) -> Iterator[CheckupFinding]:
+    """Yield that half messages of a broker have waited for a decision for too long."""
+    late = [age for age in ages_ms if age > limits.half_ms]
+    if late:
+        yield CheckupFinding(
+            CheckupSeverity.WARNING,
+            Check.TRANSACTION,
+            broker,
+            f"{len(late)} half messages wait for a decision, the oldest for {max(late) // 1000} s",
+            "does a producer of their group run? `transaction list`",
+        )
+
+
+def queue_names(queues: Sequence[tuple[str, int]]) -> str:
+    """Return the names of the first queues, and how many more there are."""
+    names = ", ".join(f"{broker}:{queue_id}" for broker, queue_id in sorted(queues)[:8])
+    return names + (f" and {len(queues) - 8} more" if len(queues) > 8 else "")
+
+
+def listener_stack(jstack: str | None) -> str | None:
+    """Return the stack of a thread that runs a listener; None where there is none to see.
+
+    Java names each line after its thread; our clients print a paragraph for a thread.
+    """
+    for part in (jstack or "").replace("\r", "").split("\n\n"):
+        lines = [line for line in part.split("\n") if line.strip()]
+        is_listener = bool(lines) and "consume" in lines[0].split("TID:")[0].lower()
+        if is_listener and len(lines) > FRAMES_MIN and not any(idle in part for idle in IDLE):
+            return "\n".join(" ".join(line.split()) for line in lines[:STACK_LINES_MAX])
+    return None
+
+
+def _held_by_topic(
+    info: ConsumerRunningInfo,
+) -> dict[str, dict[MessageQueue, ProcessQueueInfo]]:
+    """Return the queues in which a member has messages in its cache, by topic."""
+    held: dict[str, dict[MessageQueue, ProcessQueueInfo]] = defaultdict(dict)
+    for queue, state in info.mq_table.items():
+        if not state.droped and state.cached_msg_count:
+            held[queue.topic][queue] = state
+    return held
+
+
+def _stuck_ms(info: ConsumerRunningInfo, topic: str, now_ms: int) -> int:
+    """Return for how long a member has finished nothing in the queues of a topic that it holds."""
+    states = [state for state in info.mq_table.values() if not state.droped]
+    seen_ms = max(
+        max(state.last_pull_timestamp, state.last_consume_timestamp, state.last_lock_timestamp)
+        for state in states
+    )
+    its_now_ms = max(seen_ms, min(now_ms, seen_ms + POLL_MS_MAX))
+    finished_ms = max(
+        state.last_consume_timestamp for state in _held_by_topic(info)[topic].values()
+    )
+    return its_now_ms - finished_ms if finished_ms else 0
+
+
+def _is_suspended(info: ConsumerRunningInfo, topic: str) -> bool:
+    speed = info.status_table.get(topic)
+    if speed is None or info.properties.get(ORDERLY_PROPERTY) != "true":
+        return False
+    return speed.consume_failed_tps > 0 and speed.consume_ok_tps == 0
+
+
+def _is_full(info: ConsumerRunningInfo, state: ProcessQueueInfo) -> bool:
+    count, mib = (_limit(info, *what) for what in (CACHE_COUNT, CACHE_MIB))
+    return state.cached_msg_count >= count or state.cached_msg_size_in_mib >= mib
+
+
+def _limit(info: ConsumerRunningInfo, name: str, default: int) -> int:
+    text = info.properties.get(name, "")
+    return int(text) if text.isdecimal() and int(text) > 0 else default
