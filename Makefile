@@ -54,7 +54,7 @@ pure: $(VENV)/.dev
 # The installations below try this, too, and go on without a C compiler.
 kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
-	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, server.broker.send.send_kernel'
+	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, mqserver.broker.send.send_kernel'
 
 # The packed source, and two wheels that are built from it: with kernels, for this kind of processor
 # and this version of Python, and without them for any other.

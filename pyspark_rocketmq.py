@@ -4,4 +4,4 @@ from contextlib import suppress
 
 # An error here would take all Python sources from a session, also those of other packages.
 with suppress(ImportError):
-    from pipeline.sources.live.source import Rocketmq as DefaultSource  # noqa: F401 - for Spark
+    from mqspark.sources.live.source import Rocketmq as DefaultSource  # noqa: F401 - for Spark

@@ -4,4 +4,4 @@ from contextlib import suppress
 
 # An error here would take all Python sources from a session, also those of other packages.
 with suppress(ImportError):
-    from pipeline.sources.store.source import RocketmqStore as DefaultSource  # noqa: F401 - for Spark
+    from mqspark.sources.store.source import RocketmqStore as DefaultSource  # noqa: F401 - for Spark

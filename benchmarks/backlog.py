@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 from benchmarks.curves import Line, picture
 from benchmarks.queues import message, put
 from benchmarks.telling import markdown, tell
-from server.store.config import StoreConfig
-from server.store.results import GetStatus
-from server.store.store import MessageStore
+from mqserver.store.config import StoreConfig
+from mqserver.store.results import GetStatus
+from mqserver.store.store import MessageStore
 
 QUEUES: Final = 8
 FIRST: Final = 1_000

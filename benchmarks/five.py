@@ -1,7 +1,7 @@
 """Our gRPC endpoint against the real proxy of 5.4.0, by its own Java client: ``make bench``.
 
     FiveBench.java ──gRPC──> proxy and broker in one JVM, beside the JVM of a name server
-                             ``server.embedded``: all three in one process of ours
+                             ``mqserver.embedded``: all three in one process of ours
 
 The load program sits on ``rocketmq-client-java`` and is the same for both sides, as in ``run``,
 whose rounds and tables these are. CPU and memory are those of all processes of a side. A side
@@ -33,10 +33,10 @@ from benchmarks.run import Round, head, loaded, table
 from benchmarks.servers import cpu_s, heap_mb, java_words, wait_for
 from benchmarks.telling import tell
 from mqclient.client.instance import MQClient
-from server.embedded import EmbeddedAddresses
-from server.proxy.protocol.codes import Code
-from server.proxy.protocol.definitions import Resource
-from server.proxy.protocol.requests import QueryRouteRequest, QueryRouteResponse
+from mqserver.embedded import EmbeddedAddresses
+from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.definitions import Resource
+from mqserver.proxy.protocol.requests import QueryRouteRequest, QueryRouteResponse
 from tests.golden import REPOSITORY
 from tests.interop.kit.five_build import FIVE, program
 from tests.interop.kit.java_build import JAVA_FIVE, class_path
@@ -101,7 +101,7 @@ def start_ours(processes: Processes, at: EmbeddedAddresses) -> None:
     """Start our one process."""
     ports = {"--namesrv-port": at.namesrv, "--broker-port": at.broker, "--grpc-port": at.grpc}
     words = [word for name, address in ports.items() for word in (name, str(_port(address)))]
-    command = [sys.executable, "-m", "server.embedded", *words, "--store", at.store]
+    command = [sys.executable, "-m", "mqserver.embedded", *words, "--store", at.store]
     processes.start(command, port=_port(at.grpc))
 
 

@@ -4,9 +4,9 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from server.store.config import StoreConfig
-from server.store.results import PutMessage
-from server.store.store import MessageStore
+from mqserver.store.config import StoreConfig
+from mqserver.store.results import PutMessage
+from mqserver.store.store import MessageStore
 from storefmt.config.tables import TopicConfig, TopicTable
 from storefmt.formats.consumequeue import CQ_ENTRY
 from storefmt.formats.hosts import pack_host

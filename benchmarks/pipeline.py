@@ -33,20 +33,20 @@ from pyspark.sql.types import StructType
 from benchmarks.logs import make_store
 from benchmarks.scan import SIX
 from benchmarks.telling import markdown, tell
-from pipeline.frames import commitlog, table
-from pipeline.jobs.extract import extract
-from pipeline.jobs.rebuild import rebuild
-from pipeline.jobs.stats import COLUMNS as COUNTED
-from pipeline.jobs.stats import stats, stats_local
-from pipeline.jobs.verify import verify, verify_local
-from pipeline.sessions import session
-from pipeline.sources.store.reading import ReadOptions
-from pipeline.sources.store.spread import TaskRows, spread
-from pipeline.sources.store.tables import plan, read, schema_of
+from mqspark.frames import commitlog, table
+from mqspark.jobs.extract import extract
+from mqspark.jobs.rebuild import rebuild
+from mqspark.jobs.stats import COLUMNS as COUNTED
+from mqspark.jobs.stats import stats, stats_local
+from mqspark.jobs.verify import verify, verify_local
+from mqspark.sessions import session
+from mqspark.sources.store.reading import ReadOptions
+from mqspark.sources.store.spread import TaskRows, spread
+from mqspark.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import iter_batches
 from storefmt.arrow.columns import kernels as decoders
 from storefmt.formats.kernels import PURE
-from tests.pipeline.cluster import environment, running_cluster
+from tests.mqspark.cluster import environment, running_cluster
 
 MIB: Final = 1 << 20
 TICKS: Final = os.sysconf("SC_CLK_TCK")

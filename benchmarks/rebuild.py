@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.logs import make_store
-from server.store.commitlog.log_scan import ScannedRecord
-from server.store.config import StoreConfig
-from server.store.recovery.recover import Recovery
-from server.store.store import MessageStore
+from mqserver.store.commitlog.log_scan import ScannedRecord
+from mqserver.store.config import StoreConfig
+from mqserver.store.recovery.recover import Recovery
+from mqserver.store.store import MessageStore
 
 KILL = 9
 

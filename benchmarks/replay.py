@@ -35,17 +35,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mqserver.broker.app import BrokerApp
+from mqserver.broker.config import BrokerConfig
+from mqserver.runtime.clock import SystemClock
+from mqserver.runtime.tls import Tls
+from mqserver.store.config import StoreConfig
 from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.aio.tls import ServerTls, TlsMode
 from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame, encode_frame
-from server.broker.app import BrokerApp
-from server.broker.config import BrokerConfig
-from server.runtime.clock import SystemClock
-from server.runtime.tls import Tls
-from server.store.config import StoreConfig
 from storefmt.formats.hosts import pack_host
 
 READ_SIZE: Final = 65_536

@@ -28,7 +28,7 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from server.store.results import PutMessage
+from mqserver.store.results import PutMessage
 from tests.interop.kit.java_build import class_path
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 

@@ -20,11 +20,11 @@ from typing import Final
 
 from benchmarks.logs import put_message
 from benchmarks.servers import heap_mb
+from mqserver.broker.timer.messages import TimerRules
+from mqserver.broker.timer.service import TimerService
+from mqserver.store.config import StoreConfig
+from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
-from server.broker.timer.messages import TimerRules
-from server.broker.timer.service import TimerService
-from server.store.config import StoreConfig
-from server.store.store import MessageStore
 from storefmt.names import TIMER_TOPIC
 
 COUNT: Final = 1_000_000

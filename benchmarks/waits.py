@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.telling import tell
-from server.pytest_plugin import running_pair
-from server.store.cleanup.jobs import DeleteLogJob
-from server.store.disk.disk import RealDisk
+from mqserver.pytest_plugin import running_pair
+from mqserver.store.cleanup.jobs import DeleteLogJob
+from mqserver.store.disk.disk import RealDisk
 from storefmt.paths import log_file_name
 
 FILE_SIZE: Final = 1 << 30

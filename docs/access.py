@@ -11,9 +11,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-import server.broker.handlers
+import mqserver.broker.handlers
 from docs import trust_attacks
 from docs.costs import costs
+from mqserver.broker.acl.accounts import AclError, account_of
+from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.files import AclFiles, AclTable
+from mqserver.broker.acl.rules import ADMIN_WRITES, rule_of
+from mqserver.broker.acl.scope import Scopes
+from mqserver.broker.files.live_settings import CHANGEABLE, without_meaning
+from mqserver.namesrv.request_gate import ADMIN_CODES, BROKER_CODES
+from mqserver.runtime.registry import collect
 from remoting.bodies import (
     CheckClientRequestBody,
     ConsumerData,
@@ -27,14 +35,6 @@ from remoting.bodies import (
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
 from remoting.signing import sign_for
-from server.broker.acl.accounts import AclError, account_of
-from server.broker.acl.control import AccessControl
-from server.broker.acl.files import AclFiles, AclTable
-from server.broker.acl.rules import ADMIN_WRITES, rule_of
-from server.broker.acl.scope import Scopes
-from server.broker.files.live_settings import CHANGEABLE, without_meaning
-from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES
-from server.runtime.registry import collect
 
 PEER: Final = "192.0.2.1"
 RECEIVER: Final = "192.0.2.2:10911"
@@ -422,7 +422,7 @@ def security(printed: str) -> str:
         "| 4.9.7: owner | 4.9.7: other |",
         "| --- " * 10 + "|",
     ]
-    handled = collect(server.broker.handlers).codes()
+    handled = collect(mqserver.broker.handlers).codes()
     for code in sorted((*RequestCode, *LaterCode, *ExtensionCode)):
         if code in handled:
             cells = " | ".join(_cells(code))

@@ -6,18 +6,18 @@ test that counts the same without a clock.
 
 from typing import Final, NamedTuple
 
-from remoting.aio.costs import PRICES
-from remoting.aio.turns import SLICE_S, TURN_S
-from server.proxy.clients.commands import COMMANDS_MAX
-from server.proxy.clients.sessions import (
+from mqserver.proxy.clients.commands import COMMANDS_MAX
+from mqserver.proxy.clients.sessions import (
     LINK_SHARE,
     SESSIONS_PER_ADDRESS,
     SESSIONS_PER_CONNECTION,
 )
-from server.proxy.http2.calls import INFLATIONS_MAX
-from server.proxy.http2.connection import CONTINUATIONS_MAX, HEADERS_A_SLICE, STREAMS_MAX
-from server.proxy.http2.hpack import LIST_SIZE_MAX
-from server.proxy.protocol.protobuf import ITEMS_MAX
+from mqserver.proxy.http2.calls import INFLATIONS_MAX
+from mqserver.proxy.http2.connection import CONTINUATIONS_MAX, HEADERS_A_SLICE, STREAMS_MAX
+from mqserver.proxy.http2.hpack import LIST_SIZE_MAX
+from mqserver.proxy.protocol.protobuf import ITEMS_MAX
+from remoting.aio.costs import PRICES
+from remoting.aio.turns import SLICE_S, TURN_S
 
 _TESTS: Final = "tests/server/proxy"
 _MS: Final = 1000

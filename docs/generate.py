@@ -22,8 +22,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import server.broker.handlers
-import server.namesrv.handlers
+import mqserver.broker.handlers
+import mqserver.namesrv.handlers
 from docs.access import security
 from docs.apipage import api
 from docs.clientpage import client
@@ -35,9 +35,9 @@ from mqadmin.cli import man_page
 from mqadmin.cli.help import command_help, overview
 from mqadmin.cli.parse import everything
 from mqadmin.completion.tab import script
+from mqserver.broker.handlers.unsupported import NOT_FOR_BROKERS
+from mqserver.runtime.registry import Handlers, collect
 from remoting.codes import ExtensionCode, RequestCode
-from server.broker.handlers.unsupported import NOT_FOR_BROKERS
-from server.runtime.registry import Handlers, collect
 from storefmt.formats.layout import HOST, I8, I16, I32, I64, LAYOUTS, Layout
 
 DIRECTORY = Path(__file__).resolve().parent
@@ -47,8 +47,8 @@ WIDTHS = {I8: "1", I16: "2", I32: "4", I64: "8", HOST: "8 or 20"}
 
 def wire() -> str:
     """Return docs/wire.md."""
-    broker = collect(server.broker.handlers)
-    namesrv = collect(server.namesrv.handlers)
+    broker = collect(mqserver.broker.handlers)
+    namesrv = collect(mqserver.namesrv.handlers)
     lines = [
         "# Requests on the wire",
         "",

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pipeline.cli.registry import JOBS
-from pipeline.options import Option
-from pipeline.schemas import LIVE, ORIGIN, STORE, struct_of
-from pipeline.sources.live.options import Use
-from pipeline.sources.store.options import OPTIONS
+from mqspark.cli.registry import JOBS
+from mqspark.options import Option
+from mqspark.schemas import LIVE, ORIGIN, STORE, struct_of
+from mqspark.sources.live.options import Use
+from mqspark.sources.store.options import OPTIONS
 
 
 def pipeline(printed: str) -> str:
@@ -16,7 +16,7 @@ def pipeline(printed: str) -> str:
         "# Tables and options of the pipeline",
         "",
         printed,
-        "[pipeline.md](pipeline.md) says how they are used. In Python `pipeline.schemas` has the",
+        "[pipeline.md](pipeline.md) says how they are used. In Python `mqspark.schemas` has the",
         "columns of each table. Every column may be null; times are UTC.",
         "",
         "## Tables of `rocketmq_store`",

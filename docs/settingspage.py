@@ -14,11 +14,11 @@ from dataclasses import MISSING, fields
 from enum import Enum
 from typing import Final
 
-from server.broker.config import BrokerConfig
-from server.namesrv.config import NamesrvConfig
-from server.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
-from server.runtime.settings import keys_of
-from server.store.config import StoreConfig
+from mqserver.broker.config import BrokerConfig
+from mqserver.namesrv.config import NamesrvConfig
+from mqserver.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
+from mqserver.runtime.settings import keys_of
+from mqserver.store.config import StoreConfig
 from tests.facts import FACTS
 
 PARTS: Final[Mapping[str, tuple[str, type]]] = {

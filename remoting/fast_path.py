@@ -6,8 +6,8 @@ the result is what ``encode_frame`` would write. ``read_stored`` reads the answe
 was built, ``fast_path_kernel`` does both in C: it writes usual sends, and reads the answers at the
 beginning of a read.
 
-The broker has short cuts of its own: ``server.broker.send.send_kernel`` and
-``server.broker.pull.pull_header``.
+The broker has short cuts of its own: ``mqserver.broker.send.send_kernel`` and
+``mqserver.broker.pull.pull_header``.
 
 Source: the layouts are HashMap orders seen in recorded frames of 4.9.7 and 5.4.0.
 """

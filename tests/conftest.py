@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from server.pytest_plugin import RocketMQ
-from server.runtime.program import event_loop
+from mqserver.pytest_plugin import RocketMQ
+from mqserver.runtime.program import event_loop
 from tests import soak
 from tests.facts import FACTS
 from tests.golden import Golden
@@ -178,7 +178,7 @@ def spark() -> "Iterator[SparkSession]":
     if shutil.which("java") is None:
         absent("Spark needs Java 17 and none is on the PATH")
     # Most tests do without the import, and without Spark's packages.
-    from pipeline.sessions import session
+    from mqspark.sessions import session
 
     made = session("local[2]")
     yield made

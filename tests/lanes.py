@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER: Final = ("tests/pipeline/",)
+TOGETHER: Final = ("tests/mqspark/",)
 
 
 def lane_of(node_id: str) -> str:

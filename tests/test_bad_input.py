@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from tests.programs import python
 
 BODY_SIZE_MAX = 4 << 20
@@ -162,7 +162,9 @@ def test_a_broker_starts_from_the_good_backup_and_not_from_two_bad_files(basic: 
 
     topics.write_text("{")
     topics.with_name("topics.json.bak").write_text("")
-    refused = python("-m", "server.embedded", "--store", str(basic), "--namesrv-port", "0", code=1)
+    refused = python(
+        "-m", "mqserver.embedded", "--store", str(basic), "--namesrv-port", "0", code=1
+    )
     assert "topics.json" in refused.stderr
     assert "Traceback" not in refused.stderr
 

@@ -20,7 +20,7 @@ from mqclient import (
     MQClient,
     TransactionProducer,
 )
-from server.pytest_plugin import RocketMQ, running_pair
+from mqserver.pytest_plugin import RocketMQ, running_pair
 from tests.waiting import until
 
 SETTINGS = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)

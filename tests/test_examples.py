@@ -17,7 +17,7 @@ from examples import django_service
 from examples.fastapi_service import app
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
 from tests.golden import REPOSITORY
 from tests.programs import python

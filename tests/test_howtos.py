@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY, Golden
 from tests.mqadmin.test_tour import SAME
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from benchmarks.instructions import BASELINE, MARGIN, per_message
-from server.broker.send import kernel
+from mqserver.broker.send import kernel
 
 TRIES = 3
 """The broker's timers run while valgrind counts: on a busy machine more of them fall into a run."""

@@ -12,7 +12,7 @@ from tests.programs import python
 FILES = (
     "interop/test_a.py",
     "interop/test_b.py",
-    "pipeline/jobs/test_c.py",
+    "mqspark/jobs/test_c.py",
     "pipeline/test_d.py",
     "server/test_e.py",
     "server/test_f.py",
@@ -32,7 +32,7 @@ def test_it(number):
     ("node_id", "lane"),
     [
         ("tests/interop/test_acl.py::test_a[java]", "tests/interop/test_acl.py"),
-        ("tests/pipeline/jobs/test_stats.py::test_a", "tests/pipeline/"),
+        ("tests/mqspark/jobs/test_stats.py::test_a", "tests/mqspark/"),
         (
             "tests/server/store/recovery/test_crash.py::test_a[x::y]",
             "tests/server/store/recovery/test_crash.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY
 from tests.programs import ran
 from tests.test_howtos import clean_environment

@@ -30,7 +30,7 @@ SHARED_CLASS_NAMES = {
     "Command": "RocketMQ's remoting command, and a command of the toolkit as click names it",
 }
 """Class names that two packages have, and why; every other name stands for one class."""
-PROTOBUF_ROOM = "server/proxy/protocol"
+PROTOBUF_ROOM = "server/mqserver/proxy/protocol"
 """Its classes have the names of RocketMQ's protobuf messages."""
 
 

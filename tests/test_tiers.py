@@ -97,9 +97,9 @@ def test_what_the_table_names_is_there(where: str, pytestconfig: pytest.Config) 
         ("tests/interop/test_acl.py::test_b", ["java", "soak"], {}, Tier.SOAK),
         ("tests/interop/test_our_client.py::test_b[java]", ["java"], {}, Tier.SHORT),
         ("tests/interop/test_our_client_groups.py::test_b", ["java"], {}, Tier.FULL),
-        ("tests/pipeline/test_a.py::test_b", ["spark"], {}, Tier.FULL),
-        ("tests/pipeline/test_a.py::test_b", [], {}, Tier.SHORT),
-        ("tests/pipeline/jobs/test_timeline.py::test_b", ["spark"], {}, Tier.SHORT),
+        ("tests/mqspark/test_a.py::test_b", ["spark"], {}, Tier.FULL),
+        ("tests/mqspark/test_a.py::test_b", [], {}, Tier.SHORT),
+        ("tests/mqspark/jobs/test_timeline.py::test_b", ["spark"], {}, Tier.SHORT),
     ],
 )
 def test_tier_of_a_test(

@@ -78,9 +78,9 @@ LONG: Final = (
         where=("tests/",),
         mark="spark",
         short=(
-            "tests/pipeline/jobs/test_timeline.py",
-            "tests/pipeline/sources/live/test_source.py::test_live_rows_equal_the_rows_of_the_store",
-            "tests/pipeline/sources/store/test_source.py::test_a_row_a_message_equal_to_what_java_decoded",
+            "tests/mqspark/jobs/test_timeline.py",
+            "tests/mqspark/sources/live/test_source.py::test_live_rows_equal_the_rows_of_the_store",
+            "tests/mqspark/sources/store/test_source.py::test_a_row_a_message_equal_to_what_java_decoded",
         ),
     ),
     Long(
@@ -143,8 +143,8 @@ LONG: Final = (
             f"{_OFFLINE}repair/test_repair.py::test_every_damaged_store_becomes_a_healthy_one",
             f"{_OFFLINE}repair/test_repair.py::test_generated_damage_of_the_log",
             f"{_OFFLINE}verify/test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
-            "tests/pipeline/jobs/test_verify.py::test_local_reports_are_those_of_store_verify",
-            "tests/pipeline/sources/store/test_tables.py::"
+            "tests/mqspark/jobs/test_verify.py::test_local_reports_are_those_of_store_verify",
+            "tests/mqspark/sources/store/test_tables.py::"
             "test_damage_does_not_depend_on_splits_and_holes",
         ),
     ),
@@ -180,9 +180,9 @@ LONG: Final = (
         "archives, and stores in other places",
         where=(
             "tests/mqadmin/commands/test_pipeline_archive.py",
-            "tests/pipeline/jobs/test_archive_and_restore.py",
-            "tests/pipeline/archive/test_archive_kills.py",
-            "tests/pipeline/sources/store/test_stores.py",
+            "tests/mqspark/jobs/test_archive_and_restore.py",
+            "tests/mqspark/archive/test_archive_kills.py",
+            "tests/mqspark/sources/store/test_stores.py",
         ),
     ),
 )

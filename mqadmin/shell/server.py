@@ -1,6 +1,6 @@
 """Run a name server and a broker of this project as a child process.
 
-    mqadmin --stdin pipe--> python -m server.embedded --until-stdin-closes
+    mqadmin --stdin pipe--> python -m mqserver.embedded --until-stdin-closes
             <--one json line: addresses--
 
 Rule: the child ends when its standard input closes, so it never outlives this process,
@@ -60,7 +60,7 @@ class EmbeddedServer:
         grpc_port: int = 0,
     ) -> None:
         self._command = [
-            *(sys.executable, "-P", "-m", "server.embedded", "--until-stdin-closes"),
+            *(sys.executable, "-P", "-m", "mqserver.embedded", "--until-stdin-closes"),
             *("--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)),
             *("--grpc-port", str(grpc_port)),
             *(("--store", store) if store is not None else ()),

@@ -1,6 +1,6 @@
 """Run a job of the pipeline as a process, so that the command line never imports Spark.
 
-    python -m pipeline JOB DIR… --> standard output: rows as JSON lines
+    python -m mqspark JOB DIR… --> standard output: rows as JSON lines
                                 --> standard error: the page, progress, a plan, and at the
                                     end what failed, how much was skipped, or the verdict
 
@@ -143,7 +143,7 @@ def run_live_job(
             tls = target.tls
             own |= {"tls": "true", "tlsCa": tls.ca, "tlsCert": tls.cert, "tlsKey": tls.key}
             secrets |= {TLS_KEY_PASSWORD: tls.key_password} if tls.key_password else {}
-    words = ["pipeline.cli.live_jobs", job, archive]
+    words = ["mqspark.cli.live_jobs", job, archive]
     return _run(call, job, words, where, row=row, options=own, secrets=secrets)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 
-from server.proxy.http2.frames import (
+from mqserver.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
     FrameType,
@@ -13,10 +13,10 @@ from server.proxy.http2.frames import (
     settings,
     window_update,
 )
-from server.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, decoders, encode
-from server.proxy.protocol import requests
-from server.proxy.protocol.definitions import Message, Resource, SystemProperties
-from server.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage, codecs
+from mqserver.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, decoders, encode
+from mqserver.proxy.protocol import requests
+from mqserver.proxy.protocol.definitions import Message, Resource, SystemProperties
+from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage, codecs
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
 

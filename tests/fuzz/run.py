@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TraceFunction = Callable[[FrameType, str, object], object]
 REPOSITORY = Path(__file__).resolve().parents[2]
-FUZZED = ("storefmt", "remoting", "server.proxy")
+FUZZED = ("storefmt", "remoting", "mqserver.proxy")
 """The packages whose lines lead the fuzzer."""
 INPUT_SIZE_MAX = 8192
 INPUT_SECONDS_MAX = 5

@@ -4,17 +4,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
 
+from mqserver.broker.send.batches import read_batch
+from mqserver.broker.send.kernel import kernels
+from mqserver.broker.send.topic_rules import SendFields, send_fields
+from mqserver.broker.serving.answers import SendAnswers
+from mqserver.broker.stats.counters import Counter
+from mqserver.broker.stored_properties import Recoder
+from mqserver.store.results import DispatchEntry, RunMessage
 from remoting.acl import ACCESS_KEY, SIGNATURE, UNIQUE_KEY_QUERY, Proof, content_of, sign
 from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
-from server.broker.send.batches import read_batch
-from server.broker.send.kernel import kernels
-from server.broker.send.topic_rules import SendFields, send_fields
-from server.broker.serving.answers import SendAnswers
-from server.broker.stats.counters import Counter
-from server.broker.stored_properties import Recoder
-from server.store.results import DispatchEntry, RunMessage
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import TOPIC_SIZE_V1_MAX, decode_records
 from storefmt.formats.properties import CLUSTER

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 
+from mqserver.broker.pull.pull_header import parsers
 from remoting import bodies, headers
 from remoting.bodies import Body, RegisterBrokerBody
 from remoting.errors import BadBody, BadCall, BadFrame, BadHeader, RemotingError
@@ -21,7 +22,6 @@ from remoting.frame import (
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from remoting.serialize import decode_header, encode_header
-from server.broker.pull.pull_header import parsers
 from tests.fuzz.seeds import captured
 from tests.fuzz.target import Target
 

@@ -14,7 +14,7 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused, ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from pipeline.jobs.archive import archive_local
+from mqspark.jobs.archive import archive_local
 from remoting.acl import sign
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode

@@ -7,14 +7,14 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from pipeline.jobs.archive import archive_local
-from pipeline.jobs.restore import restore_store, restore_topic
+from mqspark.jobs.archive import archive_local
+from mqspark.jobs.restore import restore_store, restore_topic
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
 from tests.interop.kit.servers import SMALL_STORE, Broker, JavaSide, Namesrv, running_pair
-from tests.pipeline.archive.test_archive import messages, stored
-from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
-from tests.pipeline.livetopics import fill, make, read_queues
+from tests.mqspark.archive.test_archive import messages, stored
+from tests.mqspark.kills import FEWER_COMMITS, archive_under_kills
+from tests.mqspark.livetopics import fill, make, read_queues
 
 COUNT = 900
 

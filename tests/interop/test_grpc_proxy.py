@@ -14,18 +14,18 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import NoRoute
-from server.embedded import EmbeddedAddresses
-from server.proxy.config import ProxyConfig
-from server.proxy.endpoint import Endpoint
-from server.proxy.protocol.codes import Code, MessageType, TransactionResolution
-from server.proxy.protocol.definitions import Message, Resource
-from server.proxy.protocol.requests import (
+from mqserver.embedded import EmbeddedAddresses
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.endpoint import Endpoint
+from mqserver.proxy.protocol.codes import Code, MessageType, TransactionResolution
+from mqserver.proxy.protocol.definitions import Message, Resource
+from mqserver.proxy.protocol.requests import (
     EndTransactionRequest,
     RecallMessageRequest,
     RecallMessageResponse,
     Response,
 )
-from server.runtime.clock import SystemClock
+from mqserver.runtime.clock import SystemClock
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers, running_pair
 from tests.server.proxy.client import Bench, Client, consumer, message, producer
 from tests.waiting import eventually

@@ -3,17 +3,17 @@
 import pyarrow as pa
 import pytest
 
-from pipeline.errors import BadOption
-from pipeline.schemas import LIVE
-from pipeline.sources.live.plan import Range
-from pipeline.sources.live.queues import ask, batch_tasks
-from pipeline.sources.live.read import read_ranges
-from pipeline.sources.store.log_tables import plan_log, read_log
-from pipeline.sources.store.reading import ReadOptions
+from mqspark.errors import BadOption
+from mqspark.schemas import LIVE
+from mqspark.sources.live.plan import Range
+from mqspark.sources.live.queues import ask, batch_tasks
+from mqspark.sources.live.read import read_ranges
+from mqspark.sources.store.log_tables import plan_log, read_log
+from mqspark.sources.store.reading import ReadOptions
 from remoting.bodies import MessageQueue
 from storefmt.arrow.columns import SCHEMA
 from tests.interop.kit.servers import Servers
-from tests.pipeline.livetopics import fill, live, make
+from tests.mqspark.livetopics import fill, live, make
 
 COUNT = 150
 COLUMNS = tuple(name for name in SCHEMA.names if name != "file")

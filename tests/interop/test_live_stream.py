@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 
 from mqclient.client.instance import MQClient
 from mqclient.client.offsets import committed
-from pipeline.sources.live.write import DEDUP_PROPERTY
+from mqspark.sources.live.write import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from tests.interop.kit.servers import Servers
-from tests.pipeline.livetopics import fill, make, read_queues, run
+from tests.mqspark.livetopics import fill, make, read_queues, run
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.java, pytest.mark.timeout(900)]

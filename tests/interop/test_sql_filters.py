@@ -3,10 +3,10 @@
 import random
 from collections.abc import Mapping
 
-from server.broker.filters.bloom import BloomFilter
-from server.broker.filters.lexer import BadExpression
-from server.broker.filters.sql import compile_sql
-from server.broker.filters.values import EvaluationError
+from mqserver.broker.filters.bloom import BloomFilter
+from mqserver.broker.filters.lexer import BadExpression
+from mqserver.broker.filters.sql import compile_sql
+from mqserver.broker.filters.values import EvaluationError
 from tests.interop.kit.toolbox import Toolbox
 from tests.server.broker.filters import expressions
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from server.store.store import MessageStore
+from mqserver.store.store import MessageStore
 from storefmt.formats.message import MAGIC_V2
 from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify

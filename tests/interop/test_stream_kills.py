@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.sources.live.write import DEDUP_PROPERTY
+from mqspark.sources.live.write import DEDUP_PROPERTY
 from tests.interop.kit.servers import Servers
-from tests.pipeline.kills import LAST_RUN_TIMEOUT_S, kill_tree
-from tests.pipeline.livetopics import fill, make, read_queues
+from tests.mqspark.kills import LAST_RUN_TIMEOUT_S, kill_tree
+from tests.mqspark.livetopics import fill, make, read_queues
 from tests.waiting import wait
 
 pytestmark = [
@@ -78,7 +78,7 @@ def started(given: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start the query as a process."""
     with log_of(given).open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.pipeline.streamjob", json.dumps(given)],
+            [sys.executable, "-m", "tests.mqspark.streamjob", json.dumps(given)],
             stdout=log,
             stderr=log,
             start_new_session=True,

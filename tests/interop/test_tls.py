@@ -12,8 +12,8 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from pipeline.jobs.archive import archive_local
-from pipeline.jobs.restore import restore_topic
+from mqspark.jobs.archive import archive_local
+from mqspark.jobs.restore import restore_topic
 from remoting.aio.tls import ClientTls
 from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode

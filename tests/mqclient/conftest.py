@@ -3,7 +3,7 @@
 import pytest
 
 from mqclient.client.instance import MQClient
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from tests.mqclient.fake import FakeServer
 
 

@@ -22,9 +22,9 @@ from mqclient.namespace import unwrap, wrap
 from mqclient.producer.producer import Producer
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from mqclient.trace.message_trace import MessageTrace
+from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode
-from server.pytest_plugin import RocketMQ
 from storefmt.formats.properties import INSTANCE_ID, parse_properties
 from tests.mqclient.fake import STORED, FakeServer
 from tests.waiting import eventually, until

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.nowait import ColdRead
+from mqserver.store.disk.nowait import ColdRead
 
 
 def forget_file(path: Path) -> None:

@@ -129,7 +129,7 @@ class Node:
             "osPageCacheBusyTimeOutMills=20000\n"
         )
         with (self.directory / f"{self.name}.log").open("ab") as log:
-            command = [sys.executable, "-m", "server.broker.app", "-c", str(conf)]
+            command = [sys.executable, "-m", "mqserver.broker.app", "-c", str(conf)]
             self.process = subprocess.Popen(net.command(self.name, command), stdout=log, stderr=log)
 
     @property
@@ -380,7 +380,7 @@ def main() -> None:
     kv_path = directory / "kv.json"
     conf.write_text(f"listenPort={net.namesrv_port}\nkvConfigPath={kv_path}\n")
     with (directory / "namesrv.log").open("ab") as log:
-        command = [sys.executable, "-m", "server.namesrv.app", "-c", str(conf)]
+        command = [sys.executable, "-m", "mqserver.namesrv.app", "-c", str(conf)]
         namesrv = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         print(json.dumps(asyncio.run(run(directory, cycles, role, net))))

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker import app
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.files import saves
+from mqserver.broker.serving import cold_reads as cold
+from mqserver.broker.serving import flusher
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import QueryConsumerOffset
-from server.broker import app
-from server.broker.config import BrokerConfig
-from server.broker.files import saves
-from server.broker.serving import cold_reads as cold
-from server.broker.serving import flusher
 from storefmt.errors import StoreError
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, create, running
 from tests.server.forking import ForkServer, at_each_call, changing_calls, fork_server

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.embedded import GRPC_PORT, main
 from remoting.aio.client import RemotingClient
 from remoting.bodies import TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo
-from server.embedded import GRPC_PORT, main
 from tests.ports import free_ports
 from tests.server.broker.desk import send as send_header
 
@@ -31,7 +31,7 @@ def start() -> Iterator[Start]:
 
     def start_pair(*arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "server.embedded", *arguments],
+            [sys.executable, "-m", "mqserver.embedded", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -131,7 +131,7 @@ def test_a_broker_without_descriptors_serves_on_recovers_and_stops(
 
     codes, log = play(
         scene,
-        "server.broker.app",
+        "mqserver.broker.app",
         tmp_path,
         settings,
         kind=resource.RLIMIT_NOFILE,
@@ -156,7 +156,7 @@ def test_a_name_server_without_descriptors_serves_on_and_stops(tmp_path: Path) -
 
     codes, log = play(
         scene,
-        "server.namesrv.app",
+        "mqserver.namesrv.app",
         tmp_path,
         settings,
         kind=resource.RLIMIT_NOFILE,
@@ -181,7 +181,7 @@ def test_a_broker_survives_unfinished_frames_that_are_more_than_its_memory(tmp_p
         return codes
 
     codes, log = play(
-        scene, "server.broker.app", tmp_path, settings, kind=resource.RLIMIT_AS, limit=768 * MIB
+        scene, "mqserver.broker.app", tmp_path, settings, kind=resource.RLIMIT_AS, limit=768 * MIB
     )
 
     assert codes == [0, 0, 0]

@@ -100,7 +100,7 @@ def test_a_call_that_the_disk_holds_delays_only_who_waits_for_it(
 ) -> None:
     with HeldCalls(tmp_path) as calls:
         conf = broker_conf(tmp_path, f"brokerName=a\nflushDiskType={flush}\n{SMALL_FILES}")
-        with serving("server.broker.app", conf, env={**os.environ, **calls.env}) as broker:
+        with serving("mqserver.broker.app", conf, env={**os.environ, **calls.env}) as broker:
             longest_s = asyncio.run(session(address_of(broker), calls, *CALLS[name]))
             print(f"{name}, {flush}: the longest answer took {longest_s * 1000:.1f} ms")
             broker.terminate()

@@ -24,23 +24,23 @@ from typing import Final, TypeVar
 
 import pytest
 
+from mqserver.broker import handlers
+from mqserver.broker.app import BrokerApp
+from mqserver.broker.clients.members import ConsumerGroup, GroupMember
+from mqserver.broker.filters.sql import OPERANDS_MAX
+from mqserver.broker.handlers.clients import SUBSCRIPTIONS_MAX
+from mqserver.broker.pull.pull_check import TAGS_SIZE_MAX
+from mqserver.broker.send.batches import RUN_COUNT_MAX
+from mqserver.broker.topics import topic_config
+from mqserver.namesrv import handlers as namesrv_handlers
+from mqserver.namesrv.app import NamesrvApp
+from mqserver.namesrv.config import NamesrvConfig
+from mqserver.runtime.clock import SystemClock
+from mqserver.runtime.program.event_loop import ServerLoop
+from mqserver.runtime.registry import collect
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
 from remoting.frame import FRAME_SIZE_MAX, FrameReader, decode_frame, encode_frame
-from server.broker import handlers
-from server.broker.app import BrokerApp
-from server.broker.clients.members import ConsumerGroup, GroupMember
-from server.broker.filters.sql import OPERANDS_MAX
-from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
-from server.broker.pull.pull_check import TAGS_SIZE_MAX
-from server.broker.send.batches import RUN_COUNT_MAX
-from server.broker.topics import topic_config
-from server.namesrv import handlers as namesrv_handlers
-from server.namesrv.app import NamesrvApp
-from server.namesrv.config import NamesrvConfig
-from server.runtime.clock import SystemClock
-from server.runtime.program.event_loop import ServerLoop
-from server.runtime.registry import collect
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.javahash import index_key_hash

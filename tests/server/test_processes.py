@@ -46,7 +46,7 @@ def run_name_server(run: Run, directory: Path) -> tuple[subprocess.Popen[str], s
     conf.write_text(
         f"listenPort=0\nbindAddress=127.0.0.1\nkvConfigPath={directory}/kvConfig.json\n"
     )
-    process = run("server.namesrv.app", conf)
+    process = run("mqserver.namesrv.app", conf)
     return process, address_of(process)
 
 
@@ -74,7 +74,7 @@ def test_a_broker_registers_at_its_start_and_is_gone_after_its_end(run: Run, tmp
     namesrv, namesrv_address = run_name_server(run, tmp_path)
     text = f"brokerName=a\nbrokerClusterName=C\nnamesrvAddr={namesrv_address}\n"
 
-    broker = run("server.broker.app", broker_conf(tmp_path, text))
+    broker = run("mqserver.broker.app", broker_conf(tmp_path, text))
     broker_address = address_of(broker)
     at_start = cluster(namesrv_address)
     broker.terminate()
@@ -92,7 +92,7 @@ def test_a_broker_registers_at_its_start_and_is_gone_after_its_end(run: Run, tmp
 def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) -> None:
     conf = broker_conf(tmp_path, "namesrvAddr=127.0.0.1:1\n")
 
-    broker = run("server.broker.app", conf, "--log", "json")
+    broker = run("mqserver.broker.app", conf, "--log", "json")
     address = address_of(broker)
     broker.terminate()
     _, log = broker.communicate(timeout=60)
@@ -106,11 +106,11 @@ def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) 
 def test_a_filter_server_is_in_the_routes_of_its_broker_until_it_ends(run: Run, tmp_path) -> None:
     _, namesrv = run_name_server(run, tmp_path)
     settings = broker_conf(tmp_path, f"brokerName=a\nnamesrvAddr={namesrv}\n")
-    broker = address_of(run("server.broker.app", settings))
+    broker = address_of(run("mqserver.broker.app", settings))
     conf = tmp_path / "filterserver.conf"
     conf.write_text(f"connectWhichBroker={broker}\nbindAddress=127.0.0.1\n")
 
-    filters = run("server.filterserver", conf)
+    filters = run("mqserver.filterserver", conf)
     address = address_of(filters)
     until_route_says(namesrv, {broker: [address]})
     filters.terminate()
@@ -138,9 +138,9 @@ def until_route_says(namesrv: str, filter_servers: dict[str, list[str]]) -> None
 
 def test_a_locked_store_is_one_line_and_exit_1(run: Run, tmp_path: Path) -> None:
     conf = broker_conf(tmp_path)
-    address_of(run("server.broker.app", conf))
+    address_of(run("mqserver.broker.app", conf))
 
-    second = run("server.broker.app", conf)
+    second = run("mqserver.broker.app", conf)
     error = second.communicate(timeout=60)[1]
 
     assert second.returncode == 1

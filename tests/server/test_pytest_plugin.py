@@ -46,7 +46,7 @@ def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
     done = ran(
         # No configuration that may lie in a directory above.
         *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path)),
-        *("-p", "server.pytest_plugin", "test_it.py"),
+        *("-p", "mqserver.pytest_plugin", "test_it.py"),
         code=None,
         cwd=tmp_path,
         env=environment,

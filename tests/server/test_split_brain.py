@@ -56,11 +56,11 @@ class Cluster:
 
     def start(self, name: str) -> None:
         """Start a process on its existing files, and return when it serves."""
-        conf, module = self.root / f"{name}.conf", "server.broker.app"
+        conf, module = self.root / f"{name}.conf", "mqserver.broker.app"
         port = self.address(name).rpartition(":")[2] if name != "ns" else str(self.first_port)
         lines = [f"listenPort={port}", "bindAddress=127.0.0.1"]
         if name == "ns":
-            module = "server.namesrv.app"
+            module = "mqserver.namesrv.app"
             lines.append(f"kvConfigPath={self.root}/kv.json")
         else:
             role = "SYNC_MASTER\nbrokerId=0" if name == "m" else "SLAVE\nbrokerId=1"

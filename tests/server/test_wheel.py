@@ -39,8 +39,8 @@ import asyncio, sys
 from pathlib import Path
 
 from mqclient import Message, MQClient, Producer
-from server.broker import app
-from server.embedded import Embedded
+from mqserver.broker import app
+from mqserver.embedded import Embedded
 
 assert Path(app.__file__).is_relative_to(sys.prefix), app.__file__
 taken = []

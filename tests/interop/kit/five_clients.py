@@ -26,7 +26,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from server.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.codes import Code
 from tests.interop.kit.five_build import FIVE, program
 from tests.interop.kit.process import Child
 

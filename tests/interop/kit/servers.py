@@ -152,11 +152,11 @@ class OurSide:
 
     def namesrv(self, conf: Path) -> list[str]:
         """Return the command line of our name server."""
-        return self._python("server.namesrv.app", conf)
+        return self._python("mqserver.namesrv.app", conf)
 
     def broker(self, conf: Path) -> list[str]:
         """Return the command line of our broker."""
-        return self._python("server.broker.app", conf)
+        return self._python("mqserver.broker.app", conf)
 
     def _python(self, module: str, conf: Path) -> list[str]:
         # The working directory is a scratch one, and the package need not be installed.

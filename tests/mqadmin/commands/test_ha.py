@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
+from mqserver.broker.config import BrokerRole
 from remoting.codes import RequestCode
-from server.broker.config import BrokerRole
 from tests.mqadmin.conftest import Run, cells
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
 from tests.waiting import eventually, until

@@ -4,8 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from server.pytest_plugin import RocketMQ
-from tests.pipeline.livetopics import fill, make, read_queues
+from mqserver.pytest_plugin import RocketMQ
+from tests.mqspark.livetopics import fill, make, read_queues
 from tests.programs import python
 
 

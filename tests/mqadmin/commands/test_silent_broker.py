@@ -42,7 +42,7 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]
 
     with (home / "log").open("wb") as log:
         broker = subprocess.Popen(
-            [sys.executable, "-m", "server.broker.app", "-c", str(conf)], stdout=log, stderr=log
+            [sys.executable, "-m", "mqserver.broker.app", "-c", str(conf)], stdout=log, stderr=log
         )
     try:
         wait(lambda: "broker-b" in run("broker", "list").out)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from server.broker.ha.epoch import EpochFile
+from mqserver.broker.ha.epoch import EpochFile
 from tests.mqadmin.commands.offline import run
 
 BROKEN = '{"epoch": 5, "heard": 9223372036854775808, "masterRole": "SYNC_MASTER"}'

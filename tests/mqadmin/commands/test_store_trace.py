@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
 from tests.mqadmin.commands.test_store_log import FIELDS

@@ -23,9 +23,9 @@ from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.producer.transaction_producer import LocalTransactionState
+from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue, TopicList
 from remoting.codes import RequestCode
-from server.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY
 from tests.mqclient.fake import STORED, FakeServer
 from tests.waiting import wait

@@ -37,8 +37,8 @@ from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import TransactionProducer
+from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import ConsumeFromWhere, MessageQueue
-from server.pytest_plugin import RocketMQ
 from tests.waiting import wait
 
 Own = AbstractAsyncContextManager[object, None]

@@ -9,7 +9,7 @@ from mqclient.client.request_reply import PendingReplies
 from mqclient.errors import BadRequest, TimedOut
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.producer.producer import Producer
-from server.pytest_plugin import RocketMQ
+from mqserver.pytest_plugin import RocketMQ
 from tests.mqclient.consuming import polling
 from tests.mqclient.fake import record
 

@@ -13,10 +13,10 @@ from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import QueryConsumerOffsetResponse
-from server.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
 from tests.mqclient.consuming import POLL_FROM_FIRST, polling
 from tests.mqclient.fake import serving

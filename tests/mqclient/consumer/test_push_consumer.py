@@ -24,8 +24,8 @@ from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import ConsumeFromWhere, MessageModel
-from server.pytest_plugin import RocketMQ
 from tests.waiting import eventually, until
 
 FROM_FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)

@@ -20,10 +20,10 @@ from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.offset_store import LocalOffsets
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue, UnlockBatchRequestBody
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.pytest_plugin import RocketMQ
 from tests.mqclient.fake import FakeServer
 from tests.waiting import eventually, until
 

@@ -40,7 +40,7 @@ class Ledger:
 
 @pytest.fixture
 def namesrv() -> Iterator[str]:
-    command = [sys.executable, "-m", "server.embedded", "--until-stdin-closes"]
+    command = [sys.executable, "-m", "mqserver.embedded", "--until-stdin-closes"]
     command += ["--namesrv-port", "0", "--broker-port", "0"]
     # Time enough to decide about what is not open, also on a busy machine.
     quick = {"transactionCheckInterval": "300", "transactionTimeOut": "3000"}

@@ -22,8 +22,8 @@ from mqclient import (
 )
 from mqclient.consumer.state.hooks import ConsumeEvent
 from mqclient.trace.open_telemetry import OpenTelemetryTrace
+from mqserver.pytest_plugin import RocketMQ
 from remoting.codes import RequestCode, ResponseCode
-from server.pytest_plugin import RocketMQ
 from tests.mqclient.fake import STORED, serving
 
 SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS

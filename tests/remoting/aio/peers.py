@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from mqserver.runtime.program import event_loop
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.command import Command
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
-from server.runtime.program import event_loop
 
 _T = TypeVar("_T")
 LIMIT_S = 60.0

@@ -10,6 +10,13 @@ from typing import Any
 
 import pytest
 
+from mqserver.broker.app import BrokerApp
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.runtime.clock import Clock, SystemClock
+from mqserver.store.commitlog.flush import FlushJob
+from mqserver.store.config import FlushDiskType, StoreConfig
+from mqserver.store.timer.files import TimerFlush
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     ConsumeFromWhere,
@@ -31,13 +38,6 @@ from remoting.headers import (
     SendMessageV2,
     UpdateConsumerOffset,
 )
-from server.broker.app import BrokerApp
-from server.broker.config import BrokerConfig
-from server.broker.serving.cold_reads import ColdReads
-from server.runtime.clock import Clock, SystemClock
-from server.store.commitlog.flush import FlushJob
-from server.store.config import FlushDiskType, StoreConfig
-from server.store.timer.files import TimerFlush
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.message import Record, decode_records
 from tests.server.namesrv.desk import serving

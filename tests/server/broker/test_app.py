@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.app import BrokerApp
+from mqserver.runtime.clock import SystemClock
+from mqserver.store.errors import StoreLocked
 from remoting.codes import RequestCode
-from server.broker.app import BrokerApp
-from server.runtime.clock import SystemClock
-from server.store.errors import StoreLocked
 from storefmt.config.tables import ConsumerOffsets, GroupTable, TopicTable
 from storefmt.errors import BadCall, ConfigDamaged
 from tests.golden import Golden

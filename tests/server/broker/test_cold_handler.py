@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.cold_handler import READS_PER_SLICE, read_all, read_each
+from mqserver.runtime.slices import Wait
+from mqserver.store.disk import nowait
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import (
     GetConsumeStats,
@@ -18,9 +21,6 @@ from remoting.headers import (
     SearchOffsetResponse,
     ViewMessage,
 )
-from server.broker.cold_handler import READS_PER_SLICE, read_all, read_each
-from server.runtime.slices import Wait
-from server.store.disk import nowait
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import fill

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.config import BrokerConfig, BrokerRole, broker_config, printed
-from server.runtime.javakeys import BROKER_KEYS
-from server.runtime.settings import SettingsError, Value, keys_of
-from server.store.config import FlushDiskType, StoreConfig
+from mqserver.broker.config import BrokerConfig, BrokerRole, broker_config, printed
+from mqserver.runtime.javakeys import BROKER_KEYS
+from mqserver.runtime.settings import SettingsError, Value, keys_of
+from mqserver.store.config import FlushDiskType, StoreConfig
 
 
 def config(**settings: str) -> BrokerConfig:

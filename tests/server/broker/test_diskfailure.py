@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.store.commitlog.flush import FlushJob
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
-from server.store.commitlog.flush import FlushJob
 from tests.programs import ran
 from tests.server.broker.desk import Desk, running, with_topic
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.config import BrokerConfig
+from mqserver.broker.config import BrokerConfig
 from tests import soak
 from tests.server.broker.desk import Desk, broker_settings, with_topic
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
-from server.broker.config import BrokerRole
 from tests.programs import ran
 from tests.server.broker.desk import Desk, bodies_in, broker_settings, with_topic
 from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of

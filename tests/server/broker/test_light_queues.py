@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.clients.offsets import Offsets
+from mqserver.broker.config import BrokerConfig, broker_config
+from mqserver.runtime.clock import Times, read_together
+from mqserver.runtime.settings import Value
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import QueryConsumerOffset
-from server.broker.clients.offsets import Offsets
-from server.broker.config import BrokerConfig, broker_config
-from server.runtime.clock import Times, read_together
-from server.runtime.settings import Value
 from storefmt.config.tables import ConsumerOffsets
 from tests.server.broker.desk import TOPIC, Desk, broker_settings, running
 from tests.waiting import until

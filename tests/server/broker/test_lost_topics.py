@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
+from mqserver.broker.topics import topic_config
 from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
-from server.broker.config import BrokerRole
-from server.broker.topics import topic_config
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.server.broker.desk import TOPIC, Desk, running, with_topic
 from tests.server.broker.ha.pairs import Pair

@@ -14,10 +14,10 @@ from typing import Final
 
 import pytest
 
+from mqserver.runtime.jsonfile import write_atomic
 from remoting.bodies import RegisterBrokerBody
 from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
-from server.runtime.jsonfile import write_atomic
 from tests import soak
 from tests.server.broker.desk import Desk
 from tests.waiting import until

@@ -2,8 +2,7 @@
 
 import pytest
 
-from remoting.codes import ResponseCode
-from server.broker.names import (
+from mqserver.broker.names import (
     check_group,
     check_topic,
     dlq_topic,
@@ -12,7 +11,8 @@ from server.broker.names import (
     see_faq,
     topic_fault,
 )
-from server.runtime.request import RequestRefused
+from mqserver.runtime.request import RequestRefused
+from remoting.codes import ResponseCode
 
 
 @pytest.mark.parametrize("name", ["T", "a-b_c|%9", "%RETRY%G", "t" * 127])

@@ -1,6 +1,6 @@
 """The three permission bits."""
 
-from server.broker.names import is_inherited, is_readable, is_writable, perm_text
+from mqserver.broker.names import is_inherited, is_readable, is_writable, perm_text
 
 
 def test_bits_and_text() -> None:

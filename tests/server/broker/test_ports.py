@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from server.broker.config import BrokerConfig
-from server.broker.ports import server_of
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.ports import server_of
 
 
 async def test_as_many_connections_may_wait_as_the_settings_say(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.deletions import delete_topic
 from remoting.bodies import ClusterInfo, RegisterBrokerBody, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -17,7 +18,6 @@ from remoting.headers import (
     UnRegisterBroker,
     WipeWritePermOfBroker,
 )
-from server.broker.deletions import delete_topic
 from tests.server.broker.desk import Desk, name_server, running
 from tests.waiting import eventually, until
 

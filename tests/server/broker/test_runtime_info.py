@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.broker.handlers.settings import disk_ratio, readable_size, running_time
-from server.store.disk.disk import DiskUsage
+from mqserver.broker.handlers.settings import disk_ratio, readable_size, running_time
+from mqserver.store.disk.disk import DiskUsage
 
 
 @pytest.mark.parametrize(

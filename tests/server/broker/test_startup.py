@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.config import BrokerConfig
-from server.broker.startup import ready_line, run
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.startup import ready_line, run
 from storefmt.errors import StoreError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.stored_properties import Recoder, put_again
+from mqserver.broker.stored_properties import Recoder, put_again
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import decode_record, decode_records
 from storefmt.formats.properties import in_java_order, index_keys, parse_properties

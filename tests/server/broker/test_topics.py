@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from server.broker.config import BrokerConfig
-from server.broker.topics import Topics, topic_config
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.topics import Topics, topic_config
 from storefmt.config.tables import DataVersion, TopicTable
 from tests.golden import Golden
 

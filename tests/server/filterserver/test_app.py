@@ -16,15 +16,15 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqserver.filterserver.app import FilterServerApp
+from mqserver.filterserver.config import FilterServerConfig
+from mqserver.filterserver.module import FilterEngine, FilterModule
+from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import RegisterMessageFilterClass as FilterClass
-from server.filterserver.app import FilterServerApp
-from server.filterserver.config import FilterServerConfig
-from server.filterserver.module import FilterEngine, FilterModule
-from server.runtime.clock import SystemClock
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, signed, write_home
 from tests.server.broker.desk import Desk, create, name_server, pull, running
 from tests.server.filterserver import wat

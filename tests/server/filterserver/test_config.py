@@ -2,9 +2,9 @@
 
 import pytest
 
-from server.filterserver.__main__ import main
-from server.filterserver.config import filter_server_config
-from server.runtime.settings import SettingsError, Value
+from mqserver.filterserver.__main__ import main
+from mqserver.filterserver.config import filter_server_config
+from mqserver.runtime.settings import SettingsError, Value
 
 
 def values(**settings: str) -> list[Value]:

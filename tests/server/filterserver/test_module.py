@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from server.filterserver.compiling import BadModule, CompileLimits
-from server.filterserver.module import FilterEngine, FilterLimits
+from mqserver.filterserver.compiling import BadModule, CompileLimits
+from mqserver.filterserver.module import FilterEngine, FilterLimits
 from storefmt.errors import BadCall
 from storefmt.formats.message import Record, decode_record
 from tests.records import record_bytes

@@ -5,19 +5,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from mqserver.namesrv import handlers
+from mqserver.namesrv.app import NamesrvApp
+from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.kvconfig import KvConfig
+from mqserver.namesrv.request_gate import make_gate
+from mqserver.namesrv.state import NamesrvState
+from mqserver.runtime.clock import SystemClock
+from mqserver.runtime.dispatch import RequestDispatcher, UnknownCode
+from mqserver.runtime.registry import collect
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.header import Header
 from remoting.headers import RegisterBroker
-from server.namesrv import handlers
-from server.namesrv.app import NamesrvApp
-from server.namesrv.config import NamesrvConfig
-from server.namesrv.kvconfig import KvConfig
-from server.namesrv.request_gate import make_gate
-from server.namesrv.state import NamesrvState
-from server.runtime.clock import SystemClock
-from server.runtime.dispatch import RequestDispatcher, UnknownCode
-from server.runtime.registry import collect
 from tests.server.doubles import FakeClock, FakeConn, frame_of
 
 Result = TypeVar("Result")

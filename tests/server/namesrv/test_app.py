@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.namesrv.app import main
 from remoting.aio.client import RemotingClient
 from remoting.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RequestTimedOut
 from remoting.headers import GetRouteInfo
-from server.namesrv.app import main
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests import programs
 from tests.server.namesrv.desk import registration, serving
@@ -42,7 +42,7 @@ def conf(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def process(conf: Path) -> Iterator[subprocess.Popen[str]]:
-    with programs.serving("server.namesrv.app", conf) as running:
+    with programs.serving("mqserver.namesrv.app", conf) as running:
         yield running
 
 

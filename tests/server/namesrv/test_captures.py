@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.namesrv import handlers
+from mqserver.namesrv.routes import announce
+from mqserver.runtime.registry import collect
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
-from server.namesrv import handlers
-from server.namesrv.routes import announce
-from server.runtime.registry import collect
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server.namesrv.config import CHANGEABLE, NamesrvConfig, namesrv_config
-from server.runtime.javakeys import NAMESRV_KEYS
-from server.runtime.settings import SettingsError, Value, keys_of
+from mqserver.namesrv.config import CHANGEABLE, NamesrvConfig, namesrv_config
+from mqserver.runtime.javakeys import NAMESRV_KEYS
+from mqserver.runtime.settings import SettingsError, Value, keys_of
 
 
 def config(**settings: str) -> NamesrvConfig:

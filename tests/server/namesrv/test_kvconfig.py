@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.namesrv.kvconfig import BadKey, KvConfig
-from server.runtime.jsonfile import Files
+from mqserver.namesrv.kvconfig import BadKey, KvConfig
+from mqserver.runtime.jsonfile import Files
 from storefmt.errors import ConfigDamaged
 
 

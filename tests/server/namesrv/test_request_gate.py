@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import server.namesrv.handlers
+import mqserver.namesrv.handlers
+from mqserver.namesrv.config import NamesrvConfig, namesrv_config
+from mqserver.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_connection_check
+from mqserver.runtime.registry import collect
+from mqserver.runtime.settings import SettingsError, Value
 from remoting.codes import RequestCode
-from server.namesrv.config import NamesrvConfig, namesrv_config
-from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_connection_check
-from server.runtime.registry import collect
-from server.runtime.settings import SettingsError, Value
 from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk
 
@@ -21,7 +21,7 @@ def codes_refused(desk: Desk, conn: FakeConn) -> set[int]:
     """Return the codes that are answered 16; all else fails for want of fields or passes."""
     return {
         int(code)
-        for code in collect(server.namesrv.handlers).codes()
+        for code in collect(mqserver.namesrv.handlers).codes()
         if desk.ask(code, conn=conn).code == 16
     }
 
@@ -71,7 +71,7 @@ def test_only_listed_brokers_register(tmp_path: Path) -> None:
 
 
 def test_every_code_that_changes_something_is_in_one_of_the_lists() -> None:
-    codes = collect(server.namesrv.handlers).codes()
+    codes = collect(mqserver.namesrv.handlers).codes()
 
     reads = {code for code in codes if "GET" in RequestCode(code).name}
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from remoting.headers import HaEpoch, RegisterBroker
-from server.namesrv import routes
-from server.namesrv.registrars import Registrar, RegistrarLimits
-from server.namesrv.routes import (
+from mqserver.namesrv import routes
+from mqserver.namesrv.registrars import Registrar, RegistrarLimits
+from mqserver.namesrv.routes import (
     BROKER_EXPIRES_MS,
     BadRegistration,
     LostBroker,
@@ -15,6 +14,7 @@ from server.namesrv.routes import (
     UnitTopics,
     announce,
 )
+from remoting.headers import HaEpoch, RegisterBroker
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.namesrv.desk import finished, registration
 

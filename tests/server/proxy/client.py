@@ -14,11 +14,9 @@ import grpc
 import grpc.aio
 
 from mqclient.client.instance import MQClient
-from remoting.command import Command
-from remoting.headers import CreateTopic
-from server.embedded import Embedded, EmbeddedAddresses
-from server.proxy.protocol.codes import ClientType, MessageType
-from server.proxy.protocol.definitions import (
+from mqserver.embedded import Embedded, EmbeddedAddresses
+from mqserver.proxy.protocol.codes import ClientType, MessageType
+from mqserver.proxy.protocol.definitions import (
     FilterExpression,
     Message,
     MessageQueue,
@@ -29,8 +27,8 @@ from server.proxy.protocol.definitions import (
     SubscriptionEntry,
     SystemProperties,
 )
-from server.proxy.protocol.protobuf import WireMessage
-from server.proxy.protocol.requests import (
+from mqserver.proxy.protocol.protobuf import WireMessage
+from mqserver.proxy.protocol.requests import (
     AckMessageEntry,
     AckMessageRequest,
     AckMessageResponse,
@@ -40,8 +38,10 @@ from server.proxy.protocol.requests import (
     SendMessageResponse,
     TelemetryCommand,
 )
-from server.proxy.service import NAME
-from server.runtime.settings import Value
+from mqserver.proxy.service import NAME
+from mqserver.runtime.settings import Value
+from remoting.command import Command
+from remoting.headers import CreateTopic
 
 R = TypeVar("R", bound=WireMessage)
 TIMEOUT_S = 30.0

@@ -11,13 +11,8 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.errors import NoRoute
-from remoting.codes import RequestCode
-from remoting.command import Command
-from remoting.header import Header
-from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
-from remoting.receipt import decode_receipt
-from server.proxy.context import ALGORITHM, FAILED, signature_of
-from server.proxy.protocol.codes import (
+from mqserver.proxy.context import ALGORITHM, FAILED, signature_of
+from mqserver.proxy.protocol.codes import (
     AddressScheme,
     ClientType,
     Code,
@@ -25,8 +20,8 @@ from server.proxy.protocol.codes import (
     TransactionResolution,
     TransactionSource,
 )
-from server.proxy.protocol.definitions import Address, Endpoints, Message, Resource
-from server.proxy.protocol.requests import (
+from mqserver.proxy.protocol.definitions import Address, Endpoints, Message, Resource
+from mqserver.proxy.protocol.requests import (
     ChangeInvisibleDurationRequest,
     ChangeInvisibleDurationResponse,
     EndTransactionRequest,
@@ -43,7 +38,12 @@ from server.proxy.protocol.requests import (
     ThreadStackTrace,
     VerifyMessageResult,
 )
-from server.runtime.settings import Value
+from mqserver.runtime.settings import Value
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.header import Header
+from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
+from remoting.receipt import decode_receipt
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.proxy.client import (
     QUICK,

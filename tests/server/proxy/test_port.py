@@ -8,10 +8,10 @@ from typing import Any
 import grpc.aio
 import pytest
 
+from mqserver.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
+from mqserver.proxy.port import GrpcPort
 from remoting.aio.resources import Places, Resources
 from remoting.aio.tls import ServerTls, TlsMode
-from server.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
-from server.proxy.port import GrpcPort
 from tests.waiting import until
 
 

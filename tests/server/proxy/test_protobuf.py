@@ -2,16 +2,16 @@
 
 import pytest
 
-from server.proxy.protocol.codes import MessageType
-from server.proxy.protocol.definitions import (
+from mqserver.proxy.protocol.codes import MessageType
+from mqserver.proxy.protocol.definitions import (
     ExponentialBackoff,
     Message,
     MessageQueue,
     Resource,
     SystemProperties,
 )
-from server.proxy.protocol.protobuf import ITEMS_MAX, BadMessage
-from server.proxy.protocol.requests import SendMessageRequest
+from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage
+from mqserver.proxy.protocol.requests import SendMessageRequest
 
 DATA = bytes.fromhex(
     "0a0312015412060a01611201621a280a0012016b30023a1108feffffffffffffffff011080cab5ee017000b001"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.proxy.protocol.definitions import Message, Settings
-from server.proxy.protocol.protobuf import (
+from mqserver.proxy.protocol.definitions import Message, Settings
+from mqserver.proxy.protocol.protobuf import (
     ITEMS_MAX,
     BadMessage,
     Codec,
@@ -19,7 +19,7 @@ from server.proxy.protocol.protobuf import (
     WireMessage,
     codecs,
 )
-from server.proxy.protocol.requests import (
+from mqserver.proxy.protocol.requests import (
     AckMessageRequest,
     AckMessageResponse,
     HeartbeatRequest,

@@ -3,15 +3,15 @@
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqserver.proxy.cluster import Cluster
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.context import Credentials, ProxyContext
+from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.requests import SendMessageRequest, SendMessageResponse
+from mqserver.proxy.sending import consistent_hash
+from mqserver.proxy.service import Service
 from remoting.codes import LanguageCode, RequestCode
 from remoting.headers import SendMessageResponse as Stored
-from server.proxy.cluster import Cluster
-from server.proxy.config import ProxyConfig
-from server.proxy.context import Credentials, ProxyContext
-from server.proxy.protocol.codes import Code
-from server.proxy.protocol.requests import SendMessageRequest, SendMessageResponse
-from server.proxy.sending import consistent_hash
-from server.proxy.service import Service
 from storefmt.formats.javahash import string_hash
 from tests.mqclient.fake import FakeServer, serving
 from tests.server.proxy.client import message

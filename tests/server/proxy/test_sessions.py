@@ -7,20 +7,20 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mqclient.client.instance import MQClient
-from remoting.aio.resources import Budget, Places, Resources
-from server.proxy.clients.commands import COMMANDS_MAX, CommandQueue
-from server.proxy.clients.sessions import (
+from mqserver.proxy.clients.commands import COMMANDS_MAX, CommandQueue
+from mqserver.proxy.clients.sessions import (
     LINK_SHARE,
     SESSIONS_PER_CONNECTION,
     Sessions,
 )
-from server.proxy.clients.transactions import Transactions
-from server.proxy.cluster import Cluster
-from server.proxy.config import ProxyConfig
-from server.proxy.context import ProxyContext
-from server.proxy.errors import ProxyRefused
-from server.proxy.protocol.codes import Code
-from server.proxy.protocol.requests import TelemetryCommand
+from mqserver.proxy.clients.transactions import Transactions
+from mqserver.proxy.cluster import Cluster
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.context import ProxyContext
+from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.requests import TelemetryCommand
+from remoting.aio.resources import Budget, Places, Resources
 
 
 class Connection:

@@ -4,14 +4,14 @@ import gzip
 
 import pytest
 
+from mqserver.proxy.cluster import Cluster
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.context import ALGORITHM, signature_of
+from mqserver.proxy.http2.frames import FrameType, frame
+from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.requests import Response, TelemetryCommand
+from mqserver.proxy.service import NAME, Service, methods_of
 from remoting.aio.resources import Budget
-from server.proxy.cluster import Cluster
-from server.proxy.config import ProxyConfig
-from server.proxy.context import ALGORITHM, signature_of
-from server.proxy.http2.frames import FrameType, frame
-from server.proxy.protocol.codes import Code
-from server.proxy.protocol.requests import Response, TelemetryCommand
-from server.proxy.service import NAME, Service, methods_of
 from tests.mqclient.fake import serving
 from tests.server.proxy.http2.peer import Peer
 

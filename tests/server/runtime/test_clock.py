@@ -2,7 +2,7 @@
 
 import time
 
-from server.runtime.clock import SystemClock, read_together
+from mqserver.runtime.clock import SystemClock, read_together
 
 
 def test_the_clock_tells_the_time_of_this_machine(monkeypatch) -> None:

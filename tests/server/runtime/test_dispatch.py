@@ -4,13 +4,13 @@ import logging
 
 import pytest
 
+from mqserver.runtime.dispatch import LOG_AGAIN_MS, LOG_KINDS_MAX, RequestDispatcher, UnknownCode
+from mqserver.runtime.registry import Handlers
+from mqserver.runtime.request import RequestRefused
 from remoting.codes import ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import GetRouteInfo
-from server.runtime.dispatch import LOG_AGAIN_MS, LOG_KINDS_MAX, RequestDispatcher, UnknownCode
-from server.runtime.registry import Handlers
-from server.runtime.request import RequestRefused
 from tests.server.doubles import FakeClock, FakeConn, frame_of
 
 GOOD, BROKEN, HEADER, HELD, REFUSED = 900, 901, 902, 903, 904

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
+from mqserver.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.jsonfile import Files, load_state_file, write_atomic
+from mqserver.runtime.jsonfile import Files, load_state_file, write_atomic
 from storefmt.config.tables import DelayOffsets
 
 

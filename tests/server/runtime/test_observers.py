@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.runtime.observers import Observers
+from mqserver.runtime.observers import Observers
 
 
 def test_all_are_told_in_the_order_in_which_they_were_added() -> None:

@@ -2,7 +2,7 @@ r"""java.util.Properties' rules, each with the text that shows it."""
 
 import pytest
 
-from server.runtime.properties import BadProperties, format_properties, parse_properties
+from mqserver.runtime.properties import BadProperties, format_properties, parse_properties
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

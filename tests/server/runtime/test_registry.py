@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.registry import DuplicateHandler, collect, handles
+from mqserver.runtime.registry import DuplicateHandler, collect, handles
 
 MODULE = """
-from server.runtime.registry import handles
+from mqserver.runtime.registry import handles
 
 @handles({codes})
 def {name}(app, request):

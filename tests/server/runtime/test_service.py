@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from server.runtime.service import Services
+from mqserver.runtime.service import Services
 from tests.server.doubles import FakeClock
 
 

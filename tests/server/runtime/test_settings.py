@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.settings import (
+from mqserver.runtime.settings import (
     RawSettings,
     SettingsError,
     Value,

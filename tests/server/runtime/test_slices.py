@@ -2,10 +2,10 @@
 
 import asyncio
 
+from mqserver.runtime.request import Request
+from mqserver.runtime.slices import Slices, Steps
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.runtime.request import Request
-from server.runtime.slices import Slices, Steps
 from tests.server.doubles import FakeConn
 from tests.waiting import until
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import broker_config, printed
+from mqserver.namesrv.config import namesrv_config
+from mqserver.runtime.settings import SettingsError, Value, format_settings
+from mqserver.runtime.tls import Tls, split_tls, tls_settings
 from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode
-from server.broker.config import broker_config, printed
-from server.namesrv.config import namesrv_config
-from server.runtime.settings import SettingsError, Value, format_settings
-from server.runtime.tls import Tls, split_tls, tls_settings
 
 NO_FILE = Path("/nonexistent/tls.properties")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.store import MessageStore
+from mqserver.store.store import MessageStore
 from tests.server.store import stores
 from tests.server.store.simdisk import SimDisk
 

@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from server.store.disk.disk import DirEntry, DiskUsage, FilePath, FileStat
+from mqserver.store.disk.disk import DirEntry, DiskUsage, FilePath, FileStat
 from tests.server.store.simfiles import Change, Directory, Inode
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from server.store.config import FlushDiskType, StoreConfig
-from server.store.disk.disk import Disk
-from server.store.disk.job import DiskJob
-from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage
-from server.store.store import MessageStore
+from mqserver.store.config import FlushDiskType, StoreConfig
+from mqserver.store.disk.disk import Disk
+from mqserver.store.disk.job import DiskJob
+from mqserver.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage
+from mqserver.store.store import MessageStore
 from storefmt.dispatch.record_entries import texts_of
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.hosts import pack_host

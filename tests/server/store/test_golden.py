@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.store import MessageStore
+from mqserver.store.store import MessageStore
 from tests.golden import Golden
 from tests.server.store.stores import (
     config_of,

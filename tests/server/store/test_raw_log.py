@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.config import StoreConfig
-from server.store.store import MessageStore
+from mqserver.store.config import StoreConfig
+from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import FILLER
 from tests.server.store.stores import (
     LOG_FILE_SIZE,

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from server.store import reader
-from server.store.commitlog.picking import picks
-from server.store.config import StoreConfig
-from server.store.disk import mapped
-from server.store.disk.nowait import ColdRead
-from server.store.queues.queue import ConsumeQueue
-from server.store.results import GetStatus
-from server.store.store import MessageStore
+from mqserver.store import reader
+from mqserver.store.commitlog.picking import picks
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk import mapped
+from mqserver.store.disk.nowait import ColdRead
+from mqserver.store.queues.queue import ConsumeQueue
+from mqserver.store.results import GetStatus
+from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from tests.server.store.stores import (
     START_MS,

@@ -16,8 +16,8 @@ from mqclient.consumer.settings import PushSettings
 from mqclient.errors import NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqserver.embedded import Embedded
 from remoting.bodies import ConsumeFromWhere, MessageQueue
-from server.embedded import Embedded
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.paths import StorePaths
 from tests.waiting import eventually, until

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import yaml
 
+from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.files import AclFiles
+from mqserver.broker.acl.scope import Scopes
 from remoting.acl import sign
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
 from remoting.header import Header
 from remoting.signing import sign_for
-from server.broker.acl.control import AccessControl
-from server.broker.acl.files import AclFiles
-from server.broker.acl.scope import Scopes
 from tests.server.broker.desk import Desk, create
 
 USER, OTHER, ADMIN = "userKey1", "otherKey", "adminKey"

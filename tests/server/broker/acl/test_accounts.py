@@ -2,8 +2,8 @@
 
 import pytest
 
+from mqserver.broker.acl.accounts import AclError, Perm, account_of, check_perms, perm_of
 from remoting.bodies import PlainAccessConfig
-from server.broker.acl.accounts import AclError, Perm, account_of, check_perms, perm_of
 
 
 def config(**changes: object) -> PlainAccessConfig:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.acl import control as access_control
+from mqserver.broker.acl.accounts import AclError
+from mqserver.broker.acl.control import HIDDEN, AccessControl
 from remoting.acl import Proof, content_of
 from remoting.bodies import PlainAccessConfig
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.broker.acl import control as access_control
-from server.broker.acl.accounts import AclError
-from server.broker.acl.control import HIDDEN, AccessControl
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.acl.homes import (
     ACCOUNTS,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from server.broker.acl.files import AclFiles
-from server.runtime.jsonfile import Files
+from mqserver.broker.acl.files import AclFiles
+from mqserver.runtime.jsonfile import Files
 from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.acl.homes import ADMIN, USER, write_home

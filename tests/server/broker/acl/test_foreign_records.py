@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.acl.gate import topic_at
+from mqserver.runtime.clock import SystemClock
 from remoting.acl import sign
 from remoting.aio.client import RemotingClient
 from remoting.bodies import HeartbeatData, ProducerData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack, QueryMessage, UnregisterClient, ViewMessage
-from server.broker.acl.gate import topic_at
-from server.runtime.clock import SystemClock
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.javahash import index_key_hash, string_hash
 from storefmt.formats.message import decode_record

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.acl.gate import topic_at
 from remoting.acl import sign
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.broker.acl.gate import topic_at
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, ask_as, make_topics
 from tests.server.broker.desk import (
     Desk,

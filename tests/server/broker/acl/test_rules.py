@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-import server.broker.handlers
+import mqserver.broker.handlers
+from mqserver.broker.acl.accounts import AclError
+from mqserver.broker.acl.rules import ADMIN_WRITES, JAVA, READS_LOG, STRICT, Level, rule_of
+from mqserver.runtime.registry import collect
 from remoting.bodies import (
     BatchAck,
     BatchAckMessageRequestBody,
@@ -16,9 +19,6 @@ from remoting.bodies import (
     UnlockBatchRequestBody,
 )
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
-from server.broker.acl.accounts import AclError
-from server.broker.acl.rules import ADMIN_WRITES, JAVA, READS_LOG, STRICT, Level, rule_of
-from server.runtime.registry import collect
 from tests.server.broker.acl.homes import ADMIN, ELSEWHERE, OTHER, control, signed, write_home
 from tests.server.broker.desk import heartbeat
 
@@ -90,7 +90,7 @@ def test_what_writes_for_all_needs_an_admin_by_our_rules() -> None:
 
 
 def test_nothing_that_a_raw_handler_answers_needs_an_admin() -> None:
-    assert not collect(server.broker.handlers).raw.keys() & ADMIN_WRITES
+    assert not collect(mqserver.broker.handlers).raw.keys() & ADMIN_WRITES
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.acl.accounts import AclError
+from mqserver.broker.acl.control import AccessControl
 from remoting.acl import Proof, content_of, sign
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
 from remoting.command import Command
 from remoting.signing import ACCESS_FOR, SKEW_MS_MAX, sign_for
-from server.broker.acl.accounts import AclError
-from server.broker.acl.control import AccessControl
 from tests.server.broker.acl.homes import (
     ADMIN,
     ELSEWHERE,

@@ -2,8 +2,8 @@
 
 from functools import partial
 
+from mqserver.broker.clients.client_requests import ClientCalls
 from remoting.command import Command
-from server.broker.clients.client_requests import ClientCalls
 from tests.server.doubles import FakeConn
 
 

@@ -2,8 +2,8 @@
 
 from typing import cast
 
+from mqserver.broker.clients.filter_servers import COUNT_MAX, SILENCE_MS_MAX, FilterServers
 from remoting.aio.server import ServerConn
-from server.broker.clients.filter_servers import COUNT_MAX, SILENCE_MS_MAX, FilterServers
 from tests.server.doubles import FakeConn
 
 

@@ -1,7 +1,7 @@
 """The group table."""
 
-from server.broker.clients.groups import Groups
-from server.broker.config import BrokerConfig
+from mqserver.broker.clients.groups import Groups
+from mqserver.broker.config import BrokerConfig
 from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
 from tests.golden import Golden
 

@@ -1,7 +1,7 @@
 """Group members with a clock moved by hand."""
 
+from mqserver.broker.clients.members import SILENCE_MS_MAX, Consumers, GroupMember, Producers
 from remoting.bodies import ConsumerData, SubscriptionData
-from server.broker.clients.members import SILENCE_MS_MAX, Consumers, GroupMember, Producers
 from tests.server.doubles import FakeConn
 
 

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from server.broker.clients.offsets import NO_OFFSET, Offsets
+from mqserver.broker.clients.offsets import NO_OFFSET, Offsets
 from storefmt.config.tables import ConsumerOffsets
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mqserver.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock, LockTable
 from remoting.bodies import MessageQueue
-from server.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock, LockTable
 
 A = MessageQueue(topic="T", broker_name="b", queue_id=0)
 B = MessageQueue(topic="T", broker_name="b", queue_id=1)

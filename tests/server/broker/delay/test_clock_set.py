@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.clients.queue_locks import LOCK_LIFE_MS
+from mqserver.runtime.clock import read_together
 from remoting.bodies import LockBatchRequestBody, MessageQueue
 from remoting.codes import RequestCode, ResponseCode
-from server.broker.clients.queue_locks import LOCK_LIFE_MS
-from server.runtime.clock import read_together
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running, with_topic
 from tests.server.doubles import FakeClock
 from tests.waiting import until

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from server.broker.delay.schedule import LATELY_MS, ClockSkew
-from server.runtime.clock import Times
+from mqserver.broker.delay.schedule import LATELY_MS, ClockSkew
+from mqserver.runtime.clock import Times
 
 HOUR_MS = 3_600_000
 JUMPS = [HOUR_MS, -HOUR_MS, 30 * 24 * HOUR_MS, -30 * 24 * HOUR_MS, 2_000, -2_000]

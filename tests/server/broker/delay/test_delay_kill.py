@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
+from mqserver.broker import app
+from mqserver.broker.delay.schedule import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
+from mqserver.runtime.clock import Times
+from mqserver.store.config import StoreConfig
+from mqserver.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
+from mqserver.store.store import MessageStore
 from remoting.codes import RequestCode, ResponseCode
-from server.broker import app
-from server.broker.delay.schedule import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
-from server.runtime.clock import Times
-from server.store.config import StoreConfig
-from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
-from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import NO_THREADS, TOPIC, Desk

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.delay.schedule import TAIL_SIZE_MAX, DelayLevels, DelayService, redirect
+from mqserver.runtime.clock import Times
+from mqserver.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
+from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
-from server.broker.delay.schedule import TAIL_SIZE_MAX, DelayLevels, DelayService, redirect
-from server.runtime.clock import Times
-from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
-from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import NO_THREADS
@@ -274,7 +274,7 @@ def test_broker_that_is_killed_while_it_reads_the_log_reads_it_again() -> None:
 
 
 def test_reading_the_log_gives_others_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.broker.delay.schedule.TAIL_STEPS", 1)
+    monkeypatch.setattr("mqserver.broker.delay.schedule.TAIL_STEPS", 1)
     after = killed_after_delivery().next()
 
     first = after.service.deliver(Times(LATER_MS, LATER_MS))
@@ -289,7 +289,7 @@ def test_reading_the_log_gives_others_their_turn(monkeypatch: pytest.MonkeyPatch
 def test_log_that_grows_without_deliveries_moves_the_place_where_reading_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("server.broker.delay.schedule.TAIL_SIZE_MAX", 1_000)
+    monkeypatch.setattr("mqserver.broker.delay.schedule.TAIL_SIZE_MAX", 1_000)
     life = Life(SimDisk())
     life.deliver()
     life.save()

@@ -7,16 +7,16 @@ from typing import cast
 
 import pytest
 
+from mqserver.broker.delay.delivered import restore_message
+from mqserver.broker.delay.schedule import RETRY_MS, DelayLevels, DelayService, redirect
+from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.runtime.clock import Times
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.commitlog.log_scan import ScannedRecord
+from mqserver.store.disk.nowait import ColdRead
+from mqserver.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
+from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
-from server.broker.delay.delivered import restore_message
-from server.broker.delay.schedule import RETRY_MS, DelayLevels, DelayService, redirect
-from server.broker.serving.cold_reads import ColdReads
-from server.runtime.clock import Times
-from server.runtime.request import RequestRefused
-from server.store.commitlog.log_scan import ScannedRecord
-from server.store.disk.nowait import ColdRead
-from server.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
-from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.formats.message import Record, decode_record
 from tests.records import record_bytes

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from remoting.codes import RequestCode
-from remoting.command import Command
-from server.broker.config import BrokerConfig, broker_config, printed
-from server.broker.files.live_settings import (
+from mqserver.broker.config import BrokerConfig, broker_config, printed
+from mqserver.broker.files.live_settings import (
     AT_START_ELSEWHERE,
     CHANGEABLE,
     FILE_NAME,
     LiveSettings,
     without_meaning,
 )
-from server.broker.state import Broker
-from server.runtime.javakeys import BROKER_KEYS, broker_defaults
-from server.runtime.settings import SettingsError, Value, keys_of
-from server.store.config import StoreConfig
-from server.store.queues.ext import no_bits
+from mqserver.broker.state import Broker
+from mqserver.runtime.javakeys import BROKER_KEYS, broker_defaults
+from mqserver.runtime.settings import SettingsError, Value, keys_of
+from mqserver.store.config import StoreConfig
+from mqserver.store.queues.ext import no_bits
+from remoting.codes import RequestCode
+from remoting.command import Command
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.waiting import until

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.files.saves import StateFiles
+from mqserver.broker.files.saves import StateFiles
 
 
 class Disk:

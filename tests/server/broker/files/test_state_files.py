@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.config import BrokerConfig
-from server.runtime.jsonfile import write_atomic
+from mqserver.broker.config import BrokerConfig
+from mqserver.runtime.jsonfile import write_atomic
 from storefmt.config.tables import ConfigDamaged, ConsumerOffsets, load_config
 from tests.server.broker.desk import GROUP, TOPIC, running, with_topic
 from tests.server.broker.test_lost_topics import lose_topics

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from server.broker import app
-from server.broker.files import topic_files
-from server.broker.files.loads import load_state
-from server.broker.files.topic_files import TopicFiles
-from server.broker.topics import topic_config
-from server.runtime.jsonfile import write_atomic
+from mqserver.broker import app
+from mqserver.broker.files import topic_files
+from mqserver.broker.files.loads import load_state
+from mqserver.broker.files.topic_files import TopicFiles
+from mqserver.broker.topics import topic_config
+from mqserver.runtime.jsonfile import write_atomic
 from storefmt.config.tables import DataVersion, TopicTable
 from storefmt.offline import StoreDir
 from storefmt.paths import StorePaths

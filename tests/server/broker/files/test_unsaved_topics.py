@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.app import BrokerApp
+from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
-from server.broker.app import BrokerApp
-from server.runtime.clock import SystemClock
 from storefmt.config.tables import TopicTable
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.msgid import parse_offset_id

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from server.broker.config import BrokerConfig
-from server.broker.filters.bitmaps import BIT_MAP_OPERANDS_MAX, BitMaps
-from server.broker.filters.bloom import bit_map
-from server.broker.filters.sql import OPERANDS_MAX
-from server.broker.filters.table import FilterTable
-from server.store.results import DispatchEntry
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.filters.bitmaps import BIT_MAP_OPERANDS_MAX, BitMaps
+from mqserver.broker.filters.bloom import bit_map
+from mqserver.broker.filters.sql import OPERANDS_MAX
+from mqserver.broker.filters.table import FilterTable
+from mqserver.store.results import DispatchEntry
 from storefmt.formats.consumequeue_ext import decode_units
 from storefmt.formats.properties import format_properties
 from tests.server.broker import desk

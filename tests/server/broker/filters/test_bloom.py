@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.broker.filters.bloom import BloomFilter, bit_map, has_all, murmur3_64
+from mqserver.broker.filters.bloom import BloomFilter, bit_map, has_all, murmur3_64
 
 
 def test_geometry_and_bits_of_a_stock_broker() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.broker.filters.lexer import BadExpression, Lexer, TokenKind
+from mqserver.broker.filters.lexer import BadExpression, Lexer, TokenKind
 
 
 def tokens(text: str, *, strict: bool = False) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.broker.filters.terms import LikePattern
+from mqserver.broker.filters.terms import LikePattern
 
 
 def is_like(text: str, pattern: str) -> bool:

@@ -2,17 +2,17 @@
 
 import pytest
 
-from remoting.bodies import SubscriptionData
-from server.broker.config import BrokerConfig
-from server.broker.filters.bloom import bit_map
-from server.broker.filters.messagefilter import (
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.filters.bloom import bit_map
+from mqserver.broker.filters.messagefilter import (
     EVERYTHING,
     MessageFilter,
     raw_properties,
     registered_filter,
     with_retry,
 )
-from server.broker.filters.table import ConsumerFilter, FilterTable
+from mqserver.broker.filters.table import ConsumerFilter, FilterTable
+from remoting.bodies import SubscriptionData
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.hosts import pack_host
 from tests.records import record_bytes

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.broker.filters import sql
-from server.broker.filters.lexer import BadExpression, TooLong
-from server.broker.filters.sql import EXPRESSION_SIZE_MAX, NESTED_MAX, OPERANDS_MAX, compile_sql
-from server.broker.filters.terms import LIKE_TEXT_SIZE_MAX
-from server.broker.filters.values import NUMBER_SIZE_MAX, EvaluationError
+from mqserver.broker.filters import sql
+from mqserver.broker.filters.lexer import BadExpression, TooLong
+from mqserver.broker.filters.sql import EXPRESSION_SIZE_MAX, NESTED_MAX, OPERANDS_MAX, compile_sql
+from mqserver.broker.filters.terms import LIKE_TEXT_SIZE_MAX
+from mqserver.broker.filters.values import NUMBER_SIZE_MAX, EvaluationError
 
 # The reference: trees of tuples, evaluated by a table of three values as in a textbook.
 Tree = tuple[object, ...]

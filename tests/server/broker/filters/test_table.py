@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.filters.lexer import BadExpression
+from mqserver.broker.filters.sql import EXPRESSION_SIZE_MAX
+from mqserver.broker.filters.table import OPERANDS_IN_ALL_MAX, FilterTable, compile_filter
 from remoting.bodies import SubscriptionData
-from server.broker.config import BrokerConfig
-from server.broker.filters.lexer import BadExpression
-from server.broker.filters.sql import EXPRESSION_SIZE_MAX
-from server.broker.filters.table import OPERANDS_IN_ALL_MAX, FilterTable, compile_filter
 
 DAY_MS = 24 * 3_600_000
 

@@ -4,15 +4,15 @@ import tracemalloc
 
 import pytest
 
-from remoting.bodies import SubscriptionData
-from server.broker.filters import tags
-from server.broker.filters.tags import (
+from mqserver.broker.filters import tags
+from mqserver.broker.filters.tags import (
     codes_of_expression,
     codes_of_subscription,
     is_malformed,
     is_tag_type,
     tags_of,
 )
+from remoting.bodies import SubscriptionData
 from storefmt.formats.javahash import string_hash
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from server.broker.filters.values import (
+from mqserver.broker.filters.values import (
     EvaluationError,
     Long,
     compare,

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from mqserver.broker.app import BrokerApp
+from mqserver.broker.config import BrokerRole
+from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
 from remoting.codes import ExtensionCode
 from remoting.command import Command
 from remoting.headers import PromoteSlave
-from server.broker.app import BrokerApp
-from server.broker.config import BrokerRole
-from server.runtime.clock import SystemClock
 from tests.server.broker.desk import Desk, broker_settings, name_server
 from tests.waiting import until
 

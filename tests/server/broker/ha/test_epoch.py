@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.ha.epoch import (
+from mqserver.broker.ha.epoch import (
     FILE_NAME,
     NEXT,
     START,

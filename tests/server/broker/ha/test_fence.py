@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
+from mqserver.broker.ha.epoch import EpochFile, Standing
+from mqserver.broker.ha.receiving import tell_epoch
+from mqserver.broker.ha.replication import Replication
+from mqserver.namesrv.routes import RouteTable
 from remoting.bodies import ClusterInfo
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
 from remoting.headers import DemoteMaster, PromoteSlave
-from server.broker.config import BrokerRole
-from server.broker.ha.epoch import EpochFile, Standing
-from server.broker.ha.receiving import tell_epoch
-from server.broker.ha.replication import Replication
-from server.namesrv.routes import RouteTable
 from storefmt.offline.views.storedir import StoreDir
 from tests.ports import free_ports
 from tests.server.broker.desk import Desk, end_transaction

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from server.broker.ha.frames import (
+from mqserver.broker.ha.frames import (
     HEADER,
     REPORT,
     SIZE_MAX,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.config import BrokerRole
-from server.broker.ha.ha_file import FILE_NAME, HaFile, before_start, copy_tail, cut_log
+from mqserver.broker.config import BrokerRole
+from mqserver.broker.ha.ha_file import FILE_NAME, HaFile, before_start, copy_tail, cut_log
 from storefmt.errors import ConfigDamaged
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir

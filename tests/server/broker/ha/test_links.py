@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.ha.frames import BadStream
+from mqserver.broker.ha.links import Links, LinkState, SlaveLink
 from remoting.codes import ResponseCode
-from server.broker.config import BrokerConfig
-from server.broker.ha.frames import BadStream
-from server.broker.ha.links import Links, LinkState, SlaveLink
 
 END, LAST_FILE = 10_000, 8_192
 CONFIG = BrokerConfig(ha_slave_fallbehind_max=1_000, slave_timeout_ms=3_000)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.ha.log_compare import LogsDiverged, compare, record_starts
-from server.store.store import MessageStore
+from mqserver.broker.ha.log_compare import LogsDiverged, compare, record_starts
+from mqserver.store.store import MessageStore
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
     START_MS,

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from server.broker.config import BrokerConfig
-from server.broker.ha import receiving
-from server.broker.ha.frames import HEADER, REPORT
-from server.broker.ha.receiving import MOVES, Compare, Receiver, SlaveEvent, SlaveState
-from server.broker.serving.flusher import Flusher
-from server.runtime.clock import SystemClock
-from server.store.commitlog.flush import FlushJob
-from server.store.commitlog.log_write import LogWrite
-from server.store.store import MessageStore
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.ha import receiving
+from mqserver.broker.ha.frames import HEADER, REPORT
+from mqserver.broker.ha.receiving import MOVES, Compare, Receiver, SlaveEvent, SlaveState
+from mqserver.broker.serving.flusher import Flusher
+from mqserver.runtime.clock import SystemClock
+from mqserver.store.commitlog.flush import FlushJob
+from mqserver.store.commitlog.log_write import LogWrite
+from mqserver.store.store import MessageStore
 from tests.server.store.stores import START_MS, open_store, put_all, small_config
 from tests.waiting import TIMEOUT_S, until
 

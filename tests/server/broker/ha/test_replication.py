@@ -7,12 +7,12 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
+from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.config import BrokerRole, SlaveStart
+from mqserver.broker.ha.receiving import SlaveState
+from mqserver.runtime.service import Services
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from server.broker.clients.offsets import NO_OFFSET
-from server.broker.config import BrokerRole, SlaveStart
-from server.broker.ha.receiving import SlaveState
-from server.runtime.service import Services
 from storefmt.config.tables import TopicConfig
 from tests.server.broker.desk import TOPIC, Desk
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of

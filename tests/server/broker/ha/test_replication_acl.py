@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
 from remoting.acl import sign
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header
 from remoting.headers import UpdateConsumerOffset
 from remoting.toolskeys import TOOLS_FILE
-from server.broker.config import BrokerRole
 from tests.server.broker.desk import TOPIC, Desk, create, send
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of, until
 

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.config import BrokerRole
+from mqserver.broker.ha import returning
+from mqserver.broker.ha.returning import ReturningMaster, SlaveProgress
+from mqserver.broker.ha.slave_synchronize import MasterCalls
 from remoting.codes import RequestCode
 from remoting.headers import GetAllConsumerOffset
-from server.broker.clients.offsets import NO_OFFSET
-from server.broker.config import BrokerRole
-from server.broker.ha import returning
-from server.broker.ha.returning import ReturningMaster, SlaveProgress
-from server.broker.ha.slave_synchronize import MasterCalls
 from storefmt.config.tables import ConsumerOffsets, DelayOffsets
 from tests.server.broker.desk import TOPIC, Desk
 from tests.server.broker.ha.pairs import Pair, equal_ends, state_of
@@ -117,7 +117,7 @@ async def test_address_that_may_not_be_a_slave_is_not_asked(
 ) -> None:
     slave = await without_master(pair)
     await slave.commit(4, group=GROUP)
-    monkeypatch.setattr("server.broker.ha.replication.Replication._may_connect", lambda *_: False)
+    monkeypatch.setattr("mqserver.broker.ha.replication.Replication._may_connect", lambda *_: False)
 
     stranger = await pair.start("m", MASTER)
 

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.ha import sending
+from mqserver.broker.ha.frames import HEADER, REPORT
+from mqserver.broker.ha.links import Links, SlaveLink
+from mqserver.broker.ha.receiving import tell_epoch
+from mqserver.broker.ha.sending import SlaveServer
+from mqserver.runtime.clock import SystemClock
+from mqserver.store.disk.nowait import ColdRead
+from mqserver.store.store import MessageStore
 from remoting.aio.resources import Places
-from server.broker.config import BrokerConfig
-from server.broker.ha import sending
-from server.broker.ha.frames import HEADER, REPORT
-from server.broker.ha.links import Links, SlaveLink
-from server.broker.ha.receiving import tell_epoch
-from server.broker.ha.sending import SlaveServer
-from server.runtime.clock import SystemClock
-from server.store.disk.nowait import ColdRead
-from server.store.store import MessageStore
 from tests.server.store.stores import START_MS, message, open_store, put_all, small_config
 from tests.waiting import TIMEOUT_S, until
 

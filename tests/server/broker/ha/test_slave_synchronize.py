@@ -4,17 +4,17 @@ import asyncio
 
 import pytest
 
-from remoting.aio.client import RemotingClient
-from remoting.command import Command
-from server.broker.clients.offsets import NO_OFFSET
-from server.broker.ha.slave_synchronize import (
+from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.ha.slave_synchronize import (
     MasterCalls,
     MasterProgress,
     SlaveSync,
     adopted_offset,
     delays_in,
 )
-from server.broker.state import Broker
+from mqserver.broker.state import Broker
+from remoting.aio.client import RemotingClient
+from remoting.command import Command
 from storefmt.config.tables import (
     ConsumerOffsets,
     DataVersion,

@@ -9,6 +9,7 @@ from mqclient import (
     PushConsumer,
     PushSettings,
 )
+from mqserver.broker.config import BrokerRole
 from remoting.bodies import (
     MessageRequestMode,
     SetMessageRequestModeRequestBody,
@@ -28,7 +29,6 @@ from remoting.headers import (
     UpdateConsumerOffset,
 )
 from remoting.headers.group import GetSubscriptionGroupConfig
-from server.broker.config import BrokerRole
 from storefmt.config.tables import GroupTable, SubscriptionGroup, TopicConfig, TopicTable
 from tests.server.broker.desk import TOPIC, Desk, create, end_transaction, heartbeat, pull, send
 from tests.server.broker.ha.pairs import Pair, equal_ends, state_of

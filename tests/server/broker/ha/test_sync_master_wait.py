@@ -2,13 +2,13 @@
 
 import pytest
 
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.ha.links import Links, SlaveLink
+from mqserver.broker.ha.sync_master_wait import hold
+from mqserver.broker.serving.answers import SendAnswers, with_code
+from mqserver.broker.serving.group_commit import Ack
 from remoting.codes import ResponseCode
 from remoting.frame import FrameReader, decode_frame
-from server.broker.config import BrokerConfig
-from server.broker.ha.links import Links, SlaveLink
-from server.broker.ha.sync_master_wait import hold
-from server.broker.serving.answers import SendAnswers, with_code
-from server.broker.serving.group_commit import Ack
 
 ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\x2a\x9f")
 STORED = ANSWERS.stored(0, 1, queue_id=0, queue_offset=0, message_id="x")

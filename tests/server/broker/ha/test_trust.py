@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerConfig, BrokerRole
+from mqserver.broker.ha.epoch import Standing
+from mqserver.broker.ha.frames import REPORT
+from mqserver.broker.ha.trust import Trust
 from remoting.acl import SIGNATURE
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
@@ -14,10 +18,6 @@ from remoting.frame import FrameReader, decode_frame, encode_frame
 from remoting.headers import GetEpoch, GetEpochResponse, HaEpoch
 from remoting.signing import ACCESS_FOR
 from remoting.toolskeys import TOOLS_FILE
-from server.broker.config import BrokerConfig, BrokerRole
-from server.broker.ha.epoch import Standing
-from server.broker.ha.frames import REPORT
-from server.broker.ha.trust import Trust
 from tests.server.broker.acl.homes import ADMIN, SECRETS, write_home
 from tests.server.broker.ha.pairs import Pair, pair_in
 from tests.server.broker.ha.test_fence import FUTURE, standing
@@ -130,7 +130,7 @@ async def test_address_that_is_none_stops_no_start(
     async def named(fence: object) -> set[str]:
         return {address}
 
-    monkeypatch.setattr("server.broker.ha.fence.Fence._named", named)
+    monkeypatch.setattr("mqserver.broker.ha.fence.Fence._named", named)
     async with pair_in(tmp_path) as pair:
         master = await pair.start("m", ASYNC, rocketmq_home=home(tmp_path / "home"))
 
@@ -269,7 +269,7 @@ async def test_old_master_with_accounts_learns_from_a_broker_that_proves_itself(
         async def named(fence: object) -> set[str]:
             return {new.address}
 
-        monkeypatch.setattr("server.broker.ha.fence.Fence._named", named)
+        monkeypatch.setattr("mqserver.broker.ha.fence.Fence._named", named)
         old = await pair.start("m", ASYNC, namesrv_addr=None, **settings)
 
         assert standing(old) is Standing.FENCED

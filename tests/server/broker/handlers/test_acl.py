@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.handlers import pull as handlers_pull
 from remoting.acl import proof_readers, read_proof
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody
 from remoting.codes import RequestCode, SerializeType
@@ -14,8 +16,6 @@ from remoting.headers import (
     GetBrokerAclConfigResponse,
     UpdateGlobalWhiteAddrsConfig,
 )
-from server.broker.acl.control import AccessControl
-from server.broker.handlers import pull as handlers_pull
 from tests.server.broker.acl.homes import ADMIN, USER, ask_as, make_topics, signed
 from tests.server.broker.desk import Desk, pull, send
 

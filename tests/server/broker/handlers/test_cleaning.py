@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.store.cleanup.jobs import DeleteLogJob
 from remoting.codes import RequestCode, ResponseCode
-from server.store.cleanup.jobs import DeleteLogJob
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until

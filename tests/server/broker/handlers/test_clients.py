@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.clients.members import SUBSCRIPTION_SIZE
+from mqserver.broker.handlers.clients import SUBSCRIPTIONS_MAX
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     CheckClientRequestBody,
@@ -22,8 +24,6 @@ from remoting.headers import (
     GetProducerConnectionList,
     UnregisterClient,
 )
-from server.broker.clients.members import SUBSCRIPTION_SIZE
-from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
 from tests.waiting import until

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.filters.sql import EXPRESSION_SIZE_MAX, OPERANDS_MAX
+from mqserver.store.commitlog.log_window import WORK_MAX
 from remoting.bodies import CheckClientRequestBody, SubscriptionData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.broker.filters.sql import EXPRESSION_SIZE_MAX, OPERANDS_MAX
-from server.store.commitlog.log_window import WORK_MAX
 from storefmt.formats.message import decode_records
 from storefmt.formats.properties import format_properties
 from tests.server.broker import desk

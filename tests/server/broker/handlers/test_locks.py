@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from mqserver.broker.handlers.locks import BODY_SIZE_MAX
 from remoting.bodies import (
     LockBatchRequestBody,
     LockBatchResponseBody,
@@ -11,7 +12,6 @@ from remoting.bodies import (
     UnlockBatchRequestBody,
 )
 from remoting.codes import ExtensionCode, RequestCode
-from server.broker.handlers.locks import BODY_SIZE_MAX
 from tests.server.broker.desk import GROUP, TOPIC, Desk
 
 QUEUES = [MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=at) for at in range(2)]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.pull.pull_check import TAGS_SIZE_MAX
 from remoting.aio.client import RemotingClient
 from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import DeleteTopic, GetMaxOffset, PullMessageResponse
-from server.broker.pull.pull_check import TAGS_SIZE_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, with_topic
 from tests.waiting import until
@@ -233,7 +233,7 @@ async def test_offset_that_is_not_there_leaves_an_event(filled: Desk) -> None:
 async def test_connection_may_hold_only_so_many_pulls(
     filled: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.broker.pull.pull_hold.OWNED_COUNT_MAX", 1)
+    monkeypatch.setattr("mqserver.broker.pull.pull_hold.OWNED_COUNT_MAX", 1)
     first = await held(filled)
     answer = await filled.pull(**HELD)
     await filled.send()

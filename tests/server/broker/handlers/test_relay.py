@@ -3,12 +3,12 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from mqserver.broker.handlers.relay import ANSWER_WAIT_MS
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header, key
 from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
-from server.broker.handlers.relay import ANSWER_WAIT_MS
 from storefmt.formats.message import decode_record
 from tests.server.broker.desk import GROUP, Desk, heartbeat
 from tests.waiting import until

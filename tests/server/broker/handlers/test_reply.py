@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.handlers.reply import ANSWER_WAIT_MS
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ReplyMessage
-from server.broker.handlers.reply import ANSWER_WAIT_MS
 from storefmt.formats.properties import parse_properties
 from tests.server.broker.desk import Desk, heartbeat, running, send, send_with_long_names
 from tests.waiting import until

@@ -2,14 +2,14 @@
 
 import pytest
 
+from mqserver.broker.clients.client_requests import encode_notice
+from mqserver.broker.clients.members import GroupMember
+from mqserver.broker.handlers import reset as reset_handler
 from remoting.aio.client import RemotingClient
 from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetConsumerStatus, ResetOffset
-from server.broker.clients.client_requests import encode_notice
-from server.broker.clients.members import GroupMember
-from server.broker.handlers import reset as reset_handler
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat
 from tests.server.doubles import FakeConn
 

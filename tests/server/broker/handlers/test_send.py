@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.send.batches import RUN_COUNT_MAX
 from remoting.codes import RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
-from server.broker.send.batches import RUN_COUNT_MAX
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import host_text
 from storefmt.formats.msgid import parse_offset_id

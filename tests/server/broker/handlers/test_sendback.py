@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.runtime.clock import read_together
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
-from server.runtime.clock import read_together
 from storefmt.config.tables import DelayOffsets
 from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running, with_topic

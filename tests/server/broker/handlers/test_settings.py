@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import broker_config
+from mqserver.broker.files.live_settings import FILE_NAME, LiveSettings
+from mqserver.runtime.program.event_loop import loop_name
+from mqserver.runtime.program.kernels import kernels_in_use
+from mqserver.runtime.settings import Value
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode
-from server.broker.config import broker_config
-from server.broker.files.live_settings import FILE_NAME, LiveSettings
-from server.runtime.program.event_loop import loop_name
-from server.runtime.program.kernels import kernels_in_use
-from server.runtime.settings import Value
 from tests.golden import Golden
 from tests.server.broker.desk import Desk
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.runtime.clock import SystemClock
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import CheckTransactionState, ResumeCheckHalfMessage
-from server.runtime.clock import SystemClock
 from storefmt.formats.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, end_transaction, place_of, running, with_topic
 from tests.server.cold_disk import forget, hold_cold_reads, skip_unless_cold

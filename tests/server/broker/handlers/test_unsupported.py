@@ -1,9 +1,9 @@
 """Every request code of RocketMQ 4.9.7 is handled, or is not for brokers."""
 
+from mqserver.broker import handlers
+from mqserver.broker.handlers.unsupported import NOT_FOR_BROKERS
+from mqserver.runtime.registry import collect
 from remoting.codes import RequestCode
-from server.broker import handlers
-from server.broker.handlers.unsupported import NOT_FOR_BROKERS
-from server.runtime.registry import collect
 from tests.server.broker.desk import Desk
 
 UNKNOWN = 7_777

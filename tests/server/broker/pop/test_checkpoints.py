@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from server.broker.pop.checkpoints import (
+from mqserver.broker.pop.checkpoints import (
     Acknowledged,
     PopCheckpoint,
     PopKey,
     ReviveRecords,
     read_record,
 )
-from server.store.results import PutMessage
+from mqserver.store.results import PutMessage
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import parse_properties

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
 from remoting.bodies import (
     MessageModel,
     MessageRequestMode,
@@ -15,7 +16,6 @@ from remoting.bodies import (
 )
 from remoting.codes import LaterCode
 from remoting.command import Command
-from server.broker.config import BrokerRole
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running, with_topic
 from tests.server.broker.ha.pairs import pair_in
 from tests.waiting import until

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from server.broker.pop.checkpoints import PopCheckpoint, PopKey
-from server.broker.pop.open_pops import OpenPops
+from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
+from mqserver.broker.pop.open_pops import OpenPops
 
 SAMPLE = 100_000
 

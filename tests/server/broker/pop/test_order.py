@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from server.broker.pop.order import Ack, OrderedQueues
+from mqserver.broker.pop.order import Ack, OrderedQueues
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, bodies, hide, pop, popped_of
 from tests.server.broker.pop.test_pop import open_count, sent

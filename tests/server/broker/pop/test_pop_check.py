@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.pop.pop_check import TIME_MS_MAX
 from remoting.codes import ResponseCode
 from remoting.receipt import ORDERED_REVIVE_QUEUE
-from server.broker.pop.pop_check import TIME_MS_MAX
 from tests.server.broker.desk import with_topic
 from tests.server.broker.pop.popdesk import ack, ask_pop, hide, pop
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
+from mqserver.broker.pop.retry_topics import pop_retry_topics
 from remoting.codes import RequestCode
 from remoting.headers import DeleteSubscriptionGroup, DeleteTopic
-from server.broker.pop.checkpoints import PopCheckpoint, PopKey
-from server.broker.pop.retry_topics import pop_retry_topics
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 from tests.server.broker.pop.popdesk import Popped, ack, bodies, hide, pop
 from tests.server.broker.pop.test_pop import open_count, sent

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.store.disk import mapped
 from remoting.bodies import BatchAck, BatchAckMessageRequestBody
 from remoting.codes import LaterCode, RequestCode
 from remoting.command import Command
 from remoting.headers import Notification, PeekMessage, PollingInfo
 from remoting.receipt import ReceiptHandle
-from server.store.disk import mapped
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.message import decode_records
 from tests.server.broker.desk import GROUP, TOPIC, Desk, with_topic

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
+from mqserver.broker.pop import revive
+from mqserver.runtime.clock import SystemClock
+from mqserver.store.commitlog.flush import FlushJob
 from remoting.codes import RequestCode
-from server.broker.config import BrokerRole
-from server.broker.pop import revive
-from server.runtime.clock import SystemClock
-from server.store.commitlog.flush import FlushJob
 from storefmt.config.tables import ConsumerOffsets
 from tests.server.broker.desk import GROUP, TOPIC, Desk, HeldBack, broker_settings, running
 from tests.server.broker.ha.pairs import Pair, equal_ends, state_of

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mqserver.broker.pull.pull_header import Pull, parsers
 from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import PullMessage
 from remoting.serialize import decode_header, encode_header
-from server.broker.pull.pull_header import Pull, parsers
 from tests.remoting.captures import SETS, frames
 
 COMPILED = parsers().get("compiled")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from server.broker.pull.pull_hold import (
+from mqserver.broker.pull.pull_hold import (
     ANSWER_WORK,
     NEWS_COUNT_MAX,
     OWNED_COUNT_MAX,

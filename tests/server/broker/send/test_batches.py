@@ -4,11 +4,11 @@ from itertools import chain
 
 import pytest
 
+from mqserver.broker.send.batches import read_batch
+from mqserver.broker.stored_properties import Recoder
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.results import RunMessage
 from remoting.codes import ResponseCode
-from server.broker.send.batches import read_batch
-from server.broker.stored_properties import Recoder
-from server.runtime.request import RequestRefused
-from server.store.results import RunMessage
 from storefmt.errors import RecordDamaged
 from storefmt.formats.batch import BatchEntry, join_batch, split_batch
 from storefmt.formats.javahash import tags_code

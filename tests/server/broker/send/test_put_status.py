@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
+from mqserver.store.disk.disk import DiskUsage, RealDisk
+from mqserver.store.results import PutResult, PutStatus, RunResult
+from mqserver.store.store import MessageStore
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from server.broker.config import BrokerRole
-from server.store.disk.disk import DiskUsage, RealDisk
-from server.store.results import PutResult, PutStatus, RunResult
-from server.store.store import MessageStore
 from storefmt.formats.batch import BatchEntry, join_batch
 from tests.server.broker.desk import Desk, broker_settings, send, with_topic
 from tests.server.broker.ha.pairs import Pair

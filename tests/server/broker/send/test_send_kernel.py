@@ -19,6 +19,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mqserver.broker.app import BrokerApp
+from mqserver.broker.send import kernel
+from mqserver.broker.topics import topic_config
 from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, SerializeType
@@ -26,9 +29,6 @@ from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, frame_bytes
 from remoting.serialize import encode_header
-from server.broker.app import BrokerApp
-from server.broker.send import kernel
-from server.broker.topics import topic_config
 from storefmt.config.quoting import quote
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import pack_host

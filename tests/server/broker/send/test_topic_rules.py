@@ -4,12 +4,12 @@ from typing import cast
 
 import pytest
 
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.send.topic_rules import Routes, choose_queue, topic_text
+from mqserver.broker.stats.counters import Statistics
+from mqserver.broker.topics import Topics, topic_config
+from mqserver.runtime.request import RequestRefused
 from remoting.aio.server import ServerConn
-from server.broker.config import BrokerConfig
-from server.broker.send.topic_rules import Routes, choose_queue, topic_text
-from server.broker.stats.counters import Statistics
-from server.broker.topics import Topics, topic_config
-from server.runtime.request import RequestRefused
 from tests.server.broker.desk import send
 from tests.server.doubles import FakeConn
 

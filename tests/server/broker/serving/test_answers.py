@@ -4,16 +4,16 @@ import struct
 
 import pytest
 
-from remoting.codes import FLAG_RESPONSE, ResponseCode, SerializeType
-from remoting.command import Command
-from remoting.frame import FrameReader, decode_frame, encode_frame
-from server.broker.serving.answers import (
+from mqserver.broker.serving.answers import (
     SendAnswers,
     encode_pull_answer,
     encode_pull_refusal,
     with_code,
 )
-from server.store.results import GetStatus
+from mqserver.store.results import GetStatus
+from remoting.codes import FLAG_RESPONSE, ResponseCode, SerializeType
+from remoting.command import Command
+from remoting.frame import FrameReader, decode_frame, encode_frame
 
 HOST = b"\x7f\0\0\x01\0\0\x2a\x9f"
 COMMON = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}

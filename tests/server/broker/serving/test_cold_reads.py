@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.serving.cold_reads import DESCRIPTORS_MAX
+from mqserver.store.commitlog import log_read
+from mqserver.store.disk import mapped
+from mqserver.store.disk.nowait import ColdRead
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
-from server.broker.serving.cold_reads import DESCRIPTORS_MAX
-from server.store.commitlog import log_read
-from server.store.disk import mapped
-from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running

@@ -10,11 +10,11 @@ from typing import cast
 
 import pytest
 
-from server.broker.serving import flusher
-from server.broker.serving.flusher import Flusher, disk_threads
-from server.store.commitlog.flush import FlushJob
-from server.store.commitlog.log_write import LogWrite, Piece
-from server.store.disk.disk import DiskFile, RealDisk, RealFile
+from mqserver.broker.serving import flusher
+from mqserver.broker.serving.flusher import Flusher, disk_threads
+from mqserver.store.commitlog.flush import FlushJob
+from mqserver.store.commitlog.log_write import LogWrite, Piece
+from mqserver.store.disk.disk import DiskFile, RealDisk, RealFile
 
 
 @pytest.fixture(params=["pure", "compiled"], autouse=True)

@@ -7,15 +7,15 @@ from typing import cast
 
 import pytest
 
+from mqserver.broker.serving import group_commit
+from mqserver.broker.serving.answers import SendAnswers
+from mqserver.broker.serving.group_commit import Turn
+from mqserver.broker.serving.overload import DISK_IS_BUSY, Overload
+from mqserver.broker.stats.counters import PutTimes
+from mqserver.store.errors import StoreFailed, StoreFull
+from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
 from remoting.command import Command
-from server.broker.serving import group_commit
-from server.broker.serving.answers import SendAnswers
-from server.broker.serving.group_commit import Turn
-from server.broker.serving.overload import DISK_IS_BUSY, Overload
-from server.broker.stats.counters import PutTimes
-from server.store.errors import StoreFailed, StoreFull
-from server.store.store import MessageStore
 from tests.server.doubles import FakeClock, FakeConn
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from server.broker.delay.schedule import DelayService
-from server.broker.pop.popper import Popper
-from server.broker.pull.pull_hold import HeldPulls
-from server.broker.pull.puller import Puller
-from server.store.store import MessageStore
+from mqserver.broker.delay.schedule import DelayService
+from mqserver.broker.pop.popper import Popper
+from mqserver.broker.pull.pull_hold import HeldPulls
+from mqserver.broker.pull.puller import Puller
+from mqserver.store.store import MessageStore
 from tests.server.broker.desk import GROUP, Desk, with_topic
 
 COUNT = 20

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from remoting.codes import ResponseCode
-from server.broker.serving import flusher
-from server.broker.serving.overload import (
+from mqserver.broker.serving import flusher
+from mqserver.broker.serving.overload import (
     DISK_IS_BUSY,
     TOO_MUCH_WAITS,
     UNFLUSHED_SIZE_MAX,
     Overload,
 )
-from server.store.commitlog.flush import FlushJob
+from mqserver.store.commitlog.flush import FlushJob
+from remoting.codes import ResponseCode
 from tests.server.broker.desk import bodies_in, running, with_topic
 from tests.waiting import until
 

@@ -1,6 +1,6 @@
 """Counters and rates with a clock moved by hand."""
 
-from server.broker.stats.counters import Statistics, StatsSnapshot
+from mqserver.broker.stats.counters import Statistics, StatsSnapshot
 
 DAY_MS = 86_400_000
 START_MS = 100 * DAY_MS + 1_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.broker.stats.counters import PutTimes
+from mqserver.broker.stats.counters import PutTimes
 
 BANDS = (
     "[<=0ms]:{} [0~10ms]:{} [10~50ms]:{} [50~100ms]:{} [100~200ms]:{} [200~500ms]:{} "

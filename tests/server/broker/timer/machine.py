@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.timer import messages, service
+from mqserver.broker.timer.messages import TimerRules
+from mqserver.broker.timer.service import TimerService
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.disk import Disk
+from mqserver.store.results import PutMessage, PutResult, PutStatus
+from mqserver.store.store import MessageStore
+from mqserver.store.timer import files, wheel
 from remoting.codes import ResponseCode
-from server.broker.timer import messages, service
-from server.broker.timer.messages import TimerRules
-from server.broker.timer.service import TimerService
-from server.store.config import StoreConfig
-from server.store.disk.disk import Disk
-from server.store.results import PutMessage, PutResult, PutStatus
-from server.store.store import MessageStore
-from server.store.timer import files, wheel
 from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import SLOT_SIZE
 from tests.server.broker.desk import NO_THREADS

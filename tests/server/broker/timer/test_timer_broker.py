@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.store.timer.files import TimerFlush
 from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import RecallMessage, RecallMessageResponse
 from remoting.recall import RecallHandle
-from server.store.timer.files import TimerFlush
 from storefmt.formats.message import Record
 from storefmt.formats.timer import TimerCheckpoint
 from storefmt.names import TIMER_TOPIC

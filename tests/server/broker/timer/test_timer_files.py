@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.timer.service import TimerService
-from server.store.disk.disk import RealDisk
-from server.store.store import MessageStore
-from server.store.timer.files import TimerFiles
+from mqserver.broker.timer.service import TimerService
+from mqserver.store.disk.disk import RealDisk
+from mqserver.store.store import MessageStore
+from mqserver.store.timer.files import TimerFiles
 from storefmt.formats.timer import SLOT, TimerCheckpoint, TimerUnit, delivered_log_offset
 from storefmt.paths import StorePaths
 from tests.golden import Golden

@@ -4,9 +4,7 @@ import base64
 
 import pytest
 
-from remoting.codes import ResponseCode
-from remoting.recall import RecallHandle, decode_recall
-from server.broker.timer.messages import (
+from mqserver.broker.timer.messages import (
     TimerRules,
     delivery,
     encode_properties,
@@ -15,9 +13,11 @@ from server.broker.timer.messages import (
     slot_ms,
     timer_message,
 )
-from server.runtime.request import RequestRefused
-from server.store.config import StoreConfig
-from server.store.results import PutMessage
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.config import StoreConfig
+from mqserver.store.results import PutMessage
+from remoting.codes import ResponseCode
+from remoting.recall import RecallHandle, decode_recall
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import TimerUnit

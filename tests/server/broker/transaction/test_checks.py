@@ -4,12 +4,12 @@ import random
 
 import pytest
 
+from mqserver.broker.transaction.checks import STEP_COUNT_MAX
+from mqserver.broker.transaction.half_messages import check_times
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.errors import StoreFull
+from mqserver.store.results import PutMessage
 from remoting.codes import ResponseCode
-from server.broker.transaction.checks import STEP_COUNT_MAX
-from server.broker.transaction.half_messages import check_times
-from server.runtime.request import RequestRefused
-from server.store.errors import StoreFull
-from server.store.results import PutMessage
 from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
 from tests import soak
 from tests.server.broker.transaction.transactions import HOST, START_MS, TIMEOUT_MS, World

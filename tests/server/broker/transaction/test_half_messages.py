@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.broker.transaction.half_messages import (
+from mqserver.broker.transaction.half_messages import (
     check_request,
     check_times,
     commit_message,
@@ -19,7 +19,7 @@ from server.broker.transaction.half_messages import (
     prepare,
     resume_message,
 )
-from server.store.results import PutMessage, PutResult, PutStatus
+from mqserver.store.results import PutMessage, PutResult, PutStatus
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import Record, decode_record
 from storefmt.offline.views.storedir import StoreDir

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.transaction.half_messages import commit_message
+from mqserver.broker.transaction.last_commit import missing_decision
 from remoting.codes import RequestCode
-from server.broker.transaction.half_messages import commit_message
-from server.broker.transaction.last_commit import missing_decision
 from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
 from storefmt.paths import log_file_name

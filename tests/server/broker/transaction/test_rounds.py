@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.transaction.half_messages import GROUP
+from mqserver.runtime.clock import SystemClock
 from remoting.codes import ResponseCode
-from server.broker.transaction.half_messages import GROUP
-from server.runtime.clock import SystemClock
 from storefmt.names import HALF_TOPIC
 from tests.server.broker.desk import Desk, running
 from tests.server.cold_disk import forget, hold_cold_reads, skip_unless_cold

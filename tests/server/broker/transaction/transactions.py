@@ -4,19 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mqserver.broker.clients.offsets import Offsets
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.topics import Topics
+from mqserver.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
+from mqserver.broker.transaction.half_messages import GROUP, commit_message, op_message, prepare
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.config import StoreConfig
+from mqserver.store.errors import StoreFailed
+from mqserver.store.results import PutMessage, PutResult, PutStatus
+from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
-from server.broker.clients.offsets import Offsets
-from server.broker.config import BrokerConfig
-from server.broker.topics import Topics
-from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
-from server.broker.transaction.half_messages import GROUP, commit_message, op_message, prepare
-from server.runtime.request import RequestRefused
-from server.store.config import StoreConfig
-from server.store.errors import StoreFailed
-from server.store.results import PutMessage, PutResult, PutStatus
-from server.store.store import MessageStore
 from storefmt.config.tables import ConsumerOffsets
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import Record, decode_record, decode_records

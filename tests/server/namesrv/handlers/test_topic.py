@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from mqserver.namesrv.routes import announce
 from remoting.codes import RequestCode, ResponseCode
-from server.namesrv.routes import announce
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.namesrv.desk import Desk, finished, registration
 
@@ -76,7 +76,7 @@ def test_delete_topic_takes_the_route(desk: Desk) -> None:
 def test_list_that_fits_into_no_frame_is_an_error_with_a_hint(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.runtime.request.FRAME_SIZE_MAX", 65_536)
+    monkeypatch.setattr("mqserver.runtime.request.FRAME_SIZE_MAX", 65_536)
 
     answer = desk.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
 

@@ -5,11 +5,9 @@ import struct
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from remoting.aio.resources import Budget, Resources
-from remoting.aio.turns import Turns
-from server.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
-from server.proxy.http2.connection import Http2Connection
-from server.proxy.http2.frames import (
+from mqserver.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
+from mqserver.proxy.http2.connection import Http2Connection
+from mqserver.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
     HEAD,
@@ -20,7 +18,9 @@ from server.proxy.http2.frames import (
     frame,
     settings,
 )
-from server.proxy.http2.hpack import HeaderDecoder, encode
+from mqserver.proxy.http2.hpack import HeaderDecoder, encode
+from remoting.aio.resources import Budget, Resources
+from remoting.aio.turns import Turns
 
 REQUEST = (
     (":method", "POST"),

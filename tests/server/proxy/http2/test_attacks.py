@@ -16,12 +16,9 @@ import struct
 
 import pytest
 
-from remoting.aio import costs
-from remoting.aio.resources import Budget
-from remoting.aio.turns import TURN_S
-from server.proxy.http2.calls import INFLATIONS_MAX, GrpcCall, GrpcMethod
-from server.proxy.http2.connection import CONTINUATIONS_MAX, STREAMS_MAX
-from server.proxy.http2.frames import (
+from mqserver.proxy.http2.calls import INFLATIONS_MAX, GrpcCall, GrpcMethod
+from mqserver.proxy.http2.connection import CONTINUATIONS_MAX, STREAMS_MAX
+from mqserver.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
     SETTING,
@@ -33,7 +30,10 @@ from server.proxy.http2.frames import (
     settings,
     window_update,
 )
-from server.proxy.http2.hpack import encode
+from mqserver.proxy.http2.hpack import encode
+from remoting.aio import costs
+from remoting.aio.resources import Budget
+from remoting.aio.turns import TURN_S
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
 
 READING_S = 1e-5

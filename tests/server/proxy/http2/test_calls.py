@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from server.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod, timeout_of
-from server.proxy.http2.frames import (
+from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod, timeout_of
+from mqserver.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
     FRAME_SIZE_MAX,
@@ -17,7 +17,7 @@ from server.proxy.http2.frames import (
     Setting,
     frame,
 )
-from server.proxy.http2.hpack import HeaderDecoder, encode
+from mqserver.proxy.http2.hpack import HeaderDecoder, encode
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
 from tests.waiting import until
 

@@ -7,12 +7,9 @@ import struct
 
 import pytest
 
-from remoting.aio import costs
-from remoting.aio.resources import Budget
-from remoting.aio.turns import TURN_S
-from server.proxy.http2.calls import GrpcCall, GrpcMethod
-from server.proxy.http2.connection import CONNECTION_WINDOW, FLUSH_SIZE, STREAMS_MAX
-from server.proxy.http2.frames import (
+from mqserver.proxy.http2.calls import GrpcCall, GrpcMethod
+from mqserver.proxy.http2.connection import CONNECTION_WINDOW, FLUSH_SIZE, STREAMS_MAX
+from mqserver.proxy.http2.frames import (
     ACK,
     END_HEADERS,
     END_STREAM,
@@ -29,8 +26,11 @@ from server.proxy.http2.frames import (
     settings,
     window_update,
 )
-from server.proxy.http2.hpack import LIST_SIZE_MAX, encode
-from server.proxy.http2.stream import STREAM_WINDOW
+from mqserver.proxy.http2.hpack import LIST_SIZE_MAX, encode
+from mqserver.proxy.http2.stream import STREAM_WINDOW
+from remoting.aio import costs
+from remoting.aio.resources import Budget
+from remoting.aio.turns import TURN_S
 from tests.server.proxy.http2.peer import REQUEST, Endless, Frame, Peer, messages_in, method
 
 OPEN = frame(FrameType.HEADERS, END_HEADERS, 1, encode(*REQUEST))

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from server.proxy.http2.hpack import (
+from mqserver.proxy.http2.hpack import (
     LIST_SIZE_MAX,
     TABLE_SIZE_MAX,
     BadHeaders,

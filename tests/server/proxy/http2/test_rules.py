@@ -11,7 +11,7 @@ import struct
 
 import pytest
 
-from server.proxy.http2.frames import (
+from mqserver.proxy.http2.frames import (
     ACK,
     END_HEADERS,
     END_STREAM,
@@ -25,7 +25,7 @@ from server.proxy.http2.frames import (
     settings,
     window_update,
 )
-from server.proxy.http2.hpack import LIST_SIZE_MAX, Field, encode
+from mqserver.proxy.http2.hpack import LIST_SIZE_MAX, Field, encode
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
 
 RUN: tuple[Field, ...] = (*REQUEST[:2], (":path", "/Test/Run"), REQUEST[3])

@@ -2,7 +2,12 @@
 
 import pytest
 
-from server.runtime.access.addresses import AddressList, AddressPattern, BadAddress, split_patterns
+from mqserver.runtime.access.addresses import (
+    AddressList,
+    AddressPattern,
+    BadAddress,
+    split_patterns,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import pytest
 
+from mqserver.runtime.access.addresses import AddressList
+from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
+from mqserver.runtime.request import Request, RequestRefused
+from mqserver.runtime.settings import SettingsError
 from remoting.command import Command
-from server.runtime.access.addresses import AddressList
-from server.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
-from server.runtime.request import Request, RequestRefused
-from server.runtime.settings import SettingsError
 from tests.server.doubles import FakeConn
 
 ADMIN_CODE, OPEN_CODE = 17, 11

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from server.runtime.access.hostaddress import is_any_address, is_loopback, join_address, local_ip
+from mqserver.runtime.access.hostaddress import is_any_address, is_loopback, join_address, local_ip
 
 
 def test_local_ip_is_an_address() -> None:

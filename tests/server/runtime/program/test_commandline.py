@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.program.commandline import Flags, Printing, gather, read_flags
-from server.runtime.program.logs import LogFormat
+from mqserver.runtime.program.commandline import Flags, Printing, gather, read_flags
+from mqserver.runtime.program.logs import LogFormat
 
 
 def flags(*argv: str, registers: bool = True) -> Flags:

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from server.runtime.program import event_loop
-from server.runtime.program.event_loop import (
+from mqserver.runtime.program import event_loop
+from mqserver.runtime.program.event_loop import (
     ServerLoop,
     TurnSelector,
     loop_name,

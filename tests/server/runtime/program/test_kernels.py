@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.program.event_loop import loop_name
-from server.runtime.program.kernels import NOT_BUILT, kernels_in_use
+from mqserver.runtime.program.event_loop import loop_name
+from mqserver.runtime.program.kernels import NOT_BUILT, kernels_in_use
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
 from tests.programs import python
@@ -20,7 +20,7 @@ OFFLINE = {"columns"}
 def version_line(**variables: str) -> str:
     """Return what `mqbroker --version` prints."""
     env = {name: text for name, text in os.environ.items() if name != PURE}
-    done = python("-m", "server.broker.app", "--version", env={**env, **variables})
+    done = python("-m", "mqserver.broker.app", "--version", env={**env, **variables})
     assert done.stderr == ""
     return done.stdout
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.program import limits
-from server.runtime.program.limits import (
+from mqserver.runtime.program import limits
+from mqserver.runtime.program.limits import (
     CONNECTION_SIZE,
     memory_limit,
     process_resources,
@@ -132,7 +132,7 @@ def faults_of_frames(first: str) -> int:
     """Return the page faults of 200 rounds in a process that gets and frees eight large frames."""
     program = f"""
 from resource import RUSAGE_SELF, getrusage
-from server.runtime.program.limits import keep_freed_memory
+from mqserver.runtime.program.limits import keep_freed_memory
 {first}
 def round(): frames = [bytes(120_000) for _ in range(8)]
 round()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from server.runtime.program.logs import LogFormat, configure_logging
+from mqserver.runtime.program.logs import LogFormat, configure_logging
 
 
 @contextmanager
@@ -25,14 +25,14 @@ def configured(*args: LogFormat) -> Iterator[None]:
 
 def test_an_event_is_one_object_of_json(capsys) -> None:
     with configured(LogFormat.JSON):
-        logging.getLogger("server.broker").warning("topic %s\nis \x1b[31mgone", "订单")
+        logging.getLogger("mqserver.broker").warning("topic %s\nis \x1b[31mgone", "订单")
 
     (line,) = capsys.readouterr().err.splitlines()
     event = json.loads(line)
     assert datetime.fromisoformat(event.pop("time")).utcoffset().total_seconds() == 0
     assert event == {
         "level": "WARNING",
-        "logger": "server.broker",
+        "logger": "mqserver.broker",
         "message": "topic 订单\nis \x1b[31mgone",
     }
 
@@ -42,7 +42,7 @@ def test_the_traceback_of_an_error_is_in_its_object(capsys) -> None:
         try:
             raise OSError(5, "Input/output error")
         except OSError:
-            logging.getLogger("server.store").exception("flush failed")
+            logging.getLogger("mqserver.store").exception("flush failed")
 
     (line,) = capsys.readouterr().err.splitlines()
     event = json.loads(line)
@@ -53,9 +53,9 @@ def test_the_traceback_of_an_error_is_in_its_object(capsys) -> None:
 
 def test_the_default_is_text_with_time_level_and_logger(capsys) -> None:
     with configured():
-        logging.getLogger("server.broker").info("kernels: %s", "send")
+        logging.getLogger("mqserver.broker").info("kernels: %s", "send")
 
-    assert capsys.readouterr().err.endswith(" INFO server.broker - kernels: send\n")
+    assert capsys.readouterr().err.endswith(" INFO mqserver.broker - kernels: send\n")
 
 
 def test_logging_that_the_caller_configured_stays(caplog) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.program.process import EXIT_FAILED, EXIT_OK, StartFailed, serve, start
+from mqserver.runtime.program.process import EXIT_FAILED, EXIT_OK, StartFailed, serve, start
 
 
 class OneShot:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from server.store.cleanup import jobs
-from server.store.cleanup.jobs import DeleteLogJob
-from server.store.config import StoreConfig
-from server.store.disk.disk import DiskUsage, RealDisk, RealFile
-from server.store.queues.queue import queue_bases
-from server.store.results import GetStatus, PutMessage, PutStatus
-from server.store.store import MessageStore
+from mqserver.store.cleanup import jobs
+from mqserver.store.cleanup.jobs import DeleteLogJob
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.disk import DiskUsage, RealDisk, RealFile
+from mqserver.store.queues.queue import queue_bases
+from mqserver.store.results import GetStatus, PutMessage, PutStatus
+from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.hosts import parse_host
 from storefmt.formats.javahash import tags_code

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.disk import DiskUsage
-from server.store.results import PutStatus
-from server.store.store import MessageStore
+from mqserver.store.disk.disk import DiskUsage
+from mqserver.store.results import PutStatus
+from mqserver.store.store import MessageStore
 from tests.server.store.cleanup.test_clean import clean, settings, sync
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import LOG_FILE_SIZE, bodies, message, records_of_key

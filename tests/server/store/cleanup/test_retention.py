@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from server.store.cleanup.retention import FILES_A_ROUND, Retention, RetentionClock
-from server.store.config import StoreConfig
-from server.store.disk.disk import DiskUsage
+from mqserver.store.cleanup.retention import FILES_A_ROUND, Retention, RetentionClock
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.disk import DiskUsage
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

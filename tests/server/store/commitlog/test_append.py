@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.results import PutRun, PutStatus, RunMessage
-from server.store.store import MessageStore
+from mqserver.store.results import PutRun, PutStatus, RunMessage
+from mqserver.store.store import MessageStore
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import blank, decode_record
 from tests.records import record_bytes

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from server.store.commitlog import dispatch
-from server.store.commitlog.dispatch import Dispatcher
-from server.store.errors import StoreFailed
-from server.store.index import index
-from server.store.index.index import Index
-from server.store.queues import queue_table
-from server.store.queues.entry_backlog import Backlog
-from server.store.queues.ext import ExtFiles
-from server.store.queues.queue import ConsumeQueue
-from server.store.queues.queue_table import QueueTable
-from server.store.raw_log import RawLog
-from server.store.results import DispatchEntry, PutStatus
-from server.store.store import MessageStore
+from mqserver.store.commitlog import dispatch
+from mqserver.store.commitlog.dispatch import Dispatcher
+from mqserver.store.errors import StoreFailed
+from mqserver.store.index import index
+from mqserver.store.index.index import Index
+from mqserver.store.queues import queue_table
+from mqserver.store.queues.entry_backlog import Backlog
+from mqserver.store.queues.ext import ExtFiles
+from mqserver.store.queues.queue import ConsumeQueue
+from mqserver.store.queues.queue_table import QueueTable
+from mqserver.store.raw_log import RawLog
+from mqserver.store.results import DispatchEntry, PutStatus
+from mqserver.store.store import MessageStore
 from tests.server.store.stores import (
     START_MS,
     bodies,

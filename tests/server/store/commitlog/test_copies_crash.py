@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.results import PutMessage, PutStatus
-from server.store.store import MessageStore
+from mqserver.store.results import PutMessage, PutStatus
+from mqserver.store.store import MessageStore
 from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from server.store.commitlog import dispatch
-from server.store.commitlog.dispatch import KEYS_WAITING_MAX, Dispatcher
-from server.store.index.index import Index
-from server.store.queues.queue_rows import QueueRow
-from server.store.queues.queue_table import QueueHandle, QueueTable
-from server.store.results import DispatchEntry
+from mqserver.store.commitlog import dispatch
+from mqserver.store.commitlog.dispatch import KEYS_WAITING_MAX, Dispatcher
+from mqserver.store.index.index import Index
+from mqserver.store.queues.queue_rows import QueueRow
+from mqserver.store.queues.queue_table import QueueHandle, QueueTable
+from mqserver.store.results import DispatchEntry
 from storefmt.dispatch import index_table
 from storefmt.formats import javahash
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
@@ -136,8 +136,8 @@ def state(parts: Parts) -> dict[str, object]:
 @built
 def test_kernels_change_what_plain_python_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "UNWRITTEN_MAX", 9)
-    monkeypatch.setattr("server.store.queues.queue_table.LOADED_IDLE_MAX", 2)
-    monkeypatch.setattr("server.store.queues.queue_table.LOADED_PUT_MAX", 5)
+    monkeypatch.setattr("mqserver.store.queues.queue_table.LOADED_IDLE_MAX", 2)
+    monkeypatch.setattr("mqserver.store.queues.queue_table.LOADED_PUT_MAX", 5)
     seen: list[dict[str, object]] = []
     for number in range(24):
         plain = states_of("pure", number, monkeypatch)
@@ -165,7 +165,7 @@ def states_of(way: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> list[dict
 
 @built
 def test_kernel_stops_before_what_is_not_a_record_and_keeps_the_records_before_it() -> None:
-    from server.store.commitlog.dispatch_kernel import add_entries
+    from mqserver.store.commitlog.dispatch_kernel import add_entries
 
     table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
     queue = table.obtain("topic-a", 0)
@@ -196,7 +196,7 @@ def test_kernel_stops_before_what_is_not_a_record_and_keeps_the_records_before_i
 
 @built
 def test_kernel_refuses_columns_of_other_numbers() -> None:
-    from server.store.commitlog.dispatch_kernel import add_entries
+    from mqserver.store.commitlog.dispatch_kernel import add_entries
 
     table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
     slot = table.put_row("topic-a", 0, QueueRow(0, 0, 0))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.store.commitlog.dispatch_requests import dispatch_entries
-from server.store.commitlog.log_scan import ScannedRecord
+from mqserver.store.commitlog.dispatch_requests import dispatch_entries
+from mqserver.store.commitlog.log_scan import ScannedRecord
 from storefmt.dispatch.record_entries import DueTimes
 from storefmt.formats.javahash import tags_code
 from storefmt.names import SCHEDULE_TOPIC

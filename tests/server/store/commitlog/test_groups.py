@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.append import PutGroup
-from server.store.commitlog.groups import MOVES, Group, GroupEvent, GroupState
-from server.store.commitlog.log_write import LogWrite
-from server.store.errors import StoreFailed, StoreFull
-from server.store.store import MessageStore
+from mqserver.store.commitlog.append import PutGroup
+from mqserver.store.commitlog.groups import MOVES, Group, GroupEvent, GroupState
+from mqserver.store.commitlog.log_write import LogWrite
+from mqserver.store.errors import StoreFailed, StoreFull
+from mqserver.store.store import MessageStore
 from storefmt.errors import BadCall
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, bodies, message, open_store, small_config

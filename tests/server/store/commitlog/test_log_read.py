@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_read import read_merged, warm
-from server.store.disk.disk import RealDisk
-from server.store.disk.nowait import ColdRead
+from mqserver.store.commitlog.log_files import CommitLog
+from mqserver.store.commitlog.log_read import read_merged, warm
+from mqserver.store.disk.disk import RealDisk
+from mqserver.store.disk.nowait import ColdRead
 from tests.descriptors import descriptor_count
 
 FILE_SIZE = 1 << 20

@@ -4,9 +4,9 @@ import random
 from pathlib import Path
 from unittest.mock import patch
 
-from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_window import WINDOW_SIZE, LogWindow
-from server.store.disk.disk import RealDisk
+from mqserver.store.commitlog.log_files import CommitLog
+from mqserver.store.commitlog.log_window import WINDOW_SIZE, LogWindow
+from mqserver.store.disk.disk import RealDisk
 from storefmt.formats.consumequeue_ext import ExtUnit
 
 FILE_SIZE = 200_000

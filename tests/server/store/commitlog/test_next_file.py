@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.next_file import NextFile
-from server.store.results import PutStatus
-from server.store.store import MessageStore
+from mqserver.store.commitlog.next_file import NextFile
+from mqserver.store.results import PutStatus
+from mqserver.store.store import MessageStore
 from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import START_MS, bodies, finish, message, open_store, small_config
 

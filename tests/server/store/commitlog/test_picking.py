@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from server.store.commitlog import picking
-from server.store.commitlog.picking import PART_SIZE_MAX, GetLimits, Picked, pick_each
-from server.store.results import GetStatus
+from mqserver.store.commitlog import picking
+from mqserver.store.commitlog.picking import PART_SIZE_MAX, GetLimits, Picked, pick_each
+from mqserver.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER
 
 FILE_SIZE = 1 << 20

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_read import (
+from mqserver.store.commitlog.log_files import CommitLog
+from mqserver.store.commitlog.log_read import (
     BEGUN_MAX,
     PAUSES_MAX,
     PIECE_SIZE,
@@ -16,7 +16,7 @@ from server.store.commitlog.log_read import (
     ReadSlices,
     read_merged,
 )
-from server.store.disk.disk import RealDisk
+from mqserver.store.disk.disk import RealDisk
 
 FILE_SIZE = 1 << 21
 SIZE, FAR = 8_000, 50_000

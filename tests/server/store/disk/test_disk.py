@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.disk import DiskFile, RealDisk, open_files_max
-from server.store.disk.nowait import ColdRead, no_wait
+from mqserver.store.disk.disk import DiskFile, RealDisk, open_files_max
+from mqserver.store.disk.nowait import ColdRead, no_wait
 from tests.server.cold_disk import forget_file
 
 SIZE = 1 << 20

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk import mapped
-from server.store.disk.disk import DiskFile, RealDisk
-from server.store.disk.mapped import SPAN_MAX
+from mqserver.store.disk import mapped
+from mqserver.store.disk.disk import DiskFile, RealDisk
+from mqserver.store.disk.mapped import SPAN_MAX
 from tests.server.cold_disk import forget_file
 
 SIZE = 4 << 20

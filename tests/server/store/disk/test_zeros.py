@@ -1,6 +1,6 @@
 """Bytes behind the end of the data are found without reading the reserved space."""
 
-from server.store.disk.zeros import data_parts, first_data
+from mqserver.store.disk.zeros import data_parts, first_data
 
 LOG_FILE_SIZE = 1 << 30
 PAGE_SIZE = 4096

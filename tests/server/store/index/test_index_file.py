@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.index.index import Index
-from server.store.index.index_file import IndexFile
+from mqserver.store.index.index import Index
+from mqserver.store.index.index_file import IndexFile
 from storefmt.formats.javahash import index_key_hash
 from tests.server.store.simdisk import SimDisk
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.nowait import ColdRead
-from server.store.index.index import Index
-from server.store.index.index_file import IndexFile
-from server.store.index.key_search import ENTRIES_A_STEP, KeySearch
+from mqserver.store.disk.nowait import ColdRead
+from mqserver.store.index.index import Index
+from mqserver.store.index.index_file import IndexFile
+from mqserver.store.index.key_search import ENTRIES_A_STEP, KeySearch
 from storefmt.formats.index import IndexEntry
 from storefmt.formats.javahash import index_key_hash
 from tests.descriptors import descriptor_count

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.disk import DiskFile
-from server.store.queues.entry_backlog import CHUNK_SIZE, Backlog
+from mqserver.store.disk.disk import DiskFile
+from mqserver.store.queues.entry_backlog import CHUNK_SIZE, Backlog
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from tests.server.store.simdisk import SimDisk, refusing
 

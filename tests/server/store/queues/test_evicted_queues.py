@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from server.store.queues import evicted_queues
-from server.store.queues.evicted_queues import NONE, Numbers, QueueColumns
+from mqserver.store.queues import evicted_queues
+from mqserver.store.queues.evicted_queues import NONE, Numbers, QueueColumns
 
 
 def numbers(synced: int, written: int, end: int, next_offset: int | None = None) -> Numbers:

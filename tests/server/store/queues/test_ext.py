@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from server.store.disk.disk import RealDisk
-from server.store.queues.ext import ExtFiles
-from server.store.queues.queue import ConsumeQueue
-from server.store.queues.queue_table import QueueTable
-from server.store.results import DispatchEntry
+from mqserver.store.disk.disk import RealDisk
+from mqserver.store.queues.ext import ExtFiles
+from mqserver.store.queues.queue import ConsumeQueue
+from mqserver.store.queues.queue_table import QueueTable
+from mqserver.store.results import DispatchEntry
 from storefmt.formats.consumequeue import ext_address
 from storefmt.formats.consumequeue_ext import END_OF_FILE, ExtUnit, decode_units
 from storefmt.paths import StorePaths

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from server.store.results import DispatchEntry
-from server.store.store import MessageStore
+from mqserver.store.results import DispatchEntry
+from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import is_ext_address
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.message import decode_record

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from server.store.queues.queue_rows import QueueRow, QueueRows
+from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 
 
 def test_rows_are_what_a_dict_would_hold() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from server.store import upkeep
-from server.store.commitlog.dispatch import NEW_FILE_COST
-from server.store.config import StoreConfig
-from server.store.queues import queue_table
-from server.store.queues.entry_backlog import CHUNK_SIZE
-from server.store.queues.queue import OPEN_FILES_MAX
-from server.store.queues.queue_table import LOADED_IDLE_MAX
-from server.store.store import MessageStore
+from mqserver.store import upkeep
+from mqserver.store.commitlog.dispatch import NEW_FILE_COST
+from mqserver.store.config import StoreConfig
+from mqserver.store.queues import queue_table
+from mqserver.store.queues.entry_backlog import CHUNK_SIZE
+from mqserver.store.queues.queue import OPEN_FILES_MAX
+from mqserver.store.queues.queue_table import LOADED_IDLE_MAX
+from mqserver.store.store import MessageStore
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,

@@ -24,13 +24,13 @@ from unittest import mock
 
 import pytest
 
-from server.store.commitlog.log_write import LogWrite
-from server.store.config import StoreConfig
-from server.store.disk.job import DiskJob
-from server.store.errors import StoreFailed
-from server.store.queues import queue_table
-from server.store.results import PutStatus
-from server.store.store import MessageStore
+from mqserver.store.commitlog.log_write import LogWrite
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.job import DiskJob
+from mqserver.store.errors import StoreFailed
+from mqserver.store.queues import queue_table
+from mqserver.store.results import PutStatus
+from mqserver.store.store import MessageStore
 from tests import soak
 from tests.server.store.cleanup.test_clean import AT_ONCE
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, put, send

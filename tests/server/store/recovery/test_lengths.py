@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.config import StoreConfig
-from server.store.results import PutStatus
+from mqserver.store.config import StoreConfig
+from mqserver.store.results import PutStatus
 from storefmt.formats.message import decode_record
 from tests import soak
 from tests.server.store.recovery.crashstates import derived

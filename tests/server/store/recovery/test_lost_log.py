@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.store.errors import StoreFailed
 from remoting.codes import RequestCode
 from remoting.headers import QueryMessage
-from server.store.errors import StoreFailed
 from storefmt.formats.message import decode_records
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir

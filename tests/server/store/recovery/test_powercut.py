@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.results import PutStatus
+from mqserver.store.results import PutStatus
 from tests import soak
 from tests.golden import REPOSITORY
 from tests.server.store.stores import (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.store.disk.disk import DiskFile, FilePath, RealDisk
-from server.store.store import MessageStore
+from mqserver.store.disk.disk import DiskFile, FilePath, RealDisk
+from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from tests.server.store.sparsestores import QUEUE_FILE_SIZE, QUEUES, ReadOnlyFile, generate
 from tests.server.store.stores import START_MS, abandon

@@ -6,10 +6,10 @@ from threading import Event
 
 import pytest
 
-from server.store.disk.disk import RealDisk
-from server.store.recovery import safe_point_file
-from server.store.recovery.safe_point import SafePoint, read_safe_point, write_safe_point
-from server.store.recovery.safe_point_file import SafePointFile
+from mqserver.store.disk.disk import RealDisk
+from mqserver.store.recovery import safe_point_file
+from mqserver.store.recovery.safe_point import SafePoint, read_safe_point, write_safe_point
+from mqserver.store.recovery.safe_point_file import SafePointFile
 from storefmt.paths import StorePaths
 from tests.waiting import wait
 

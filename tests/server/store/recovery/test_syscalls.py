@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.jsonfile import write_atomic
+from mqserver.runtime.jsonfile import write_atomic
 from storefmt.config.tables import ConsumerOffsets, load_config
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir

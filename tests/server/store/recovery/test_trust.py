@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.log_scan import ScannedRecord
-from server.store.config import StoreConfig
-from server.store.disk.disk import FilePath, FileStat, RealDisk
-from server.store.queues.queue_rows import QueueRow, QueueRows
-from server.store.recovery import opening, recover
-from server.store.recovery.safe_point import (
+from mqserver.store.commitlog.log_scan import ScannedRecord
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.disk import FilePath, FileStat, RealDisk
+from mqserver.store.queues.queue_rows import QueueRow, QueueRows
+from mqserver.store.recovery import opening, recover
+from mqserver.store.recovery.safe_point import (
     SafePoint,
     StoreState,
     read_safe_point,
     write_safe_point,
 )
-from server.store.recovery.trust import SafePointWrong
-from server.store.store import MessageStore
+from mqserver.store.recovery.trust import SafePointWrong
+from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.recovery.test_crash import config_for

@@ -1,0 +1,110 @@
+"""``python -m mqspark JOB DIR…``: one job over stores as a process, its rows as JSON lines.
+
+This is what ``mqadmin pipeline`` starts, and what ``spark-submit`` may be given; words and
+lines are those of ``mqspark.cli.process``.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from mqspark.cli.process import (
+    check_file,
+    exit_code_of,
+    given_options,
+    hint_at_local,
+    parser_of,
+    run_to_end,
+    say,
+    show_progress,
+    write_parquet,
+)
+from mqspark.cli.registry import JOBS, options_of
+from mqspark.cli.watching import plan_of
+from mqspark.errors import PipelineError
+from mqspark.frames import damage
+from mqspark.sessions import session
+from mqspark.shipping import without_kernels
+from mqspark.sources.store.skipped import collect_notes
+from mqspark.sources.store.spread import context_of
+from mqspark.sources.store.stores import stores_of
+from mqspark.sources.store.tables import plan
+from storefmt.errors import BadCall, NotAStore, NotInStore, StoreError
+
+DESCRIPTION: Final = (
+    "Run one job over store directories and print its rows as lines of JSON. Progress, hints and "
+    "errors are printed on standard error. `mqadmin pipeline JOB -h` lists the options of a job."
+)
+EXIT_USAGE = 2
+EXIT_NOT_FOUND = 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one job and return the exit code."""
+    parser = parser_of("python -m mqspark", DESCRIPTION, JOBS)
+    parser.add_argument(
+        "directories",
+        nargs="+",
+        metavar="DIR",
+        help="a store directory or its URI, or a pattern of several",
+    )
+    options = parser.parse_args(argv)
+    return run_to_end(
+        lambda: _run(options), known=(PipelineError, StoreError, OSError), exit_code=_exit_code
+    )
+
+
+def _run(options: argparse.Namespace) -> None:
+    job = JOBS[options.job]
+    chosen = options_of(options.job, given_options(options))
+    check_file(options.parquet)
+    where = stores_of(options.directories)
+    # A directory that is no store is reported before Spark takes its seconds to start.
+    log_size = sum(split.end - split.start for path in where for split in plan(path))
+    if options.engine == "local":
+        if options.explain:
+            say({"plan": f"{options.job}: here, in this process, part after part of the store"})
+        if options.dry_run:
+            return
+        with collect_notes() as skipped:
+            table = job.local(where, **chosen)
+        skipped_count = skipped.count()
+    else:
+        hint_at_local(options.master, log_size)
+        spark = session(options.master, page=True)
+        if options.explain:
+            steps = job.steps(where) or plan_of(job.spark(spark, where, **chosen))
+            say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
+        if options.dry_run:
+            return
+        with show_progress(spark), collect_notes() as skipped:
+            table = job.spark(spark, where, **chosen).toArrow()
+        skipped_count = skipped.count()
+        if job.passes_damage and context_of(spark) is None:
+            # Workers of Spark Connect cannot tell, so they are asked to look.
+            skipped_count = sum(damage(spark, one).count() for one in where)
+    if slow := skipped.slow_hosts():
+        say({"hint": without_kernels(slow)})
+    if options.parquet is not None:
+        write_parquet(table, options.parquet)
+    rows = job.rows_of(table, **chosen)
+    for row in rows:
+        print(json.dumps(row))
+    if exit_code := job.exit_code(rows):
+        say({"exit": exit_code})
+    elif job.passes_damage and skipped_count:
+        say({"damage": skipped_count})
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, NotAStore | NotInStore):
+        return EXIT_NOT_FOUND
+    if isinstance(error, BadCall):
+        return EXIT_USAGE
+    return exit_code_of(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""A job as a process: its arguments, and the lines that it prints for its parent process.
+
+    JOB PLACE… --engine --master --option --explain --dry-run --parquet
+      --> standard output: rows as JSON lines, and nothing else
+      --> standard error:  {"ui": …}  {"progress": [done, all]} in tasks  {"plan": …}  {"hint": …}
+                           and at the end {"error": …}, {"damage": N} for parts of a store that
+                           were skipped, or {"exit": N} for a verdict
+
+Rule: errors of ours and of Spark are printed in one line, and end the process with the exit code of
+their class; any other error is a bug and keeps its traceback.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mqspark.cli.watching import cause_of, page_of, watch_progress
+from mqspark.errors import BadOption
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ENGINES: Final = ("spark", "local")
+LOCAL_SIZE: Final = 20 << 30
+"""Below this size of data in bytes, Spark's start (some 10 s) takes most of the time of a job."""
+
+
+def parser_of(prog: str, description: str | None, jobs: Collection[str]) -> argparse.ArgumentParser:
+    """Return the parser of a job's arguments, to which the caller adds the places."""
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument("job", choices=list(jobs), metavar="JOB", help=f"one of {', '.join(jobs)}")
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="spark",
+        help="run the job on Spark (the default), or in this process without Spark",
+    )
+    parser.add_argument(
+        "--master", default="local[*]", help="where Spark runs, such as local[2] or spark://H:7077"
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set an option of the job; may be given several times",
+    )
+    parser.add_argument("--explain", action="store_true", help="print the plan before the job runs")
+    parser.add_argument("--dry-run", action="store_true", help="check the arguments, run nothing")
+    parser.add_argument("--parquet", type=Path, help="also write the rows to this Parquet file")
+    return parser
+
+
+def given_options(options: argparse.Namespace) -> dict[str, str]:
+    """Return the values of ``--option`` by name."""
+    return dict(text.partition("=")[::2] for text in options.option)
+
+
+def exit_code_of(error: Exception) -> int:
+    """Return the exit code of the class of an error, 1 if it has none."""
+    return int(getattr(error, "exit_code", 1))
+
+
+def run_to_end(
+    run: Callable[[], None],
+    *,
+    known: tuple[type[Exception], ...],
+    exit_code: Callable[[Exception], int] = exit_code_of,
+) -> int:
+    """Run a job to its end, print an error, and return the exit code.
+
+    Args:
+        run: the job.
+        known: the classes of errors whose text is for people.
+        exit_code: returns the exit code of one of these errors.
+    """
+    try:
+        run()
+    except known as error:
+        say({"error": "; ".join([str(error), *getattr(error, "__notes__", ())])})
+        return exit_code(error)
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        say({"error": cause_of(error)})
+        return 1
+    return 0
+
+
+def hint_at_local(master: str, size: int) -> None:
+    """Print a hint if the local engine is faster: on one machine, for less than ``LOCAL_SIZE``."""
+    if master.startswith("local") and size < LOCAL_SIZE:
+        say(
+            {
+                "hint": f"{size / (1 << 30):.1f} GiB on one machine: --engine local gives the same "
+                f"and is faster below {LOCAL_SIZE >> 30} GiB"
+            }
+        )
+
+
+@contextmanager
+def show_progress(spark: "SparkSession") -> Iterator[None]:
+    """Print the address of Spark's page, and the progress of the job, while the block runs."""
+    if page := page_of(spark):
+        say({"ui": page})
+    with watch_progress(
+        spark,
+        lambda done, total: say({"progress": [done, total]}),
+        warn=lambda text: say({"hint": text}),
+    ):
+        yield
+
+
+def check_file(path: Path | None) -> None:
+    """Check that a file can be written once the job is done.
+
+    Raises:
+        BadOption: it is a directory, or its directory does not exist.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise BadOption(f"--parquet: {path} is a directory, expected a file to write")
+    if not path.parent.is_dir():
+        raise BadOption(f"--parquet {path}: there is no directory {path.parent}; make it first")
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    """Write an Arrow table to a file."""
+    # This is loaded here because it is rarely needed.
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, path, compression="zstd")
+
+
+def say(what: dict[str, object]) -> None:
+    """Print one object on standard error, as a line of JSON."""
+    print(json.dumps(what), file=sys.stderr, flush=True)

@@ -1,0 +1,99 @@
+"""The code of the data sources as a zip file, for clusters that do not have it installed.
+
+    python -m mqspark.shipping code.zip
+    spark-submit --py-files code.zip …            or  spark.sparkContext.addPyFile("code.zip")
+
+Rule: planner and executors import the sources from the zip file, so it has every package below
+them and nothing else; numpy and pyarrow must be installed there. Python loads no compiled module
+from a zip file, so the packages with kernels unpack those beside it, once on each machine. They
+are those of this machine: for workers of another system or another Python, make the file there.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Final
+
+PACKAGES: Final = ("storefmt", "remoting", "mqclient", "pipeline")
+EXT_SUFFIX: Final = EXTENSION_SUFFIXES[0]
+"""How the names of compiled modules end that this Python can load."""
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_UNPACKING: Final = b"""
+from mqspark.shipping import unpack_kernels
+
+unpack_kernels(__loader__, __path__)
+"""
+
+
+def write_code(path: Path) -> Path:
+    """Write the zip file and return its path; the same code gives the same bytes.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    root = Path(__file__).resolve().parent.parent
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            files = [*(root / package).rglob("*.py"), *(root / package).rglob(f"*{EXT_SUFFIX}")]
+            with_kernels = {file.parent for file in files if file.suffix != ".py"}
+            for file in sorted(files):
+                item = zipfile.ZipInfo(file.relative_to(root).as_posix(), _EPOCH)
+                item.compress_type = zipfile.ZIP_DEFLATED
+                data = file.read_bytes()
+                if file.name == "__init__.py" and file.parent in with_kernels:
+                    data += _UNPACKING
+                archive.writestr(item, data)
+    return path
+
+
+def unpack_kernels(loader: object, path: list[str]) -> None:
+    """Add to the path of a package a directory with the kernels of the zip file that it is in.
+
+    Args:
+        loader: what loaded the package; nothing is done for one that is in no zip file.
+        path: the path of the package.
+    """
+    archive = getattr(loader, "archive", None)
+    if archive is None:
+        return
+    unpacked = Path(f"{archive}.kernels")
+    if not unpacked.is_dir():
+        try:
+            draft = Path(tempfile.mkdtemp(prefix="kernels-", dir=unpacked.parent))
+        except OSError:
+            # Nobody may write beside the file: the plain ways work, and the job says so.
+            return
+        with zipfile.ZipFile(archive) as code:
+            code.extractall(draft, [name for name in code.namelist() if not name.endswith(".py")])
+        try:
+            draft.rename(unpacked)
+        except OSError:
+            # Another worker of this machine was first.
+            shutil.rmtree(draft)
+    path += [str(unpacked / Path(each).relative_to(archive)) for each in path]
+
+
+def without_kernels(hosts: Sequence[str]) -> str:
+    """Return the sentence for machines that decode without the compiled kernels."""
+    return (
+        f"{', '.join(hosts)} decodes without the compiled kernels, about four times slower: "
+        "install mqadmin there from a wheel for its system and Python, or ship a file that was "
+        "made on such a machine (python -m mqspark.shipping)"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the file that is named and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m mqspark.shipping", description=__doc__)
+    parser.add_argument("path", type=Path)
+    print(write_code(parser.parse_args(argv).path))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,373 @@
+"""The options of ``rocketmq``, for loads from live brokers and saves to them.
+
+    where reading begins     startingTimestamp > startingOffsetsByTimestamp > startingOffsets
+    where a batch ends       ending… of the same three
+
+Rule: names and meanings are those of Spark's Kafka source. JSON is topic -> broker -> queue ->
+offset, with -2 for the earliest offset and -1 for the latest. Spark lower-cases names, so they are
+looked up without regard to case, and unknown names are refused.
+"""
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from mqclient.consumer.subscription import TAG, Subscription
+from mqclient.errors import ClientError
+from mqspark.errors import BadOption
+from mqspark.options import Option, names, number, one_of, time_ms, truth, values
+from mqspark.sources.live.access import ACCESS, Access, access_of
+from mqspark.sources.live.table import DEFAULT_COLUMNS, live_schema
+from remoting.bodies import MessageQueue
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+_OF: Final = "rocketmq"
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
+_SUBSCRIBE: Final = (
+    Option("subscribe", "topics, separated by commas"),
+    Option("subscribePattern", "a regular expression for the names of topics"),
+    Option("assign", "JSON topic -> broker -> [queues]"),
+)
+_ROW: Final = (
+    Option(
+        "columns",
+        "the columns to decode, separated by commas",
+        names,
+        shown="all but `properties_raw` and `crc_ok`",
+    ),
+    Option("checkCrc", "checks the CRC of bodies and fills `crc_ok`", truth, "false"),
+)
+_SOURCE: Final = (
+    *_SUBSCRIBE,
+    Option(
+        "startingTimestamp",
+        "the store time to begin at, as `2026-11-23T10:00:00Z` or in ms since 1970",
+        time_ms,
+    ),
+    Option("startingOffsetsByTimestamp", "JSON topic -> broker -> queue -> ms since 1970"),
+    Option(
+        "startingOffsets",
+        "`earliest`, `latest`, or JSON topic -> broker -> queue -> offset, with -2 for the "
+        "earliest and -1 for the latest (a batch cannot start there); it names every queue",
+        shown="earliest (batch), latest (stream)",
+    ),
+    Option(
+        "startingOffsetsByTimestampStrategy",
+        "with `latest` a queue that has no message at or after the time begins at its end",
+        one_of("error", "latest"),
+        "error",
+    ),
+    Option(
+        "filterExpression",
+        "which messages brokers return. They are asked first whether they can read the "
+        "expression, since a pull ignores one that they cannot",
+        str,
+        "*",
+    ),
+    Option("filterType", "`TAG`, or `SQL92` if the brokers allow it", str.upper, TAG),
+    Option("minPartitions", "divides large queues into at least so many tasks", number(), "1"),
+    Option("maxRecordsPerPartition", "the most messages of one task", number()),
+    Option(
+        "failOnDataLoss",
+        "messages that a broker no longer has are an error, and so is a start beyond the end of a "
+        "queue",
+        truth,
+        "true",
+    ),
+    Option("pullBatchSize", "the messages of one pull", number(), "32"),
+    Option("pullTimeoutMs", "the timeout of a pull", number(), "10000"),
+)
+_BATCH: Final = (
+    Option("endingTimestamp", "the store time at which a batch ends", time_ms),
+    Option("endingOffsetsByTimestamp", "as `startingOffsetsByTimestamp`"),
+    Option("endingOffsets", "as `startingOffsets`", shown="latest"),
+)
+_STREAM: Final = (
+    Option(
+        "maxOffsetsPerTrigger",
+        "the most messages of one batch of a stream, divided in proportion to backlog (Spark 4.2)",
+        number(),
+    ),
+    Option(
+        "maxBytesPerTrigger",
+        "about the same limit in bytes of records: brokers tell the sizes of the next 64 messages "
+        "of each queue (of the 256 queues with the largest backlog). Both limits may be set",
+        number(),
+    ),
+    Option(
+        "reportGroup",
+        "a group whose offsets are set to the progress of a stream, for display only",
+        str,
+        "",
+    ),
+)
+_SINK: Final = (
+    Option("topic", "the topic of rows that have no column `topic`", str, ""),
+    Option("dedup", "gives each message the property `RMQ_SPARK_ID`", truth, "false"),
+    Option("dedupKey", "the column whose value is that property", str, ""),
+    Option(
+        "deliverBy",
+        "`timer` passes `deliver_at` to a broker of 5.x; a `level` is what 4.9 has",
+        one_of("level", "timer"),
+        "level",
+    ),
+    Option("sendsInFlight", "the sends of a task that wait for an answer", number(), "32"),
+    Option("sendRetries", "how often a send is tried again", number(), "3"),
+)
+OF_SPARK: Final = ("checkpointLocation", "path")
+"""Spark's own options of a stream, which it passes to the sink as well."""
+
+
+class Use(Enum):
+    """What the options are used for; the value has the options that this use knows."""
+
+    BATCH = (*ACCESS, *_SOURCE, *_ROW, *_BATCH)
+    STREAM = (*ACCESS, *_SOURCE, *_ROW, *_STREAM)
+    SCHEMA = (*ACCESS, *_SOURCE, *_ROW, *_BATCH, *_STREAM)
+    ARCHIVE = (*ACCESS, *_SOURCE, *_STREAM)
+    SINK = (*ACCESS, *_SINK)
+
+
+class QueueSelection(NamedTuple):
+    """The queues to read: those of ``topics``, of topics that match, or exactly ``queues``."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+    queues: tuple[MessageQueue, ...] = ()
+
+
+class Edge(NamedTuple):
+    """Where reading begins or ends.
+
+    Attributes:
+        offset: the queue offset for queues that are not in ``by_queue``, or EARLIEST or LATEST.
+        by_queue: queue offsets, or times in ms.
+        is_time: ``by_queue`` has times, and ``time_ms`` is for all other queues if not None.
+    """
+
+    offset: int
+    by_queue: Mapping[MessageQueue, int] = {}
+    is_time: bool = False
+    time_ms: int | None = None
+
+
+class LiveReadOptions(NamedTuple):
+    """What a source reads; the defaults are those of the options."""
+
+    access: Access
+    wanted: QueueSelection
+    starting: Edge
+    ending: Edge
+    late_is_latest: bool = False
+    filter: str = "*"
+    filter_kind: str = TAG
+    max_offsets: int | None = None
+    max_bytes: int | None = None
+    min_partitions: int = 1
+    max_records: int | None = None
+    fail_on_data_loss: bool = True
+    pull_batch_size: int = 32
+    pull_timeout_s: float = 10.0
+    report_group: str = ""
+    columns: tuple[str, ...] = DEFAULT_COLUMNS
+    check_crc: bool = False
+
+    @property
+    def filters(self) -> bool:
+        """Whether brokers leave messages out, so that gaps between offsets are no loss."""
+        return self.filter != "*"
+
+
+class SinkSettings(NamedTuple):
+    """Where rows are sent; with ``by_timer`` delayed rows use the timer messages of 5.x."""
+
+    access: Access
+    topic: str = ""
+    dedup: bool = False
+    dedup_key: str = ""
+    in_flight: int = 32
+    retries: int = 3
+    by_timer: bool = False
+
+
+def live_settings(options: Mapping[str, str], *, use: Use) -> LiveReadOptions:
+    """Return the settings of a source.
+
+    Raises:
+        BadOption: an option is unknown, missing, given twice, or has an invalid value.
+    """
+    given = _values(options, use)
+    # An option that this use does not have has its default.
+    found = values({}, (*_ROW, *_BATCH, *_STREAM), of=_OF) | given
+    columns = found["columns"] or DEFAULT_COLUMNS
+    live_schema(columns)
+    is_stream = use is Use.STREAM
+    starting = _edge(found, "starting", default=LATEST if is_stream else EARLIEST)
+    ending = _edge(found, "ending", default=LATEST)
+    if use in (Use.BATCH, Use.ARCHIVE):
+        _check_batch_edges(starting, ending)
+    try:
+        Subscription.parse(found["filterExpression"], kind=found["filterType"])
+    except ClientError as error:
+        raise BadOption(
+            f"option filterExpression is {found['filterExpression']!r}: {error}"
+        ) from error
+    return LiveReadOptions(
+        access=access_of(found),
+        wanted=_wanted(found),
+        starting=starting,
+        ending=ending,
+        late_is_latest=found["startingOffsetsByTimestampStrategy"] == "latest",
+        filter=found["filterExpression"] or "*",
+        filter_kind=found["filterType"],
+        max_offsets=found["maxOffsetsPerTrigger"],
+        max_bytes=found["maxBytesPerTrigger"],
+        min_partitions=found["minPartitions"],
+        max_records=found["maxRecordsPerPartition"],
+        fail_on_data_loss=found["failOnDataLoss"],
+        pull_batch_size=found["pullBatchSize"],
+        pull_timeout_s=found["pullTimeoutMs"] / 1000,
+        report_group=found["reportGroup"],
+        columns=columns,
+        check_crc=found["checkCrc"],
+    )
+
+
+def sink_settings(options: Mapping[str, str]) -> SinkSettings:
+    """Return the settings of a sink.
+
+    Raises:
+        BadOption: as ``live_settings``.
+    """
+    found = _values(options, Use.SINK)
+    return SinkSettings(
+        access=access_of(found),
+        topic=found["topic"],
+        dedup=bool(found["dedupKey"]) or found["dedup"],
+        dedup_key=found["dedupKey"],
+        in_flight=found["sendsInFlight"],
+        retries=found["sendRetries"],
+        by_timer=found["deliverBy"] == "timer",
+    )
+
+
+def _values(options: Mapping[str, str], use: Use) -> dict[str, Any]:
+    for name in options:
+        if _knows(use, name):
+            continue
+        others = (Use.BATCH, Use.STREAM, Use.SINK)
+        elsewhere = [other.name.lower() for other in others if _knows(other, name)]
+        if elsewhere:
+            raise BadOption(
+                f"rocketmq option {name!r} is for a {' or '.join(elsewhere)}, "
+                f"not for a {use.name.lower()}"
+            )
+    return values(options, use.value, of=_OF, own=OF_SPARK if use is Use.SINK else ())
+
+
+def _knows(use: Use, name: str) -> bool:
+    return name.lower() in {option.name.lower() for option in use.value}
+
+
+def queue_text(queue: MessageQueue) -> str:
+    """Return a queue as it is written in streams' offsets and archives: ``topic@broker@queue``."""
+    return f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"
+
+
+def queue_of(text: str) -> MessageQueue:
+    """Return the queue that ``queue_text`` wrote.
+
+    Raises:
+        BadOption: the text does not name a queue.
+    """
+    topic, _, rest = text.partition("@")
+    broker, _, queue_id = rest.rpartition("@")
+    if not topic or not broker or not queue_id.isdecimal():
+        raise BadOption(f"{text!r} is no queue, expected topic@broker@queue")
+    return MessageQueue(topic, broker, int(queue_id))
+
+
+def _wanted(found: Mapping[str, Any]) -> QueueSelection:
+    ways = [option.name for option in _SUBSCRIBE]
+    given = [name for name in ways if found[name]]
+    if len(given) != 1:
+        raise BadOption(
+            f"rocketmq needs one of the options {', '.join(ways)}, not {', '.join(given) or 'none'}"
+        )
+    if given == ["subscribe"]:
+        return QueueSelection(topics=tuple(sorted(set(names(found["subscribe"])))))
+    if given == ["subscribePattern"]:
+        return QueueSelection(pattern=found["subscribePattern"])
+    return QueueSelection(queues=tuple(_assigned(found["assign"])))
+
+
+def _assigned(text: str) -> list[MessageQueue]:
+    found: set[MessageQueue] = set()
+    for topic, brokers in _tree(text, "assign").items():
+        for broker, queues in _branch(brokers, "assign").items():
+            if not isinstance(queues, list) or not all(isinstance(one, int) for one in queues):
+                raise BadOption(f"option assign: {topic}, {broker} has {queues!r}, expected [0, 1]")
+            found |= {MessageQueue(topic, broker, number) for number in queues}
+    return sorted(found)
+
+
+def _edge(found: Mapping[str, Any], side: str, *, default: int) -> Edge:
+    """Return an edge; the first given of its three options counts, as in Spark's Kafka source."""
+    time = found[f"{side}Timestamp"]
+    if time is not None:
+        return Edge(default, is_time=True, time_ms=time)
+    name = f"{side}OffsetsByTimestamp"
+    if found[name] is not None:
+        return Edge(default, _by_queue(found[name], name), is_time=True)
+    name = f"{side}Offsets"
+    text = found[name]
+    if text is None:
+        return Edge(default)
+    if text.lower() in _WORDS:
+        return Edge(_WORDS[text.lower()])
+    return Edge(default, _by_queue(text, name))
+
+
+def _check_batch_edges(starting: Edge, ending: Edge) -> None:
+    for name, edge, refused, why in (
+        ("startingOffsets", starting, LATEST, "latest, which is for a stream, not a batch"),
+        ("endingOffsets", ending, EARLIEST, "earliest, with which a batch would have no rows"),
+    ):
+        if edge.offset == refused:
+            raise BadOption(f"option {name} is {why}")
+        found = [queue for queue, offset in edge.by_queue.items() if offset == refused]
+        if found and not edge.is_time:
+            raise BadOption(f"option {name}: {queue_text(found[0])} has {refused}, {why}")
+
+
+def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
+    found: dict[MessageQueue, int] = {}
+    is_time = "Timestamp" in name
+    expected = "ms since 1970" if is_time else "an offset, -2 (earliest) or -1 (latest)"
+    low = 0 if is_time else EARLIEST
+    for topic, brokers in _tree(text, name).items():
+        for broker, queues in _branch(brokers, name).items():
+            for queue_id, value in _branch(queues, name).items():
+                if not queue_id.isdecimal() or not isinstance(value, int) or value < low:
+                    raise BadOption(
+                        f"option {name}: {topic}, {broker} has {queue_id!r}: {value!r}, "
+                        f"expected a queue id and {expected}"
+                    )
+                found[MessageQueue(topic, broker, int(queue_id))] = value
+    return found
+
+
+def _tree(text: str, name: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadOption(f"option {name} is {text!r}, no word it knows and no JSON") from error
+    return _branch(value, name)
+
+
+def _branch(value: object, name: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise BadOption(f"option {name} has {value!r}, expected JSON topic -> broker -> queue")
+    return {str(key): item for key, item in value.items()}

@@ -1,0 +1,141 @@
+"""Plans of a batch: ranges of queues, cut and packed into tasks, and the end of the batch.
+
+Rule: these are pure functions. A queue that has nothing to read makes no range; small ranges share
+a task, so that 50,000 queues are not 50,000 tasks; a large one is cut if ``minPartitions`` or
+``maxRecordsPerPartition`` require it. A limit is divided in proportion to backlog, and every queue
+with a backlog gets one message at least.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from mqspark.errors import DataLost
+from mqspark.packing import packed
+from mqspark.sources.live.options import queue_text
+from remoting.bodies import MessageQueue
+
+GO_ON: Final = "failOnDataLoss=false goes on with what is there"
+PACK_ROWS: Final = 10_000
+"""Ranges are packed until a task has this many offsets."""
+
+
+class Ends(NamedTuple):
+    """The first readable queue offset, and the queue offset that the next message gets."""
+
+    low: int
+    high: int
+
+
+class Range(NamedTuple):
+    """Queue offsets ``start`` up to ``end`` of one queue."""
+
+    queue: MessageQueue
+    start: int
+    end: int
+
+
+Task = tuple[Range, ...]
+"""The ranges that one task reads, in order."""
+
+
+def ranges_of(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]) -> list[Range]:
+    """Return the ranges between two positions, sorted by queue; empty ranges are left out."""
+    return [
+        Range(queue, start[queue], end[queue])
+        for queue in sorted(end)
+        if queue in start and start[queue] < end[queue]
+    ]
+
+
+def tasks_of(
+    ranges: Iterable[Range], *, min_partitions: int = 1, max_records: int | None = None
+) -> list[Task]:
+    """Cut and pack ranges into tasks.
+
+    Args:
+        min_partitions: the wanted number of tasks; there are never more tasks than offsets.
+        max_records: the most offsets of a task.
+    """
+    wanted = list(ranges)
+    total = sum(one.end - one.start for one in wanted)
+    share = -(-total // min_partitions) if min_partitions > 1 else total
+    piece = max(1, min(share, max_records or share))
+    parts = (
+        Range(one.queue, first, min(first + piece, one.end))
+        for one in wanted
+        for first in range(one.start, one.end, piece)
+    )
+    room = min(PACK_ROWS, piece)
+    return list(packed(parts, lambda part: part.end - part.start, size_max=room))
+
+
+def backlog_of(
+    start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]
+) -> dict[MessageQueue, int]:
+    """Return the number of offsets between two positions, by queue of ``end``."""
+    return {queue: max(0, last - start.get(queue, last)) for queue, last in end.items()}
+
+
+def batch_end(
+    start: Mapping[MessageQueue, int],
+    end: Mapping[MessageQueue, int],
+    *,
+    max_offsets: int | None,
+    max_bytes: int | None = None,
+    sizes: Mapping[MessageQueue, int] | None = None,
+) -> dict[MessageQueue, int]:
+    """Return how far one batch goes from ``start`` towards ``end``.
+
+    Args:
+        start: the queue offset to read next, by queue.
+        end: the queue offset behind the last message, by queue.
+        max_offsets: the limit for all queues together, divided by backlog; None for no limit.
+        max_bytes: the same limit in bytes of records; the smaller share counts.
+        sizes: bytes of a record by queue, for ``max_bytes``; a missing queue counts with 0.
+    """
+    backlog = backlog_of(start, end)
+    known = sizes or {}
+    part, whole = 1, 1
+    for most, total in (
+        (max_offsets, sum(backlog.values())),
+        (max_bytes, sum(left * known.get(queue, 0) for queue, left in backlog.items())),
+    ):
+        if most is not None and most * whole < part * total:
+            part, whole = most, total
+    if part == whole:
+        return dict(end)
+    return {
+        queue: last - left + max(1, left * part // whole) if left else last
+        for (queue, last), left in zip(end.items(), backlog.values(), strict=True)
+    }
+
+
+def next_positions(
+    known: Mapping[MessageQueue, int], found: Mapping[MessageQueue, Ends], *, fail_on_loss: bool
+) -> dict[MessageQueue, int]:
+    """Return how far a stream that is at ``known`` could go now.
+
+    A new queue enters with its first offset and no rows: from then on its position is among those
+    that are kept, so it is known where it began. A queue that was deleted and created again enters
+    in the same way.
+
+    Raises:
+        DataLost: a queue is gone, or ends before the known position, and ``fail_on_loss`` is true.
+    """
+    gone = sorted(set(known) - set(found))
+    if gone and fail_on_loss:
+        raise DataLost(f"{queue_text(gone[0])} is not there any more; {GO_ON}")
+    reached = dict(known)
+    for queue, there in found.items():
+        if queue not in known:
+            reached[queue] = there.low
+        elif there.high >= known[queue]:
+            reached[queue] = there.high
+        elif fail_on_loss:
+            raise DataLost(
+                f"{queue_text(queue)} was read up to {known[queue]} and ends at {there.high} now: "
+                f"it was made anew, or its broker lost data; {GO_ON}"
+            )
+        else:
+            reached[queue] = there.low
+    return reached

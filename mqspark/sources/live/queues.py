@@ -1,0 +1,368 @@
+"""Questions to brokers: which queues there are, where they begin and end, and offsets by time.
+
+    QueueSelection --queues_of--> queues --ends--> Ends --positions--> queue offset by queue
+
+Rule: one request for each topic and broker asks about all its queues, so that 50,000 queues take
+seconds; queues that the answer leaves out are asked for one by one. A time means the first message
+that was stored at that time or later.
+
+Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
+"""
+
+import asyncio
+import heapq
+import re
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+from mqclient.admin.message import MessageCalls
+from mqclient.admin.topic import TopicCalls
+from mqclient.client import offsets, routes
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull.pull_request import PullApi, PullRequest
+from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
+from mqclient.errors import BrokerRefused, ClientError, NotFound
+from mqspark.errors import BadOption, DataLost
+from mqspark.sources.live.options import (
+    EARLIEST,
+    Edge,
+    LiveReadOptions,
+    QueueSelection,
+    queue_text,
+)
+from mqspark.sources.live.plan import (
+    GO_ON,
+    Ends,
+    Task,
+    backlog_of,
+    batch_end,
+    ranges_of,
+    tasks_of,
+)
+from remoting.bodies import MessageQueue
+from remoting.codes import ResponseCode
+from storefmt.formats.message import Record, decode_records
+from storefmt.names import TOOLS_GROUP
+
+_AT_ONCE: Final = 16
+_LOOK_COUNT: Final = 32
+_SIZES_COUNT: Final = 64
+_SIZED_QUEUES: Final = 256
+
+_K = TypeVar("_K")
+_T = TypeVar("_T")
+_V = TypeVar("_V")
+Positions = dict[MessageQueue, int]
+"""Queue offset to read next, by queue."""
+
+
+def ask(
+    live: LiveReadOptions, question: Callable[[MQClient, LiveReadOptions], Coroutine[Any, Any, _T]]
+) -> _T:
+    """Return the answer of ``question``, which gets a client with connections of its own.
+
+    Each call makes its own client because Spark calls from several processes.
+
+    Raises:
+        ClientError, BadOption, DataLost: as ``question``.
+    """
+
+    async def with_client() -> _T:
+        async with live.access.client() as client:
+            return await question(client, live)
+
+    return asyncio.run(with_client())
+
+
+async def batch_tasks(client: MQClient, live: LiveReadOptions) -> list[Task]:
+    """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
+    found = await checked_span(client, live)
+    first = await _first(client, live, found)
+    last = await positions(client, live.ending, found, late_is_latest=True, side="ending")
+    return tasks_of(
+        ranges_of(first, last), min_partitions=live.min_partitions, max_records=live.max_records
+    )
+
+
+async def starting(client: MQClient, live: LiveReadOptions) -> Positions:
+    """Return where reading begins; raises as ``batch_tasks``."""
+    return await _first(client, live, await span(client, live))
+
+
+async def _first(
+    client: MQClient, live: LiveReadOptions, found: Mapping[MessageQueue, Ends]
+) -> Positions:
+    first = await positions(
+        client, live.starting, found, late_is_latest=live.late_is_latest, side="starting"
+    )
+    for queue, offset in first.items():
+        if offset > found[queue].high and live.fail_on_data_loss:
+            raise DataLost(
+                f"startingOffsets has {queue_text(queue)} at {offset}, which ends at "
+                f"{found[queue].high}: it was made anew, or its broker lost data; {GO_ON}"
+            )
+    return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
+
+
+async def span(client: MQClient, live: LiveReadOptions) -> dict[MessageQueue, Ends]:
+    """Return all queues that are wanted, with their ends; raises as ``batch_tasks``."""
+    return await ends(client, await queues_of(client, live.wanted))
+
+
+async def checked_span(client: MQClient, live: LiveReadOptions) -> dict[MessageQueue, Ends]:
+    """Return what ``span`` does, after every broker has read the filter expression.
+
+    A broker ignores an SQL92 expression that it cannot read, so a pull would return all messages.
+
+    Raises:
+        BadOption: a broker cannot read the expression, or filters by tags only.
+        ClientError: as ``batch_tasks``.
+    """
+    found = await span(client, live)
+    if live.filter_kind == TAG:
+        return found
+    filter_ = Subscription.parse(live.filter, kind=live.filter_kind)
+
+    async def at_broker(queue: MessageQueue) -> None:
+        wanted = TopicSubscription.of(queue.topic, filter_, version=time.time_ns() // 1_000_000)
+        try:
+            await wanted.check_at(client, await client.master_of(queue), group=TOOLS_GROUP)
+        except BrokerRefused as error:
+            if error.code == ResponseCode.NO_PERMISSION:
+                raise
+            raise BadOption(
+                f"option filterExpression is {live.filter!r}, which {error.address} refuses as "
+                f"{live.filter_kind}: {error.remark}"
+            ) from error
+
+    await _each({queue.broker_name: queue for queue in found}.values(), at_broker)
+    return found
+
+
+async def queues_of(client: MQClient, wanted: QueueSelection) -> list[MessageQueue]:
+    """Return the queues that are wanted and readable now, sorted.
+
+    Raises:
+        BadOption: the pattern is not a regular expression.
+        NoRoute: a named topic, or the broker of a queue, does not exist.
+        ClientError: no name server answered.
+    """
+    if wanted.queues:
+        return list(wanted.queues)
+    topics: Iterable[str] = wanted.topics
+    if wanted.pattern:
+        try:
+            matches = re.compile(wanted.pattern).fullmatch
+        except re.error as error:
+            raise BadOption(
+                f"option subscribePattern is {wanted.pattern!r}, no regular expression: {error}"
+            ) from error
+        topics = [name for name in await TopicCalls(client).topic_list() if matches(name)]
+
+    async def of_topic(topic: str) -> list[MessageQueue]:
+        return routes.subscribe_queues(topic, await client.route(topic, fresh=True))
+
+    found = await _each(topics, of_topic)
+    return sorted(queue for queues in found.values() for queue in queues)
+
+
+async def ends(client: MQClient, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Ends]:
+    """Return where each queue begins and ends.
+
+    Raises:
+        ClientError: a broker did not answer.
+    """
+    wanted = set(queues)
+    calls = TopicCalls(client)
+
+    async def of_topic(place: tuple[str, str]) -> dict[MessageQueue, Ends]:
+        topic, broker = place
+        address = await client.master_of(MessageQueue(topic, broker))
+        found = await calls.topic_stats_at(address, topic)
+        return {queue: Ends(item.min_offset, item.max_offset) for queue, item in found.items()}
+
+    async def of_queue(queue: MessageQueue) -> Ends:
+        return Ends(
+            await offsets.min_offset(client, queue), await offsets.max_offset(client, queue)
+        )
+
+    answers = await _each({(queue.topic, queue.broker_name) for queue in wanted}, of_topic)
+    known = {queue: item for answer in answers.values() for queue, item in answer.items()}
+    # A broker lists only the queues that can be written; a topic may have more that can be read.
+    known |= await _each(wanted - set(known), of_queue)
+    return {queue: known[queue] for queue in sorted(wanted)}
+
+
+async def positions(
+    client: MQClient,
+    edge: Edge,
+    found: Mapping[MessageQueue, Ends],
+    *,
+    late_is_latest: bool,
+    side: str,
+) -> Positions:
+    """Return the queue offset that an edge means for each queue.
+
+    Args:
+        client: the client that asks the brokers.
+        edge: where reading begins or ends.
+        found: the queues with their ends.
+        late_is_latest: whether a starting time after the last message means the end; otherwise it
+            is an error.
+        side: "starting" or "ending", for errors.
+
+    Raises:
+        BadOption: offsets are given for some queues only, or for a queue that does not exist; or a
+            starting time is after the last message, and ``late_is_latest`` is false.
+        ClientError: a broker did not answer.
+    """
+    strange = sorted(set(edge.by_queue) - set(found))
+    if strange:
+        raise BadOption(f"{side} offsets name {queue_text(strange[0])}, which is not read here")
+    if edge.by_queue and len(edge.by_queue) < len(found):
+        missing = min(set(found) - set(edge.by_queue))
+        raise BadOption(f"{side} offsets do not name {queue_text(missing)}; name every queue")
+
+    async def of_queue(queue: MessageQueue) -> int:
+        there = found[queue]
+        value = edge.by_queue.get(queue, edge.offset)
+        if edge.is_time:
+            time_ms = edge.by_queue.get(queue, edge.time_ms)
+            assert time_ms is not None
+            place = await first_at(client, queue, there, time_ms=time_ms)
+            if place == there.high and side == "starting" and not late_is_latest:
+                raise BadOption(
+                    f"{queue_text(queue)} has no message at or after {time_ms} ms; "
+                    "startingOffsetsByTimestampStrategy=latest begins at its end"
+                )
+            return place
+        if value < 0:
+            return there.low if value == EARLIEST else there.high
+        return value
+
+    return await _each(found, of_queue)
+
+
+async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_ms: int) -> int:
+    """Return the first queue offset stored at a time or later, or the end of the queue if none.
+
+    Args:
+        client: asks the master of the queue.
+        queue: the queue, with its namespace.
+        there: the queue offsets between which to look, in entries.
+        time_ms: the store time, in ms since 1970.
+
+    Raises:
+        ClientError: the broker did not answer.
+    """
+    if there.low >= there.high:
+        return there.high
+    near = await offsets.search_offset(client, queue, timestamp_ms=time_ms)
+    # The broker returns a neighbour, and any one of several messages of one millisecond.
+    place = min(max(near, there.low), there.high - 1)
+    puller = PullApi(client, TOOLS_GROUP)
+    while place > there.low:
+        first = max(there.low, place - _LOOK_COUNT + 1)
+        stored = await _stored(puller, queue, first, place + 1 - first)
+        place = first
+        if not stored or min(stored.values()) < time_ms:
+            break
+    while place < there.high:
+        stored = await _stored(puller, queue, place, _LOOK_COUNT)
+        late = [offset for offset, store_ms in stored.items() if store_ms >= time_ms]
+        if late:
+            return min(late)
+        if not stored:
+            break
+        place = max(stored) + 1
+    return there.high
+
+
+async def _stored(puller: PullApi, queue: MessageQueue, first: int, count: int) -> dict[int, int]:
+    """Return the store times of messages from ``first`` on, by queue offset."""
+    raw = await puller.pull_raw(PullRequest(queue, first, Subscription.parse("*"), count))
+    records: list[Record] = decode_records(raw.data, check_crc=False)
+    return {record.queue_offset: record.store_ms for record in records}
+
+
+def next_batch_end(
+    live: LiveReadOptions, known: Positions, reached: Positions, *, max_offsets: int | None
+) -> Positions:
+    """Return how far one batch goes, by offsets and by ``live.max_bytes``.
+
+    Args:
+        live: the settings of the source.
+        known: the queue offset to read next, by queue.
+        reached: the queue offset behind the last message, by queue.
+        max_offsets: the limit for all queues together, None for no limit.
+
+    Raises:
+        ClientError: a broker did not answer.
+    """
+    sizes = {}
+    if live.max_bytes is not None:
+        sizes = ask(live, lambda client, _: record_sizes(client, known, reached))
+    return batch_end(known, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
+
+
+async def record_sizes(client: MQClient, known: Positions, reached: Positions) -> Positions:
+    """Return the approximate size in bytes of a record between two positions, by queue.
+
+    Brokers tell the sizes of a queue's next messages without sending the messages. Only the queues
+    with the largest backlog are asked; the others count with the mean of those.
+
+    Raises:
+        ClientError: a broker did not answer.
+    """
+    backlog = {queue: left for queue, left in backlog_of(known, reached).items() if left}
+    calls = MessageCalls(client)
+
+    async def of_queue(queue: MessageQueue) -> int:
+        try:
+            found = await calls.query_consume_queue(
+                await client.master_of(queue),
+                queue.topic,
+                queue.queue_id,
+                queue_offset=known[queue],
+                count=min(_SIZES_COUNT, backlog[queue]),
+            )
+        except NotFound:
+            # Retention has deleted these messages; reading them reports that.
+            return 0
+        entries = found.queue_data or []
+        # A broker may return more entries than requested.
+        some = [entry.physic_size for entry in entries[: min(_SIZES_COUNT, backlog[queue])]]
+        return -(-sum(some) // len(some)) if some else 0
+
+    asked = heapq.nlargest(_SIZED_QUEUES, backlog, key=lambda queue: backlog[queue])
+    sizes = {queue: size for queue, size in (await _each(asked, of_queue)).items() if size}
+    mean = -(-sum(sizes.values()) // len(sizes)) if sizes else 0
+    return {queue: sizes.get(queue, mean) for queue in backlog}
+
+
+async def report(client: MQClient, group: str, reached: Positions) -> list[str]:
+    """Set a group's offsets, from which tools show its lag; return the failures as text.
+
+    Nobody reads from these offsets, so a broker that is away is no reason to stop.
+    """
+
+    async def of_queue(queue: MessageQueue) -> str:
+        try:
+            await offsets.commit(client, queue, group=group, queue_offset=reached[queue])
+        except ClientError as error:
+            return str(error)
+        return ""
+
+    return [text for text in (await _each(reached, of_queue)).values() if text]
+
+
+async def _each(keys: Iterable[_K], ask: Callable[[_K], Awaitable[_V]]) -> dict[_K, _V]:
+    """Return the answer for each key, asking for a few at a time; raise the first error."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(key: _K) -> tuple[_K, _V]:
+        async with turns:
+            return key, await ask(key)
+
+    return dict(await asyncio.gather(*(one(key) for key in keys)))

@@ -1,0 +1,254 @@
+"""Write the JSON state files of a broker without blocking its loop.
+
+    mark("topics")  ->  one worker thread writes the newest content  ->  ``saved`` is called
+    close()         ->  every file is written once more
+
+Rule: one file is written at a time. A file that is marked while it is written is written again.
+The loop only takes a snapshot; the worker formats it as text. When a write fails, the error is
+logged and passed to the callbacks, and the next mark tries again.
+
+Source: common/ConfigManager.java#persist.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mqserver.broker.serving.answers import with_code
+from mqserver.broker.serving.group_commit import Done, Sink
+from mqserver.runtime.jsonfile import write_atomic
+from mqserver.runtime.request import Request
+from remoting.codes import ResponseCode
+
+LOG = logging.getLogger(__name__)
+
+Saved = Callable[[OSError | None], None]
+"""Called when the content at the time of the mark is on disk, or with the error."""
+
+Content = Callable[[], Callable[[], str]]
+"""Takes a snapshot on the loop, and returns a function that formats it in a thread."""
+
+Write = Callable[[Path, str], None]
+"""Replaces the content of a file so that a crash leaves the old or the new one."""
+
+Take = Callable[[], Callable[[Write], None]]
+"""Takes a snapshot on the loop, and returns a function that writes it in a thread."""
+
+
+@dataclass(slots=True)
+class _File:
+    path: Path
+    take: Take
+    is_needed: bool
+    """False for a file that is written only after it was marked once."""
+    change_count: int
+    """That of its table when ``mark_changed`` last looked."""
+    marked: bool = False
+    waiting: list[Saved] = field(default_factory=list)
+
+
+class StateFiles:
+    """The state files of one broker.
+
+    Args:
+        write: replaces the content of a file.
+    """
+
+    def __init__(self, *, write: Write = write_atomic) -> None:
+        self._write = write
+        self._files: dict[str, _File] = {}
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state-files")
+        self._task: asyncio.Task[None] | None = None
+        self._is_open = False
+
+    def add(
+        self,
+        path: Path,
+        content: Content,
+        *,
+        name: str | None = None,
+        is_needed: bool = True,
+    ) -> None:
+        """Declare a file.
+
+        Args:
+            path: where it is written.
+            content: gives its content.
+            name: for ``mark``; by default the file name without its suffix.
+            is_needed: whether ``close`` writes it even if it was never marked.
+        """
+
+        def take() -> Callable[[Write], None]:
+            text = content()
+            return lambda write: write(path, text())
+
+        self.add_written(path, take, name=name, is_needed=is_needed)
+
+    def add_written(
+        self, path: Path, take: Take, *, name: str | None = None, is_needed: bool = True
+    ) -> None:
+        """Declare a file that ``take`` writes; the arguments are those of ``add``."""
+        # The first look at a file that is needed lets it be written, though nothing has changed.
+        self._files[name or path.stem] = _File(path, take, is_needed, -1 if is_needed else 0)
+
+    def file_name(self, name: str) -> str:
+        """Return the file name of a declared file."""
+        return self._files[name].path.name
+
+    def open(self) -> None:
+        """Allow writing; before this, marks are only kept, so nothing is saved before the load."""
+        self._is_open = True
+        if any(file.marked for file in self._files.values()):
+            self._start()
+
+    def mark(self, name: str, saved: Saved | None = None) -> None:
+        """Let one file be written soon, then call ``saved``."""
+        file = self._files[name]
+        file.marked = file.is_needed = True
+        if saved is not None:
+            file.waiting.append(saved)
+        if self._is_open:
+            self._start()
+
+    def mark_changed(self, name: str, change_count: int) -> None:
+        """Let one file be written soon if its table has changed since the last call.
+
+        Args:
+            name: of the file.
+            change_count: how often the table has changed since the start.
+        """
+        file = self._files[name]
+        if change_count != file.change_count:
+            file.change_count = change_count
+            self.mark(name)
+
+    async def settle(self) -> None:
+        """Return when every file that was marked until now is written."""
+        if self._task is not None:
+            await self._task
+
+    async def close(self) -> None:
+        """Write every file a last time and stop the worker.
+
+        Raises:
+            OSError: a file could not be written; the others were.
+        """
+        self._is_open = False
+        await self.settle()
+        failed: OSError | None = None
+        for file in self._files.values():
+            if not file.is_needed:
+                continue
+            try:
+                file.take()(self._write)
+            except OSError as error:
+                LOG.error("cannot write %s: %s", file.path, error)
+                failed = error
+        self._worker.shutdown()
+        if failed is not None:
+            raise failed
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="state-files")
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            # Requests of the same pass of the loop share one write.
+            await asyncio.sleep(0)
+            file = next((file for file in self._files.values() if file.marked), None)
+            if file is None:
+                return
+            file.marked = False
+            waiting, file.waiting = file.waiting, []
+            job = file.take()
+            error: OSError | None = None
+            try:
+                await loop.run_in_executor(self._worker, job, self._write)
+            except OSError as failure:
+                LOG.error("cannot write %s: %s", file.path, failure)
+                error = failure
+            for saved in waiting:
+                saved(error)
+
+
+class SavedFirst:
+    """Takes the place of the connection of an answer that also waits for a state file.
+
+    Args:
+        sink: the connection.
+        files: writes the file.
+        name: of the file, whose present content has to be on the disk first.
+    """
+
+    __slots__ = ("_code", "_frame", "_is_saved", "_sink")
+
+    def __init__(self, sink: Sink, files: StateFiles, name: str) -> None:
+        self._sink = sink
+        self._frame: bytes | None = None
+        self._is_saved = False
+        self._code: ResponseCode | None = None
+        files.mark(name, self._saved)
+
+    def send(self, frame: bytes) -> None:
+        """Send the frame when the file is written, with code 10 if it cannot be written."""
+        if not self._is_saved:
+            self._frame = frame
+            return
+        self._sink.send(frame if self._code is None else with_code(frame, self._code))
+
+    def _saved(self, error: OSError | None) -> None:
+        self._is_saved = True
+        self._code = None if error is None else ResponseCode.FLUSH_DISK_TIMEOUT
+        if self._frame is not None:
+            self.send(self._frame)
+
+
+def done_when_saved(files: StateFiles, name: str, done: Done) -> Done:
+    """Return a function that calls ``done`` when it was called and a state file is on the disk.
+
+    ``done`` gets SUCCESS only if both succeeded.
+    """
+    codes: list[ResponseCode] = []
+
+    def told(code: ResponseCode) -> None:
+        codes.append(code)
+        if len(codes) == 2:
+            done(next((code for code in codes if code is not ResponseCode.SUCCESS), code))
+
+    doubt = ResponseCode.FLUSH_DISK_TIMEOUT
+    files.mark(name, lambda error: told(ResponseCode.SUCCESS if error is None else doubt))
+    return told
+
+
+def answer_when_saved(
+    files: StateFiles,
+    request: Request,
+    *,
+    name: str,
+    remark: str | None = None,
+    then: Callable[[Callable[[], None]], None] = lambda answer: answer(),
+) -> None:
+    """Answer a change of state when its file is on disk, or with the error of the write.
+
+    Args:
+        files: writes the file.
+        request: is answered.
+        name: of the file.
+        remark: of the answer if the write succeeds.
+        then: called after the write, with a function that sends the answer.
+    """
+
+    def saved(error: OSError | None) -> None:
+        if error is None:
+            then(lambda: request.reply(request.command.response(remark=remark)))
+            return
+        file = files.file_name(name)
+        fault = f"changed in memory, and {file} could not be written: {error}"
+        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault))
+
+    files.mark(name, saved)

@@ -1,0 +1,260 @@
+"""Acknowledgements of popped messages, and changes of their invisible time.
+
+    ACK, BATCH_ACK    -> ack, bAck in the revive log; in order: the group's offset moves on
+    CHANGE_INVISIBLE  -> a checkpoint for this message alone, then an ack of the old one
+
+Codes 200051, 200053 and 200151.
+
+Rule: an acknowledgement is not compared with the open pops, as in Java. One that is late, or for
+a message that was not popped, is answered like any other and changes nothing. What cannot be
+meant is refused: a topic, queue or offset that does not exist, a text that is no receipt handle.
+
+Source: broker/processor/AckMessageProcessor.java, ChangeInvisibleTimeProcessor.java (5.4.0).
+"""
+
+from collections.abc import Sequence
+
+from mqserver.broker.cold_handler import reads_cold
+from mqserver.broker.pop.checkpoints import (
+    REVIVE_QUEUE_COUNT,
+    Acknowledged,
+    PopCheckpoint,
+    PopKey,
+)
+from mqserver.broker.pop.order import Ack
+from mqserver.broker.pop.pop_check import check_queue, check_role, check_times
+from mqserver.broker.state import Broker
+from mqserver.runtime.registry import handles
+from mqserver.runtime.request import Request, RequestRefused
+from mqserver.runtime.slices import Steps, chunks, decoded, in_slices
+from remoting.bodies import BatchAck, BatchAckMessageRequestBody
+from remoting.codes import LaterCode, ResponseCode
+from remoting.command import Command
+from remoting.frame import encode_frame
+from remoting.header import Header
+from remoting.headers import AckMessage, ChangeInvisibleTime, ChangeInvisibleTimeResponse
+from remoting.receipt import ORDERED_REVIVE_QUEUE, ReceiptHandle, decode_receipt, real_topic
+
+ACKS_PER_SLICE = 64
+"""Acknowledgements that one slice takes, before other requests can run."""
+
+
+@handles(LaterCode.ACK_MESSAGE)
+@reads_cold
+def acknowledge(broker: Broker, request: Request) -> None:
+    """Take the acknowledgement of one message.
+
+    Raises:
+        RequestRefused: topic, queue, offset or revive queue do not exist.
+        BadHeader: the receipt handle is none.
+    """
+    check_role(broker.config)
+    fields = request.command.header(AckMessage)
+    topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
+    illegal, peer = ResponseCode.MESSAGE_ILLEGAL, request.conn.address
+    check_queue(broker.topics, topic, queue_id, code=illegal, peer=peer)
+    low, high = _bounds(broker, topic, queue_id)
+    if not low <= at <= high:
+        text = f"offset is illegal, key:{topic}@{queue_id}, commit:{at}, store:{low}~{high}"
+        raise RequestRefused(ResponseCode.NO_MESSAGE, text)
+    handle = decode_receipt(fields.extra_info)
+    key = PopKey(topic, fields.consumer_group, queue_id, handle.start_offset, handle.pop_time_ms)
+    _take(broker, key, (at,), handle.revive_queue_id, handle.invisible_ms, peer, request.now_ms)
+    _answer_when_safe(broker, request)
+
+
+@handles(LaterCode.BATCH_ACK_MESSAGE)
+@in_slices
+def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]:
+    """Take the acknowledgements of many messages; offsets that do not exist are passed over.
+
+    Raises:
+        RequestRefused: the revive queue does not exist, or the store refuses the record.
+        BadBody: the bits of the messages are none.
+    """
+    check_role(broker.config)
+    body = request.command.body
+    acks = (yield from decoded(BatchAckMessageRequestBody.decode, body)).acks if body else []
+    if not acks:
+        return request.command.response(ResponseCode.NO_MESSAGE)
+    # Read all before the first is taken, so that a bad one refuses the request as a whole.
+    for part in chunks(acks, ACKS_PER_SLICE):
+        for ack in part:
+            ack.queue_offsets()
+        yield None
+    for part in chunks(acks, ACKS_PER_SLICE):
+        now_ms = broker.clock.now_ms()
+        for ack in part:
+            _take_batch(broker, ack, request.conn.address, now_ms)
+        if len(acks) > ACKS_PER_SLICE:
+            yield None
+    _answer_when_safe(broker, request)
+    return None
+
+
+def _take_batch(broker: Broker, ack: BatchAck, peer: str, now_ms: int) -> None:
+    """Take the acknowledgement of several messages of one pop."""
+    topic = real_topic(ack.topic, ack.consumer_group, kind=ack.retry)
+    low, high = _bounds(broker, topic, ack.queue_id)
+    found = tuple(at for at in ack.queue_offsets() if low <= at <= high)
+    if found:
+        key = PopKey(topic, ack.consumer_group, ack.queue_id, ack.start_offset, ack.pop_time)
+        _take(broker, key, found, ack.revive_queue_id, ack.invisible_time, peer, now_ms)
+
+
+def _bounds(broker: Broker, topic: str, queue_id: int) -> tuple[int, int]:
+    """Return the first queue offset of a queue, and its end."""
+    return broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
+
+
+def _take(
+    broker: Broker,
+    key: PopKey,
+    queue_offsets: Sequence[int],
+    revive_queue: int,
+    invisible_ms: int,
+    peer: str,
+    now_ms: int,
+) -> None:
+    check_times(key.pop_time_ms, invisible_ms)
+    if revive_queue == ORDERED_REVIVE_QUEUE:
+        for at in queue_offsets:
+            _take_ordered(broker, key, at, peer, now_ms)
+        return
+    _check_revive_queue(revive_queue)
+    broker.pops.revive.acknowledge(
+        Acknowledged(key, tuple(queue_offsets)),
+        revive_queue,
+        deliver_ms=key.pop_time_ms + invisible_ms,
+        now_ms=now_ms,
+    )
+
+
+def _check_revive_queue(revive_queue: int) -> None:
+    """Refuse a handle that no broker wrote; Java makes a queue of this id."""
+    if not 0 <= revive_queue < REVIVE_QUEUE_COUNT:
+        text = (
+            f"the receipt handle names queue {revive_queue} of the revive log, which has "
+            f"{REVIVE_QUEUE_COUNT}; it is forged, or of a broker with another reviveQueueNum"
+        )
+        raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, text)
+
+
+def _take_ordered(broker: Broker, key: PopKey, at: int, peer: str, now_ms: int) -> None:
+    order, place = broker.pops.order, key.place
+    topic, group, queue_id = key.topic, key.group, key.queue_id
+    old = broker.offsets.get(group, topic, queue_id=queue_id)
+    if at < old:
+        return
+    order.settle(place, old)
+    if not order.is_out(place) and _is_newer(broker, topic, queue_id, at, key.pop_time_ms):
+        return
+    what, following = order.acknowledge(place, at, pop_time_ms=key.pop_time_ms, group_offset=old)
+    if what is Ack.WRONG:
+        text = (
+            f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{old}, commit:{at}, "
+            f"next:-1, /{peer}"
+        )
+        raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, text)
+    if what is Ack.STALE:
+        return
+    broker.offsets.commit(group, topic, queue_id=queue_id, queue_offset=following)
+    if order.blocked_until(place, None, now_ms=now_ms) is None:
+        broker.pops.popper.unblocked(topic, group, queue_id)
+
+
+@handles(LaterCode.CHANGE_MESSAGE_INVISIBLETIME)
+@reads_cold
+def change_invisible_time(broker: Broker, request: Request) -> None:
+    """Hide a popped message for another while; the answer has the parts of its new handle.
+
+    Raises:
+        RequestRefused: topic, queue, message or revive queue do not exist.
+        BadHeader: the receipt handle is none.
+    """
+    check_role(broker.config)
+    fields, now_ms = request.command.header(ChangeInvisibleTime), request.now_ms
+    topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
+    illegal = ResponseCode.MESSAGE_ILLEGAL
+    check_queue(broker.topics, topic, queue_id, code=illegal, peer=request.conn.address)
+    low, high = _bounds(broker, topic, queue_id)
+    if not low <= at < high:
+        raise RequestRefused(ResponseCode.NO_MESSAGE, "not set any response code")
+    handle = decode_receipt(fields.extra_info)
+    check_times(handle.pop_time_ms, handle.invisible_ms)
+    check_times(now_ms, fields.invisible_time)
+    change = _change_ordered if handle.is_ordered else _change
+    _answer_when_safe(broker, request, change(broker, fields, handle, now_ms))
+
+
+def _change(
+    broker: Broker, fields: ChangeInvisibleTime, handle: ReceiptHandle, now_ms: int
+) -> ChangeInvisibleTimeResponse:
+    _check_revive_queue(handle.revive_queue_id)
+    _check_popped(broker, fields, handle, now_ms)
+    # Two checkpoints of one message must differ, so that the old one alone is acknowledged.
+    pop_time_ms = max(now_ms, handle.pop_time_ms + 1)
+    place, at = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
+    new = PopCheckpoint(PopKey(*place, at, pop_time_ms), fields.invisible_time, (0,))
+    broker.pops.revive.put_checkpoint(new, handle.revive_queue_id, now_ms=now_ms)
+    old = PopKey(*place, handle.start_offset, handle.pop_time_ms)
+    broker.pops.revive.acknowledge(
+        Acknowledged(old, (at,)),
+        handle.revive_queue_id,
+        deliver_ms=handle.expires_at_ms,
+        now_ms=now_ms,
+    )
+    return ChangeInvisibleTimeResponse(
+        pop_time=pop_time_ms,
+        invisible_time=fields.invisible_time,
+        revive_queue_id=handle.revive_queue_id,
+    )
+
+
+def _check_popped(
+    broker: Broker, fields: ChangeInvisibleTime, handle: ReceiptHandle, now_ms: int
+) -> None:
+    """Refuse a handle of a deleted topic for a message of the topic that has its name now."""
+    place, at = (fields.topic, fields.consumer_group, fields.queue_id), fields.offset
+    # The times alone prove nothing, since the clock may have been set back in between.
+    if _is_newer(broker, fields.topic, fields.queue_id, at, handle.pop_time_ms):
+        key = PopKey(*place, handle.start_offset, handle.pop_time_ms)
+        if not broker.pops.revive.is_open(key, handle.revive_queue_id, now_ms=now_ms):
+            text = (
+                f"message {at} of queue {fields.queue_id} of {fields.topic} was stored after this "
+                "receipt handle was given out; the topic was deleted and created again"
+            )
+            raise RequestRefused(ResponseCode.NO_MESSAGE, text)
+
+
+def _is_newer(broker: Broker, topic: str, queue_id: int, queue_offset: int, pop_ms: int) -> bool:
+    """Tell whether a message was stored after a time (ms) at which it should have been popped."""
+    return broker.store.reader.store_time(topic, queue_id, queue_offset) > pop_ms
+
+
+def _change_ordered(
+    broker: Broker, fields: ChangeInvisibleTime, handle: ReceiptHandle, now_ms: int
+) -> ChangeInvisibleTimeResponse:
+    place = topic, group, queue_id = fields.topic, fields.consumer_group, fields.queue_id
+    if fields.offset < broker.offsets.get(group, topic, queue_id=queue_id):
+        return ChangeInvisibleTimeResponse()
+    visible_ms = now_ms + fields.invisible_time
+    broker.pops.order.hide(
+        place, fields.offset, pop_time_ms=handle.pop_time_ms, visible_ms=visible_ms
+    )
+    if visible_ms <= now_ms:
+        broker.pops.popper.unblocked(topic, group, queue_id)
+    return ChangeInvisibleTimeResponse(
+        pop_time=handle.pop_time_ms,
+        invisible_time=visible_ms - handle.pop_time_ms,
+        revive_queue_id=handle.revive_queue_id,
+    )
+
+
+def _answer_when_safe(broker: Broker, request: Request, header: Header | None = None) -> None:
+    """Answer when what was put is as safe as a message that was sent."""
+    command = request.command
+    if not command.is_oneway:
+        frame = encode_frame(command.response(header=header))
+        opaques, serialize = (command.opaque,), command.serialize
+        broker.turn.ack(request.conn, frame, opaques=opaques, serialize=serialize)

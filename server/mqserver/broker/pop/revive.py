@@ -1,0 +1,551 @@
+"""Follow the revive log, and revive what was popped and not acknowledged in time.
+
+    pop ──ck──> revive log ──> table of open pops ── acknowledged ──> closed
+    ack ──ack─> revive log ──┘                    └─ due ──> retry topic, bAck ──> closed
+
+    retry topic   %RETRY%<group>_<topic>, one queue; reconsume times + 1
+    dead letters  %DLQ%<group>, once a message was delivered retryMaxTimes + 1 times
+
+Rule: the table is what the revive log says. A broker reads the log from the lowest open checkpoint
+on, when it starts and when it is promoted, and follows it from then on; until it has caught up it
+gives out nothing. Behind the messages that it revives it puts their acknowledgement, so that they
+are not revived again. A crash between the two repeats messages that nobody has seen yet.
+
+A pop is as durable as its checkpoint: the queue offsets of a group move with it, in memory. The
+saved consumer offsets count a pop only when its checkpoint is on the disk, and say which
+checkpoints they count (``COUNTED_GROUP``); a start moves the offsets over all later ones. So no
+crash loses a message, and none repeats one that was acknowledged.
+
+An open checkpoint is written again after ``RENEW_MS``, so that a start never reads more than what
+that time wrote, and that retention does not delete it.
+
+Deleting a topic, or a group with its offsets, ends the open pops, and so does a reset of a group
+to before what it has popped, because the queue then gives these messages again. An ended pop is
+acknowledged in the log. A message that lies behind the checkpoint in the log was not popped by it:
+it is of a topic that was deleted and created again under the same name.
+
+Source: broker/processor/PopReviveService.java (5.4.0). It revives for ever; the dead letter topic
+is this broker's.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from mqserver.broker import names
+from mqserver.broker.clients.groups import Groups
+from mqserver.broker.clients.offsets import NO_OFFSET, Offsets, Place
+from mqserver.broker.config import BrokerConfig
+from mqserver.broker.pop.checkpoints import (
+    COUNTED_GROUP,
+    REVIVE_GROUP,
+    REVIVE_QUEUE_COUNT,
+    Acknowledged,
+    PopCheckpoint,
+    PopKey,
+    ReviveRecords,
+    read_record,
+    revive_topic,
+)
+from mqserver.broker.pop.open_pops import OpenPop, OpenPops
+from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.broker.stored_properties import put_again
+from mqserver.broker.topics import Topics
+from mqserver.runtime.observers import Observers
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.disk.nowait import ColdRead
+from mqserver.store.results import GetStatus, PutMessage, PutResult
+from mqserver.store.store import MessageStore
+from remoting.receipt import FIRST_POP_TIME
+from storefmt.config.tables import ConsumerOffsets, SubscriptionGroup
+from storefmt.errors import RecordDamaged
+from storefmt.formats.message import Record, decode_records
+from storefmt.formats.properties import (
+    ORIGIN_MESSAGE_ID,
+    RETRY_TOPIC,
+    TAGS,
+    parse_properties,
+)
+from storefmt.names import RETRY_PREFIX
+
+LOG = logging.getLogger(__name__)
+
+GRACE_MS: Final = 1_000
+"""How long after its time a message is revived, so that an acknowledgement in time is first."""
+RENEW_MS: Final = 1_800_000
+READ_COUNT: Final = 32
+STEP_COUNT_MAX: Final = 256
+"""Records that one step reads, and messages that it revives, before requests can run."""
+ORIGIN_GROUP: Final = "ORIGIN_GROUP"
+_QUEUE_IDS: Final = range(REVIVE_QUEUE_COUNT)
+_END: Final = frozenset({
+    GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.OFFSET_OVERFLOW_ONE,
+})  # fmt: skip
+
+Put = Callable[[PutMessage, int], PutResult]
+"""Puts a message at ``now_ms``; raises RequestRefused."""
+
+
+def retry_topic_of(topic: str, group: str) -> str:
+    """Return the topic in which a group's unacknowledged messages of a topic come again."""
+    return topic if topic.startswith(RETRY_PREFIX) else f"{RETRY_PREFIX}{group}_{topic}"
+
+
+def normal_topic_of(topic: str, group: str) -> str:
+    """Return the topic that a group subscribes to, for that topic or its retry topic."""
+    for separator in "_+":
+        prefix = f"{RETRY_PREFIX}{group}{separator}"
+        if topic.startswith(prefix):
+            return topic[len(prefix) :]
+    return topic
+
+
+class _Uncounted(NamedTuple):
+    """A pop whose checkpoint may not be on the disk yet."""
+
+    log_offset: int
+    queue_id: int
+    """Queue of the revive log."""
+    at: int
+    place: Place
+    start_offset: int
+
+
+class _Ended(NamedTuple):
+    """A pop that was ended in the table, and whose acknowledgement is not in the log yet."""
+
+    queue_id: int
+    """Queue of the revive log."""
+    acknowledged: Acknowledged
+    revive_ms: int
+
+
+class ReviveLog:
+    """The revive log of one broker, and the table of open pops that it gives.
+
+    Args:
+        store: has the revive log.
+        config: the settings.
+        topics: creates retry topics and dead letter topics.
+        groups: the settings of consumer groups.
+        offsets: the consumer offsets, which a pop moves.
+        put: puts a record of the revive log.
+        deliver: puts a message that comes again.
+        schedule: called after a put, so that it is written.
+        store_host: packed host of this broker.
+        cold: reads what is not in the page cache.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        *,
+        config: BrokerConfig,
+        topics: Topics,
+        groups: Groups,
+        offsets: Offsets,
+        put: Put,
+        deliver: Put,
+        schedule: Callable[[], None],
+        store_host: bytes,
+        cold: ColdReads,
+    ) -> None:
+        self.topic = revive_topic(config.broker_cluster_name)
+        self._store = store
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+        self._put = put
+        self._deliver = deliver
+        self._schedule = schedule
+        self._store_host = store_host
+        self._records = ReviveRecords(
+            cluster=config.broker_cluster_name, broker=config.broker_name, host=store_host
+        )
+        self._cold = cold
+        self._uncounted: deque[_Uncounted] = deque()
+        self._ended: deque[_Ended] = deque()
+        self._next_queue = 0
+        self.caught_up: Observers[[int]] = Observers()
+        """Called with ``now_ms`` when this broker may give out messages."""
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Build the table anew, because this broker serves pops from now on."""
+        self.is_caught_up = False
+        """Whether the table has everything, so that this broker may give out messages."""
+        self._queues = [OpenPops() for _ in _QUEUE_IDS]
+        self._read_at = [self._saved(REVIVE_GROUP, number) + 1 for number in _QUEUE_IDS]
+        self._counted = [
+            max(self._saved(COUNTED_GROUP, number), self._read_at[number]) for number in _QUEUE_IDS
+        ]
+        self._warming = False
+        self._tries = 0
+
+    def _saved(self, group: str, queue_id: int) -> int:
+        assert NO_OFFSET == -1
+        return self._offsets.get(group, self.topic, queue_id=queue_id)
+
+    @property
+    def open_count(self) -> int:
+        """How many pops are open."""
+        return sum(map(len, self._queues))
+
+    def left_count(self, place: Place) -> int:
+        """Return how many messages of a queue a group has popped and not acknowledged."""
+        return sum(queue.left_count(place) for queue in self._queues)
+
+    def is_open(self, key: PopKey, queue_id: int, *, now_ms: int) -> bool:
+        """Tell whether a pop has messages that are not acknowledged.
+
+        Args:
+            key: the pop.
+            queue_id: queue of the revive log that has its checkpoint.
+            now_ms: the present time.
+        """
+        if self._queues[queue_id].get(key) is None:
+            # Its checkpoint may be newer than the last look at the log.
+            self.run(now_ms)
+        return self._queues[queue_id].get(key) is not None
+
+    # What pops and acknowledgements write.
+
+    def choose_queue(self) -> int:
+        """Return the queue of the revive log for the next pop."""
+        self._next_queue = (self._next_queue + 1) % REVIVE_QUEUE_COUNT
+        return self._next_queue
+
+    def put_checkpoint(self, checkpoint: PopCheckpoint, queue_id: int, *, now_ms: int) -> PutResult:
+        """Put a checkpoint; it counts when the log has it.
+
+        Raises:
+            RequestRefused: the store does not accept it.
+        """
+        record = self._records.checkpoint(checkpoint, queue_id=queue_id, now_ms=now_ms)
+        return self._put_record(record, now_ms)
+
+    def count_pop(self, put: PutResult, queue_id: int, checkpoint: PopCheckpoint) -> None:
+        """Let the saved offsets count a pop only when its checkpoint is on the disk."""
+        key = checkpoint.key
+        self._uncounted.append(
+            _Uncounted(put.log_offset, queue_id, put.queue_offset, key.place, key.start_offset)
+        )
+
+    def acknowledge(
+        self, acknowledged: Acknowledged, queue_id: int, *, deliver_ms: int, now_ms: int
+    ) -> None:
+        """Put an acknowledgement.
+
+        Args:
+            acknowledged: the messages.
+            queue_id: queue of the revive log that has their checkpoint.
+            deliver_ms: when they would come again, in ms since 1970.
+            now_ms: the present time.
+
+        Raises:
+            RequestRefused: the store does not accept it.
+        """
+        record = self._records.acknowledgement(
+            acknowledged, queue_id=queue_id, deliver_ms=deliver_ms, now_ms=now_ms
+        )
+        self._put_record(record, now_ms)
+
+    def _put_record(self, record: PutMessage, now_ms: int) -> PutResult:
+        """Put a record of the revive log, whose topic the first one creates."""
+        count = REVIVE_QUEUE_COUNT
+        self._topics.create_for_group(self.topic, queue_count=count, now_ms=now_ms)
+        result = self._put(record, now_ms)
+        self._schedule()
+        return result
+
+    # What ends pops.
+
+    def end_topic(self, topic: str, *, now_ms: int) -> None:
+        """End the open pops of a topic that is deleted."""
+        self._end(lambda place: place[0] == topic, now_ms=now_ms)
+
+    def end_group(self, group: str, *, now_ms: int) -> None:
+        """End the open pops of a group that is deleted with its offsets."""
+        self._end(lambda place: place[1] == group, now_ms=now_ms)
+
+    def end_from(self, place: Place, queue_offset: int, *, now_ms: int) -> None:
+        """End what a group has popped of a queue from an offset on, to which it was reset."""
+        self._end(lambda known: known == place, low=queue_offset, now_ms=now_ms)
+
+    def _end(self, is_wanted: Callable[[Place], bool], *, low: int = 0, now_ms: int) -> None:
+        for number, queue in enumerate(self._queues):
+            for pop in queue.find(is_wanted):
+                queue_offsets = tuple(at for at in pop.left() if at >= low)
+                if not queue_offsets:
+                    continue
+                checkpoint = pop.checkpoint
+                acknowledged = Acknowledged(checkpoint.key, queue_offsets)
+                self._ended.append(_Ended(number, acknowledged, checkpoint.revive_ms))
+                queue.acknowledge(checkpoint.key, queue_offsets)
+        self._write_ended(now_ms)
+
+    def _write_ended(self, now_ms: int) -> bool:
+        """Put the acknowledgements of ended pops; return False while there are more."""
+        if self._store.is_copy:
+            # The master writes them.
+            self._ended.clear()
+        for _ in range(min(len(self._ended), STEP_COUNT_MAX)):
+            ended = self._ended[0]
+            try:
+                self.acknowledge(
+                    ended.acknowledged, ended.queue_id, deliver_ms=ended.revive_ms, now_ms=now_ms
+                )
+            except RequestRefused as refused:
+                LOG.warning("the end of a pop is written later: %s", refused)
+                return True
+            self._ended.popleft()
+        return not self._ended
+
+    # What is saved.
+
+    def saved_offsets(self, table: ConsumerOffsets) -> ConsumerOffsets:
+        """Return the consumer offsets as they may be saved: what they count is on the disk.
+
+        Args:
+            table: a snapshot of all offsets; changed.
+        """
+        if self._store.is_copy or not self.is_caught_up or not self._store.has(self.topic):
+            return table
+        while self._uncounted and self._uncounted[0].log_offset < self._store.flushed_offset:
+            self._uncounted.popleft()
+        counted = list(self._read_at)
+        for one in self._uncounted:
+            counted[one.queue_id] = min(counted[one.queue_id], one.at)
+            queues = table.offsets.get(one.place[:2], {})
+            if queues.get(one.place[2], -1) > one.start_offset:
+                queues[one.place[2]] = one.start_offset
+        done: dict[int, int] = {}
+        for number, queue in enumerate(self._queues):
+            oldest = queue.oldest()
+            next_at = self._read_at[number] if oldest is None else oldest.at
+            if next_at > 0:
+                done[number] = next_at - 1
+        table.offsets[self.topic, REVIVE_GROUP] = done
+        table.offsets[self.topic, COUNTED_GROUP] = dict(enumerate(counted))
+        return table
+
+    # What follows the log.
+
+    def run(self, now_ms: int) -> None:
+        """Read what is new in the log, and revive what is due; call it every 100 ms."""
+        if self._store.is_copy or self._warming:
+            return
+        try:
+            is_at_end = self._read()
+            was_caught_up, self.is_caught_up = self.is_caught_up, self.is_caught_up or is_at_end
+            if not was_caught_up and is_at_end:
+                self.caught_up(now_ms)
+            is_done = self._write_ended(now_ms) and is_at_end and self._revive(now_ms)
+        except ColdRead as cold:
+            self._warming = True
+            self._tries += 1
+            self._cold.warm(cold, self._warmed)
+            return
+        self._tries = 0
+        if not is_done:
+            self._cold.soon(self.run)
+
+    def _warmed(self, now_ms: int) -> None:
+        self._warming = False
+        self.run(now_ms)
+
+    @property
+    def _may_wait(self) -> bool:
+        return self._tries >= self._cold.tries_max
+
+    def _read(self) -> bool:
+        """Read on in every queue; return False while there is more to read."""
+        if not self._store.has(self.topic):
+            return True
+        left = STEP_COUNT_MAX
+        for number in _QUEUE_IDS:
+            while self._store.has(self.topic, number):
+                if left <= 0:
+                    return False
+                count = self._read_some(number)
+                if not count:
+                    break
+                left -= count
+        return True
+
+    def _read_some(self, number: int) -> int:
+        """Read some records of one queue; return how many entries it passed."""
+        start = self._read_at[number]
+        found = self._store.reader.get_message(
+            self.topic, number, start, count_max=READ_COUNT, may_wait=self._may_wait
+        )
+        if found.status is GetStatus.FOUND:
+            for record in self._whole(number, start, b"".join(found.chunks)):
+                self._take(number, record)
+            self._read_at[number] = found.next_offset
+            return found.next_offset - start
+        if found.status in _END and start <= found.max_offset:
+            return 0
+        next_offset = found.next_offset
+        if found.status is GetStatus.OFFSET_OVERFLOW_BADLY or next_offset == start:
+            # The log ends before what was saved; everything that it has counts.
+            next_offset = found.min_offset
+        LOG.warning(
+            "queue %d of the revive log was read up to %d and has %d to %d; going on at %d",
+            number, start, found.min_offset, found.max_offset, next_offset,
+        )  # fmt: skip
+        self._read_at[number] = next_offset
+        return 1
+
+    def _whole(self, number: int, start: int, data: bytes) -> list[Record]:
+        try:
+            return decode_records(data)
+        except RecordDamaged as error:
+            LOG.error("queue %d of the revive log, from %d on: %s", number, start, error)
+            return _whole_records(data)
+
+    def _take(self, number: int, record: Record) -> None:
+        told = read_record(record)
+        if isinstance(told, PopCheckpoint):
+            if record.log_offset < self._store.deleted_until(told.key.topic):
+                return
+            self._queues[number].open(
+                told,
+                at=record.queue_offset,
+                log_offset=record.log_offset,
+                store_ms=record.store_ms,
+            )
+            if not self.is_caught_up and record.queue_offset >= self._counted[number]:
+                self._move(told)
+        elif told is not None:
+            self._queues[number].acknowledge(told.key, told.queue_offsets)
+
+    def _move(self, checkpoint: PopCheckpoint) -> None:
+        """Move a group's offset over what it popped shortly before the broker stopped."""
+        key = checkpoint.key
+        end = key.start_offset + checkpoint.distances[-1] + 1
+        if end > self._offsets.get(key.group, key.topic, queue_id=key.queue_id):
+            self._offsets.commit(key.group, key.topic, queue_id=key.queue_id, queue_offset=end)
+
+    # What comes again.
+
+    def _revive(self, now_ms: int) -> bool:
+        """Revive what is due; return False while there is more."""
+        left = STEP_COUNT_MAX
+        for number, queue in enumerate(self._queues):
+            oldest = queue.oldest()
+            if oldest is not None and now_ms - oldest.store_ms >= RENEW_MS:
+                self._renew(number, oldest, now_ms)
+                left -= 1
+            for pop in queue.due(now_ms - GRACE_MS):
+                if left <= 0:
+                    return False
+                left -= len(pop.left())
+                if not self._revive_pop(number, pop, now_ms):
+                    return True
+        return left > 0
+
+    def _renew(self, number: int, pop: OpenPop, now_ms: int) -> None:
+        try:
+            self.put_checkpoint(pop.checkpoint._replace(done=pop.done), number, now_ms=now_ms)
+        except RequestRefused as refused:
+            LOG.warning("a checkpoint of the revive log is written again later: %s", refused)
+        else:
+            # It takes its new place when it is read.
+            pop.store_ms = now_ms
+
+    def _revive_pop(self, number: int, pop: OpenPop, now_ms: int) -> bool:
+        """Put the messages of a pop that are left where they come again; False: try later.
+
+        Raises:
+            ColdRead: they are not in the page cache.
+        """
+        key = pop.checkpoint.key
+        queue_offsets = tuple(pop.left())
+        group = self._groups.get(key.group)
+        if self._topics.get(normal_topic_of(key.topic, key.group)) is None or group is None:
+            LOG.warning("%s of group %s is deleted, what it popped does not come again", *key[:2])
+            records: list[Record] = []
+        else:
+            records = [one for at in queue_offsets if (one := self._record(pop, at)) is not None]
+        try:
+            for record in records:
+                assert group is not None
+                self._deliver(self._again(record, pop.checkpoint, group, now_ms), now_ms)
+                self._queues[number].mark(pop, record.queue_offset)
+            deliver_ms = pop.checkpoint.revive_ms
+            done = Acknowledged(key, queue_offsets)
+            self.acknowledge(done, number, deliver_ms=deliver_ms, now_ms=now_ms)
+        except RequestRefused as refused:
+            LOG.warning("messages of group %s come again later: %s", key.group, refused)
+            return False
+        self._queues[number].acknowledge(key, queue_offsets)
+        return True
+
+    def _record(self, pop: OpenPop, queue_offset: int) -> Record | None:
+        key = pop.checkpoint.key
+        found = self._store.reader.get_message(
+            key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._may_wait
+        )
+        try:
+            records = decode_records(b"".join(found.chunks))
+        except RecordDamaged as error:
+            LOG.error("a message does not come again: %s", error)
+            return None
+        if not records or records[0].queue_offset != queue_offset:
+            LOG.warning(
+                "message %d of queue %d of %s was deleted before group %s acknowledged it",
+                queue_offset, key.queue_id, key.topic, key.group,
+            )  # fmt: skip
+            return None
+        if records[0].log_offset > pop.log_offset:
+            LOG.warning(
+                "message %d of queue %d of %s was stored after group %s popped, it does not come "
+                "again: the topic was deleted and created again",
+                queue_offset, key.queue_id, key.topic, key.group,
+            )  # fmt: skip
+            return None
+        return records[0]
+
+    def _again(
+        self, record: Record, checkpoint: PopCheckpoint, group: SubscriptionGroup, now_ms: int
+    ) -> PutMessage:
+        """Return a message for the retry topic, or for the dead letter topic."""
+        name = group.group_name
+        named = parse_properties(record.properties_raw)
+        # Java fills its map with the tag first.
+        named = {**({TAGS: named[TAGS]} if TAGS in named else {}), **named}
+        if record.reconsume_times >= group.retry_max_times:
+            topic = names.dlq_topic(name)
+            named.setdefault(RETRY_TOPIC, normal_topic_of(record.topic, name))
+            named.setdefault(ORIGIN_MESSAGE_ID, record.msg_id)
+        else:
+            topic = retry_topic_of(record.topic, name)
+        if record.reconsume_times == 0 or FIRST_POP_TIME not in named:
+            named[FIRST_POP_TIME] = str(checkpoint.key.pop_time_ms)
+        named[ORIGIN_GROUP] = name
+        if self._topics.get(topic) is None:
+            self._topics.create_for_group(topic, queue_count=1, now_ms=now_ms)
+            if self._offsets.get(name, topic, queue_id=0) == NO_OFFSET:
+                self._offsets.commit(name, topic, queue_id=0, queue_offset=0)
+        message = put_again(record, named, topic=topic, queue_id=0)
+        message.born_host = message.store_host = self._store_host
+        message.reconsume_times += 1
+        return message
+
+
+def _whole_records(data: bytes) -> list[Record]:
+    """Return the records before and behind damaged ones, whose sizes are still right."""
+    found, pos = [], 0
+    while pos + 4 <= len(data):
+        size = int.from_bytes(data[pos : pos + 4], "big")
+        if size <= 0:
+            break
+        try:
+            found += decode_records(data[pos : pos + size])
+        except RecordDamaged:
+            LOG.error("a record of the revive log is damaged and left out")
+        pos += size
+    return found

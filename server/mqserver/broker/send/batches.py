@@ -1,0 +1,93 @@
+"""Read the messages of a batch send in one pass, in runs of ``RUN_COUNT_MAX`` messages.
+
+    | size | 0 | 0 | flag | body_size | body | properties_size | own properties | …
+                       │                 └────────────┐               │
+                       └── RunMessage(body, own properties + suffix, flag, tag code, keys)
+
+The suffix holds the properties of the whole batch, which are appended to those of each message.
+
+Rule: no body is copied. A damaged body is given to ``split_batch``, whose error says where and why.
+
+Source: store/CommitLog.java#MessageExtBatchEncoder, common/message/MessageDecoder.java
+(4.9.7).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mqserver.broker.stored_properties import BatchSuffix
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.results import RunMessage
+from remoting.codes import ResponseCode
+from storefmt.errors import RecordDamaged
+from storefmt.formats import layout
+from storefmt.formats.batch import split_batch
+from storefmt.formats.javahash import tags_code
+from storefmt.formats.properties import (
+    PROPERTIES_SIZE_MAX,
+    PROPERTY_SEPARATOR,
+    TAGS,
+    index_keys,
+    parse_properties,
+)
+
+RUN_COUNT_MAX: Final = 1_024
+"""Messages that are read or stored in one slice, before other requests can run."""
+_HEAD: Final = layout.BATCH_ENTRY.part("body_size").struct(only=("size", "flag", "body_size"))
+_FIXED: Final = _HEAD.size + 2
+_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+
+
+def read_batch(data: bytes, *, ends: BatchSuffix, illegal: str) -> Iterator[list[RunMessage]]:
+    """Yield the messages of ``data``, the body of a batch send; only the last run may be shorter.
+
+    Args:
+        ends: what is appended to the properties of every message.
+        illegal: the remark if the properties of a message are too long or the batch is empty.
+
+    Raises:
+        RequestRefused: the body is not a batch, is empty, or holds a message that is not allowed.
+    """
+    messages: list[RunMessage] = []
+    view = memoryview(data)
+    pos, end = 0, len(data)
+    while pos < end:
+        if end - pos < _FIXED:
+            raise _no_batch(data, pos)
+        size, flag, body_size = _HEAD.unpack_from(data, pos)
+        body_at = pos + _HEAD.size
+        own_at = body_at + body_size + 2
+        pos += size
+        if body_size < 0 or own_at > pos or pos > end:
+            raise _no_batch(data, pos - size)
+        own = data[own_at:pos]
+        own_size = int.from_bytes(data[own_at - 2 : own_at], "big")
+        if own_size != len(own) or own_size > PROPERTIES_SIZE_MAX:
+            raise _no_batch(data, pos - size)
+        separator = b"" if not own or own.endswith(_SEPARATOR) else _SEPARATOR
+        properties = own + separator + ends.data
+        if len(properties) > PROPERTIES_SIZE_MAX:
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+        # No other property is acted on, so a message with DELAY is delivered at once, as in Java.
+        named = parse_properties(properties if ends.is_indexed else own)
+        body = view[body_at : own_at - 2]
+        messages.append(
+            RunMessage(body, properties, flag, tags_code(named.get(TAGS)), index_keys(named))
+        )
+        if len(messages) == RUN_COUNT_MAX and pos < end:
+            yield messages
+            messages = []
+    if not messages:
+        raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+    yield messages
+
+
+def _no_batch(data: bytes, pos: int) -> RequestRefused:
+    """Return the refusal that says what is wrong with the message at byte ``pos``."""
+    try:
+        split_batch(data, start=pos)
+    except RecordDamaged as error:
+        return RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}"
+        )
+    raise AssertionError("a body is a batch to one reader and none to the other")

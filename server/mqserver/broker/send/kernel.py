@@ -1,0 +1,44 @@
+"""Choose how the sends of a broker are taken: by the kernel where it was built, or in Python.
+
+RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a read
+                                              all that follows: on_frame ── Sender.take
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.send.sender import Kernel, Sender
+from mqserver.runtime.clock import Clock
+from remoting.aio.server import ServerConn
+from storefmt.formats.kernels import chosen
+
+
+def kernels() -> dict[str, Callable[..., Kernel] | None]:
+    """Return the kernels that are here by name: ``pure`` is none, ``compiled`` if built."""
+    found: dict[str, Callable[..., Kernel] | None] = {"pure": None}
+    try:
+        from mqserver.broker.send.send_kernel import SendKernel
+    except ImportError:
+        return found
+    return {**found, "compiled": SendKernel}
+
+
+send_kernel: Final = chosen(kernels())
+"""The class of the kernel in use; None without one."""
+
+
+def plain_sends(
+    sender: Sender, clock: Clock, access: AccessControl | None
+) -> Callable[[ServerConn, bytes], int] | None:
+    """Return what takes the plain sends at the beginning of a read; None without the kernel.
+
+    Args:
+        sender: takes all other sends.
+        clock: gives the store times.
+        access: checks every send; None without access control.
+    """
+    if send_kernel is None:
+        return None
+    take = sender.make_kernel(send_kernel, access).take
+    return lambda conn, data: take(conn, data, clock.now_ms())

@@ -1,0 +1,10 @@
+"""Timer messages of 5.x: they are delivered at any time, not after the delay of one of 18 levels.
+
+    send      TIMER_DELIVER_MS, TIMER_DELAY_SEC or TIMER_DELAY_MS  -> queue rmq_sys_wheel_timer
+    enqueue   that queue  -> a slot of the wheel, a unit of the timer log (``mqserver.store.timer``)
+    dequeue   a slot that is due  -> each message under its real topic; a recalled one nowhere
+
+Nothing of it exists before the first timer message: no topic, no queue and no file. Start with
+``service.TimerService``; ``messages`` knows the properties, and ``delivered`` finds in the commit
+log what was delivered before a crash.
+"""

@@ -1,0 +1,601 @@
+"""The timer: messages enter the wheel, and leave it when their time has come.
+
+    rmq_sys_wheel_timer   | 5 | 6 | 7 | 8 |           queue offset: the next one to enter
+    wheel                 | 10:00:04 | 10:00:05 | …   read: the slot that is delivered next
+
+Rule: a slot is delivered when its tick has ended, oldest message first. Messages are put in groups,
+and the next group is put when the one before is safe, as a message that was sent. So at any moment
+everything before the queue offset is in the wheel or delivered, and everything in slots before
+``read_ms`` is delivered. ``flush_job`` makes one such moment durable, after the commit log. What
+was delivered after that moment is found in the log when the broker starts (``delivered``).
+
+A message enters the wheel before any slot is delivered that is due at the same time, unless
+``BACKLOG_MAX`` messages wait to enter: so a recall that was acknowledged before the time holds.
+
+The wheel has room for two weeks, and messages wait in it for two days (timerRollWindowSlot) or two
+thirds of the time that the log keeps its files, whichever is less. Those that are due later are
+stored again then, so that their record is not deleted with its file.
+
+All times are those of the wall clock, because producers and the files give times of this kind. If
+the clock is set back, slots that have ended stay ended, as in 5.4.0.
+
+Source: store/timer/TimerMessageStore.java (5.4.0).
+"""
+
+import logging
+from array import array
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from mqserver.broker.queue_records import QueueRecords
+from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.broker.timer.delivered import Delivered, start_by_time
+from mqserver.broker.timer.messages import (
+    AT_ONCE_MS,
+    SPARE_SLOTS,
+    TimerMessage,
+    delivery,
+    read_timer_message,
+    roll,
+    roll_message,
+)
+from mqserver.broker.timer.metrics import TimingCounts
+from mqserver.broker.undelivered import Route, as_it_is
+from mqserver.runtime.observers import Observers
+from mqserver.runtime.request import RequestRefused
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.nowait import ColdRead, no_wait
+from mqserver.store.results import PutMessage, PutResult
+from mqserver.store.store import MessageStore
+from mqserver.store.timer.files import TimerFiles, TimerFlush
+from remoting.codes import ResponseCode
+from storefmt.errors import RecordDamaged
+from storefmt.formats.javahash import string_hash
+from storefmt.formats.message import decode_record
+from storefmt.formats.properties import UNIQUE_KEY
+from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, TimerUnit
+from storefmt.names import TIMER_TOPIC
+
+LOG = logging.getLogger(__name__)
+
+GROUP_COUNT: Final = 128
+"""Messages that are put before sends and pulls can run: about 5 ms."""
+ENTER_COUNT: Final = 256
+"""Messages that enter the wheel before sends and pulls can run: about 5 ms."""
+CHAIN_COUNT: Final = 2_048
+"""Units of a slot that are read before sends and pulls can run."""
+EMPTY_COUNT: Final = 10_000
+"""Slots without a message that are passed at once."""
+BACKLOG_MAX: Final = 10_000
+TAIL_STEPS: Final = 8
+RETRY_MS: Final = 1_000
+SAVE_READ_MS: Final = 60_000
+"""How far the slot to read may be ahead of the saved one while no message is delivered."""
+_COUNTED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
+
+Put = Callable[[PutMessage, int], PutResult]
+"""Puts a message at ``now_ms``; raises RequestRefused."""
+WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
+
+
+class _Leaving(NamedTuple):
+    """A message that leaves the wheel, or the queue before it."""
+
+    place: int
+    """Position of its unit, or its queue offset if it has none."""
+    topic: str
+    """Its real topic if the metrics count it as waiting, else ""."""
+    message: PutMessage | None
+    """What is put; None if it is recalled, lost or already delivered."""
+
+
+class _Draining:
+    """One slot that is being delivered."""
+
+    def __init__(self, last_pos: int, *, log_offset: int) -> None:
+        self.next_pos = last_pos
+        """Position of the next unit to read; NO_POS when the chain is read."""
+        self.positions = array("q")
+        """Positions of the units that are not delivered, the oldest one last."""
+        self.deleted: set[str] = set()
+        self.log_offset = log_offset
+        """Log offset behind which all deliveries of this slot are."""
+
+
+class TimerService:
+    """Delivers the timer messages of one broker.
+
+    Args:
+        store: has the messages and the files.
+        config: the settings of the store.
+        put: puts a message under its real topic.
+        when_safe: calls back when everything that was put up to now is safe, or has failed.
+        cold: reads what is not in the page cache.
+        route: decides where a message goes whose topic was deleted.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        config: StoreConfig,
+        *,
+        put: Put,
+        when_safe: WhenSafe,
+        cold: ColdReads,
+        route: Route = as_it_is,
+    ) -> None:
+        self.may_continue: Observers[[]] = Observers()
+        """Called when ``step`` may go on."""
+        self.metrics = TimingCounts()
+        self.delivered_count = 0
+        """Messages that this broker has put under their real topic, or stored again."""
+        self._store = store
+        self._config = config
+        self._precision_ms = config.timer_precision_ms
+        self._queue = QueueRecords(store, TIMER_TOPIC, 0, name="the timer")
+        self._put, self._route = put, route
+        self._when_safe = when_safe
+        self._cold = cold
+        self._has_removed = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._files: TimerFiles | None = None
+        self._tail: Delivered | None = None
+        self._is_caught_up = False
+        self._done_until = (0, 0)
+        self.queue_offset = 0
+        """Queue offset of the next message that enters the wheel."""
+        self.read_ms = 0
+        """The slot that is delivered next, as epoch ms."""
+        self._write_ms = 0
+        self._slot: _Draining | None = None
+        self._group_log_offset: int | None = None
+        """Log offset before the group that waits until it is safe; None without such a group."""
+        self._look_ms = 0
+        self._cold_count = 0
+        self._flushing: TimerFlush | None = None
+        self._flushed: tuple[int, int, int] | None = None
+        self._flushed_ms = 0
+        self._version = TimerCheckpoint()
+
+    # State.
+
+    def checkpoint(self) -> TimerCheckpoint:
+        """Return the progress as the file has it."""
+        return TimerCheckpoint(
+            last_read_ms=self.read_ms,
+            log_flush_pos=0 if self._files is None else self._files.log.end,
+            queue_offset=self.queue_offset,
+            master_queue_offset=self.queue_offset,
+            state_version=self._version.state_version,
+            version_ms=self._version.version_ms,
+            version_counter=self._version.version_counter,
+        )
+
+    def close(self) -> None:
+        """Close the files; a later ``step`` opens them again."""
+        if self._files is not None:
+            self._files.close()
+        self._forget()
+
+    def stand_down(self, *, is_slave: bool) -> None:
+        """Deliver nothing while another broker is the master; a later ``step`` begins anew.
+
+        The log of a slave follows that of its master, so files of its own would not fit it when
+        it becomes the master; they are removed, and built again then.
+
+        Raises:
+            OSError: the disk refused to remove them.
+        """
+        if self._files is not None:
+            self.close()
+        if is_slave and not self._has_removed:
+            self._has_removed = True
+            self.metrics.reset()
+            if self._store.remove_timer_files():
+                LOG.info("the files of the timer are removed, because this broker is a slave")
+
+    def step(self, now_ms: int) -> bool:
+        """Let messages enter and leave the wheel; return whether there is more to do now.
+
+        Call it every 50 ms, and again after other requests as long as it returns True.
+
+        Raises:
+            OSError: a file of the timer cannot be read or written.
+        """
+        if not self._config.timer_wheel_enable or self._group_log_offset is not None:
+            return False
+        if self._files is None and not self._open(now_ms):
+            return False
+        if not self._is_caught_up:
+            return self._catch_up()
+        if now_ms < self._look_ms:
+            return False
+        self._write_ms = max(self._write_ms, self._floor(now_ms))
+        try:
+            return self._enter_and_deliver(now_ms)
+        except ColdRead as cold:
+            self._warm(cold, now_ms)
+            return False
+
+    def _enter_and_deliver(self, now_ms: int) -> bool:
+        more = self._enter(now_ms)
+        if self._group_log_offset is not None:
+            return False
+        backlog = self._store.max_offset(TIMER_TOPIC, 0) - self.queue_offset
+        if more and backlog < BACKLOG_MAX:
+            return True
+        return self._deliver(now_ms) or more
+
+    def _floor(self, at_ms: int) -> int:
+        return at_ms - at_ms % self._precision_ms
+
+    # Start.
+
+    def _open(self, now_ms: int) -> bool:
+        """Open the files once there is a message; return whether there is one."""
+        if not self._store.has(TIMER_TOPIC, 0):
+            return False
+        self._has_removed = False
+        self._write_ms = self._floor(now_ms)
+        self._files = self._store.timer_files()
+        self._begin(self._files)
+        return True
+
+    def _begin(self, files: TimerFiles) -> None:
+        """Take over the progress of the files, or begin anew with the whole queue."""
+        known, tick_ms = files.checkpoint, self._precision_ms
+        # Slots further back may already have messages of the next round.
+        oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
+        if known.last_read_ms and known.last_read_ms < oldest_ms:
+            files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
+            files.remove()
+            known = files.checkpoint
+        if files.lost:
+            LOG.warning("the files of the timer are built again: %s", files.lost)
+            self.metrics.reset()
+        self._version = known
+        self.queue_offset = known.queue_offset
+        self.read_ms = self._floor(known.last_read_ms) or self._write_ms
+        start = self._tail_start(files, known)
+        self._tail = Delivered(self._store, start)
+        self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
+        self._slot, self._flushed, self._is_caught_up = None, None, False
+
+    def _tail_start(self, files: TimerFiles, known: TimerCheckpoint) -> int:
+        if not known.last_read_ms:
+            return self._store.min_log_offset
+        told = files.delivered_log_offset
+        if told is not None and told <= self._store.written_offset:
+            return told
+        return start_by_time(self._store, known.last_read_ms)
+
+    def _catch_up(self) -> bool:
+        """Read the log for deliveries that the checkpoint does not count; True until the end."""
+        tail = self._tail
+        assert tail is not None
+        for _ in range(TAIL_STEPS):
+            if not tail.step():
+                self._is_caught_up = True
+                if tail.count:
+                    LOG.info("timer: the log has %d deliveries more", tail.count)
+                break
+        return True
+
+    # Messages enter the wheel.
+
+    def _enter(self, now_ms: int) -> bool:
+        """Let the next messages enter the wheel; return whether there are more."""
+        files = self._files
+        assert files is not None
+        count = 0
+        while count < ENTER_COUNT:
+            records = self._queue.next(
+                self.queue_offset, may_wait=self._cold_count >= self._cold.tries_max
+            )
+            self._cold_count = 0
+            self.queue_offset = self._queue.next_offset
+            if not records:
+                break
+            late: list[_Leaving] = []
+            for record in records:
+                found = read_timer_message(record)
+                is_over = found is None or self._is_done(found)
+                if found is None or is_over or found.out_ms >= self._write_ms:
+                    if late:
+                        break
+                    if found is not None and not is_over:
+                        self._enter_one(files, found)
+                    self.queue_offset = record.queue_offset + 1
+                else:
+                    late.append(self._late(found, now_ms))
+                count += 1
+            if late:
+                self._put_group(late, self._entered_late, now_ms)
+                return True
+        files.log.write()
+        return count >= ENTER_COUNT
+
+    def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
+        """Return a message that is due before it entered the wheel."""
+        recalled = self._tail and self._tail.was_recalled(found.named.get(UNIQUE_KEY))
+        if recalled or found.deletes is not None:
+            return _Leaving(found.record.queue_offset, "", None)
+        message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
+        message = self._route(message, found.topic, found.record.log_offset, now_ms)
+        return _Leaving(found.record.queue_offset, "", message)
+
+    def _entered_late(self, group: list[_Leaving]) -> None:
+        self.queue_offset = group[-1].place + 1
+
+    def _is_done(self, found: TimerMessage) -> bool:
+        """Tell whether a message entered the wheel or was delivered before a crash."""
+        files, tail = self._files, self._tail
+        assert files is not None
+        if found.record.log_offset in files.replayed:
+            return True
+        return tail is not None and tail.takes(found)
+
+    def _enter_one(self, files: TimerFiles, found: TimerMessage) -> None:
+        record = found.record
+        due_ms, is_roll = roll(found.out_ms, self._write_ms, config=self._config)
+        is_deletion = found.deletes is not None
+        files.enter(
+            due_ms=due_ms,
+            write_ms=self._write_ms,
+            log_offset=record.log_offset,
+            size=record.size,
+            topic_hash=string_hash(found.topic),
+            is_roll=is_roll,
+            is_deletion=is_deletion,
+        )
+        self.metrics.add(found.topic, -1 if is_deletion else 1, now_ms=self._write_ms)
+
+    # Messages leave the wheel.
+
+    def _deliver(self, now_ms: int) -> bool:
+        """Deliver some messages of the slots that have ended; return whether there is more."""
+        files = self._files
+        assert files is not None
+        for _ in range(EMPTY_COUNT):
+            if self._slot is None and not self._next_slot(files):
+                return False
+            if self._slot is not None:
+                return self._drain(files, self._slot, now_ms)
+        return True
+
+    def _next_slot(self, files: TimerFiles) -> bool:
+        """Begin with the next slot, or pass an empty one; return False if none has ended."""
+        if self.read_ms >= self._write_ms:
+            self._drop_tail(files)
+            return False
+        slot = files.wheel.get(self.read_ms // self._precision_ms)
+        if slot is None or slot.last_pos == NO_POS:
+            self.read_ms += self._precision_ms
+        else:
+            self._slot = _Draining(slot.last_pos, log_offset=self._store.written_offset)
+        return True
+
+    def _drop_tail(self, files: TimerFiles) -> None:
+        """Forget earlier deliveries when everything that they may be about has been read."""
+        read_ms, queue_offset = self._done_until
+        if self._tail and self.read_ms >= read_ms and self.queue_offset >= queue_offset:
+            self._tail = None
+            files.replayed.clear()
+
+    def _drain(self, files: TimerFiles, slot: _Draining, now_ms: int) -> bool:
+        if slot.next_pos != NO_POS:
+            self._read_chain(files, slot)
+            return True
+        if not slot.positions:
+            self._slot = None
+            self.read_ms += self._precision_ms
+            return True
+        group = [
+            self._leaving(files, slot, pos, now_ms)
+            for pos in reversed(slot.positions[-GROUP_COUNT:])
+        ]
+        self._put_group(group, self._left, now_ms)
+        return True
+
+    def _left(self, group: list[_Leaving]) -> None:
+        if self._slot is not None:
+            del self._slot.positions[-len(group) :]
+        for one in group:
+            if one.topic:
+                self.metrics.add(one.topic, -1, now_ms=self._write_ms)
+
+    def _read_chain(self, files: TimerFiles, slot: _Draining) -> None:
+        """Read the next units of a slot, the newest ones first, and what they delete."""
+        for _ in range(CHAIN_COUNT):
+            pos = slot.next_pos
+            if pos == NO_POS:
+                return
+            unit = files.log.read(pos)
+            if unit is None or unit.previous_pos >= pos:
+                if pos >= files.log.start:
+                    files.lost = f"the timer log has no unit at position {pos}, which a slot names"
+                    files.remove()
+                    self._begin(files)
+                # Otherwise its messages went with their log file.
+                slot.next_pos = NO_POS
+                return
+            if unit.is_deletion:
+                found = self._waiting_at(unit, slot)
+                if found is not None and found.deletes is not None:
+                    slot.deleted.add(found.deletes)
+            else:
+                slot.positions.append(pos)
+            slot.next_pos = unit.previous_pos
+
+    def _leaving(self, files: TimerFiles, slot: _Draining, pos: int, now_ms: int) -> _Leaving:
+        """Return the message to put for a unit, or none if it is recalled or delivered."""
+        unit = files.log.read(pos)
+        found = None if unit is None else self._waiting_at(unit, slot)
+        if unit is None or found is None:
+            return _Leaving(pos, "", None)
+        message, key = None, found.named.get(UNIQUE_KEY)
+        is_recalled = key in slot.deleted or f"{found.topic}+{key}" in slot.deleted
+        if self._tail is not None and self._tail.takes(found):
+            message = None
+        elif unit.is_roll:
+            message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+        elif not is_recalled:
+            message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+        if message is not None:
+            message = self._route(message, found.topic, found.record.log_offset, now_ms)
+        return _Leaving(pos, found.topic, message)
+
+    def _waiting_at(self, unit: TimerUnit, slot: _Draining) -> TimerMessage | None:
+        """Return the message of a unit; None if the log no longer has it.
+
+        Raises:
+            ColdRead: it is not in the page cache; its neighbours are read with it.
+        """
+        try:
+            with no_wait(self._cold_count < self._cold.tries_max):
+                data = self._store.reader.read_record(unit.log_offset)
+        except ColdRead as cold:
+            cold.then = self._warm_next(slot)
+            raise
+        self._cold_count = 0
+        try:
+            record = None if data is None else decode_record(data)
+        except RecordDamaged as error:
+            LOG.error("timer message at log offset %d is left out: %s", unit.log_offset, error)
+            return None
+        if record is None or record.topic != TIMER_TOPIC:
+            LOG.error(
+                "timer message at log offset %d is lost: the commit log, which begins at %d, does "
+                "not have it", unit.log_offset, self._store.min_log_offset,
+            )  # fmt: skip
+            return None
+        return read_timer_message(record)
+
+    def _put_group(
+        self, group: list[_Leaving], safe: Callable[[list[_Leaving]], None], now_ms: int
+    ) -> None:
+        """Put messages, and call ``safe`` with those that were put when they are safe.
+
+        The others are put again later, and so are all if the store undoes them.
+        """
+        self._group_log_offset = self._store.written_offset
+        done, count = 0, 0
+        for one in group:
+            if one.message is not None and not self._put_one(one.message, now_ms):
+                self._look_ms = now_ms + RETRY_MS
+                break
+            count += one.message is not None
+            done += 1
+        put = group[:done]
+
+        def ended(code: ResponseCode) -> None:
+            if self._files is None or self._group_log_offset is None:
+                return
+            self._group_log_offset = None
+            if code not in _COUNTED:
+                LOG.warning("the timer waits: its messages were not stored (code %d)", code)
+                self._look_ms = now_ms + RETRY_MS
+            elif put:
+                self.delivered_count += count
+                safe(put)
+            self.may_continue()
+
+        if count:
+            self._when_safe(ended)
+        else:
+            ended(ResponseCode.SUCCESS)
+
+    def _put_one(self, message: PutMessage, now_ms: int) -> bool:
+        """Put a message; return False if that has to be tried again."""
+        try:
+            self._put(message, now_ms)
+        except RequestRefused as refused:
+            if refused.code != ResponseCode.MESSAGE_ILLEGAL:
+                LOG.warning("the timer waits: %s", refused)
+                return False
+            LOG.error("a timer message for %s is left out: %s", message.topic, refused)
+        return True
+
+    # Cold reads.
+
+    def _warm(self, cold: ColdRead, now_ms: int) -> None:
+        """Go on when a thread has brought the bytes into the page cache."""
+
+        def again(at_ms: int) -> None:
+            self._look_ms = 0
+            self.may_continue()
+
+        self._cold_count, self._look_ms = self._cold_count + 1, now_ms + RETRY_MS
+        self._cold.warm(cold, again)
+
+    def _warm_next(self, slot: _Draining) -> Callable[[bytes], None]:
+        """Return what reads the messages of the next group into the page cache, in a thread."""
+        files = self._files
+        assert files is not None
+        units = [files.log.read(pos) for pos in slot.positions[-GROUP_COUNT:]]
+        parts = [(unit.log_offset, unit.record_size) for unit in units if unit is not None]
+        return lambda data: self._store.reader.warm_parts(parts)
+
+    # Progress on the disk.
+
+    def flush_job(self, now_ms: int, *, at_end: bool = False) -> TimerFlush | None:
+        """Return the job that makes the progress durable, when it is time and the log is there.
+
+        Call it every 200 ms. Run the job in a thread, then pass it to ``end_flush``.
+
+        Args:
+            now_ms: the present time.
+            at_end: whether the broker stops, and the progress is saved even if it is not time.
+
+        Raises:
+            OSError: units could not be written, or a file could not be created.
+        """
+        if self._files is None or not self._is_caught_up:
+            return None
+        if self._flushing is None or at_end:
+            is_early = now_ms - self._flushed_ms < self._config.timer_flush_interval_ms
+            if (is_early and not at_end) or not self._has_progress():
+                return None
+            self._begin_flush(self._files, now_ms)
+        job = self._flushing
+        return job if job and job.log_offset <= self._store.flushed_offset else None
+
+    def _has_progress(self) -> bool:
+        if self._flushed is None:
+            return True
+        queue_offset, delivered_count, read_ms = self._flushed
+        return (queue_offset, delivered_count) != (
+            self.queue_offset,
+            self.delivered_count,
+        ) or self.read_ms - read_ms >= SAVE_READ_MS
+
+    def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
+        self._flushed_ms = now_ms
+        written = self._store.written_offset
+        known = [written]
+        if self._group_log_offset is not None:
+            known.append(self._group_log_offset)
+        if self._slot is not None:
+            known.append(self._slot.log_offset)
+        if self._tail is not None:
+            known.append(self._tail.log_offset)
+        self._version = self._version._replace(
+            version_ms=now_ms, version_counter=self._version.version_counter + 1
+        )
+        files.log.remove_before(lambda log_offset: log_offset < self._store.min_log_offset)
+        if self._flushing is not None:
+            self._flushing.error = OSError("replaced by a newer one")
+            files.end_flush(self._flushing)
+        self._flushing = files.flush(self.checkpoint(), delivered=min(known), log_offset=written)
+        self._flushed = self.queue_offset, self.delivered_count, self.read_ms
+
+    def end_flush(self, job: TimerFlush) -> None:
+        """Note how a job ended; if it failed, the next one does its work."""
+        self._flushing = None
+        if job.error is not None:
+            LOG.error("the files of the timer are not written: %s", job.error)
+            self._flushed = None
+        if self._files is not None:
+            self._files.end_flush(job)

@@ -1,0 +1,280 @@
+"""The brokers behind the proxy: where they are, what their topics and groups are set to.
+
+    name servers ── routes, addresses ──┐
+    a broker ── a topic's type, ────────┴── Cluster ── routes for clients, checks of requests
+                a group's settings
+
+What a broker says about topics and groups is used for 20 s. A broker of 4.9 knows no types of
+topics, so its topics take every message; one of 5.x says NORMAL where nothing was set.
+
+Rule: what is not there is asked for again each time, since clients create it and use it at once.
+
+Source: proxy/service/metadata/ClusterMetadataService.java,
+proxy/service/route/ClusterTopicRouteService.java, common/attribute/TopicMessageType.java (5.4.0).
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from enum import Enum
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from mqclient.client import responses
+from mqclient.client.instance import MQClient
+from mqclient.errors import ClientError
+from mqserver.proxy.context import Credentials
+from remoting.aio.lanes import Lane
+from remoting.aio.tls import ClientTls
+from remoting.bodies import (
+    BrokerData,
+    ClusterInfo,
+    SubscriptionGroupWrapper,
+    TopicRouteData,
+    decode_value,
+)
+from remoting.codes import LaterCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import BadBody
+from remoting.header import Header
+from remoting.headers.group import GetSubscriptionGroupConfig
+from remoting.headers.topic import GetTopicConfig
+from remoting.signing import sign_for
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.errors import StoreError
+
+FRESH_MS: Final = 20_000
+CACHED_MAX: Final = 8_192
+"""The names of one kind that are remembered; strangers choose them."""
+ROUTES_AT_ONCE: Final = 16
+"""The routes that are asked for at a time for the heartbeats of clients."""
+
+_V = TypeVar("_V")
+_C = TypeVar("_C", TopicConfig, SubscriptionGroup)
+
+
+class TopicType(Enum):
+    """Which messages a topic takes (its attribute ``message.type``)."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    NORMAL = "NORMAL"
+    FIFO = "FIFO"
+    DELAY = "DELAY"
+    TRANSACTION = "TRANSACTION"
+    PRIORITY = "PRIORITY"
+    MIXED = "MIXED"
+
+
+class ConsumerGroupSettings(NamedTuple):
+    """The settings of a consumer group that matter to its clients.
+
+    Attributes:
+        retry_max_times: how often a message is delivered again.
+        is_fifo: whether each queue is consumed in order.
+        exponential: initial pause (ms), largest pause (ms) and factor between attempts; None when
+            the pauses are ``pauses_ms``.
+        pauses_ms: the pauses between attempts.
+    """
+
+    retry_max_times: int
+    is_fifo: bool
+    exponential: tuple[int, int, int] | None
+    pauses_ms: tuple[int, ...]
+
+    def pause_ms(self, attempt: int) -> int:
+        """Return how long a message that failed is hidden; ``attempt`` counts from 0."""
+        if self.exponential is not None:
+            initial_ms, max_ms, factor = self.exponential
+            return min(max_ms, initial_ms * int(factor ** max(0, min(attempt, 32))))
+        return self.pauses_ms[min(max(0, attempt) + 2, len(self.pauses_ms) - 1)]
+
+
+PAUSES_MS: Final = tuple(
+    seconds * 1000
+    for seconds in (
+        1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200,
+    )
+)  # fmt: skip
+"""The pauses between attempts of a group that has no policy of its own."""
+_EXPONENTIAL: Final = (5_000, 7_200_000, 2)
+
+
+class _Cache(Generic[_V]):
+    """Values that are used for a while before brokers are asked again."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._known: dict[str, tuple[int, _V]] = {}
+
+    async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
+        known = self._known.get(name)
+        if known is not None and self._now_ms() < known[0]:
+            return known[1]
+        try:
+            found = await ask()
+        except ClientError:
+            # The last answer is better than none while a broker is away.
+            if known is None:
+                raise
+            return known[1]
+        if found is None:
+            self._known.pop(name, None)
+        else:
+            self._known.pop(name, None)
+            self._known[name] = self._now_ms() + FRESH_MS, found
+            if len(self._known) > CACHED_MAX:
+                del self._known[next(iter(self._known))]
+        return found
+
+
+class Cluster:
+    """What the proxy knows about the brokers.
+
+    Args:
+        client: asks the name servers and the brokers.
+        tls: how connections to brokers are encrypted; None leaves them plain.
+
+    Attributes:
+        link: asks brokers for clients that have no connection of their own.
+        routes: lets the sessions of clients ask for a few routes at a time.
+    """
+
+    def __init__(self, client: MQClient, *, tls: ClientTls | None = None) -> None:
+        self.client = client
+        self.tls = tls
+        self.link = MQClient(None, tls=tls)
+        self.routes = Lane(ROUTES_AT_ONCE)
+        self._types: _Cache[TopicType] = _Cache(client.now_ms)
+        self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
+        self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)
+
+    async def close(self) -> None:
+        """Close the connections to the brokers."""
+        await self.link.close()
+
+    async def route(self, topic: str) -> TopicRouteData:
+        """Return the route of a topic; raises ClientError where there is none."""
+        return await self.client.route(topic)
+
+    async def master(self, broker_name: str) -> str | None:
+        """Return the address of a master; None when the name servers know none of this name."""
+        found = await self._cluster()
+        data = found.broker_addr_table.get(broker_name)
+        return None if data is None else data.master()
+
+    async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:
+        """Return which messages a topic takes; UNSPECIFIED when no broker answers."""
+        try:
+            found = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
+        except ClientError:
+            return TopicType.UNSPECIFIED
+        return found or TopicType.UNSPECIFIED
+
+    async def group(
+        self, name: str, credentials: Credentials | None
+    ) -> ConsumerGroupSettings | None:
+        """Return the settings of a consumer group; None when no broker answers."""
+        try:
+            return await self._groups.get(name, lambda: self._ask_group(name, credentials))
+        except ClientError:
+            return None
+
+    async def _cluster(self) -> ClusterInfo:
+        async def ask() -> ClusterInfo:
+            address, answer = await self.client.ask_namesrv(
+                RequestCode.GET_BROKER_CLUSTER_INFO, what="the brokers"
+            )
+            responses.check(answer, address=address, what="the brokers")
+            return responses.body(answer, ClusterInfo, address=address)
+
+        return await self._brokers.get("", ask) or ClusterInfo()
+
+    async def _ask_type(self, topic: str, credentials: Credentials | None) -> TopicType | None:
+        address = _any_address((await self.route(topic)).broker_datas)
+        if address is None:
+            return None
+        header = GetTopicConfig(topic=topic)
+        answer = await self._ask(address, LaterCode.GET_TOPIC_CONFIG, header, credentials)
+        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return TopicType.MIXED
+        if answer.code != ResponseCode.SUCCESS:
+            return None
+        config = _decode(TopicConfig, answer)
+        return None if config is None else type_of(config)
+
+    async def _ask_group(
+        self, name: str, credentials: Credentials | None
+    ) -> ConsumerGroupSettings | None:
+        address = _any_address((await self._cluster()).broker_addr_table.values())
+        if address is None:
+            return None
+        header = GetSubscriptionGroupConfig(group=name)
+        code: int = LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG
+        answer = await self._ask(address, code, header, credentials)
+        if answer.code == ResponseCode.SUCCESS:
+            config = _decode(SubscriptionGroup, answer)
+            return None if config is None else group_of(config)
+        if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return None
+        code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
+        answer = await self._ask(address, code, None, credentials)
+        responses.check(answer, address=address, what="the consumer groups")
+        table = responses.body(answer, SubscriptionGroupWrapper, address=address)
+        known = table.subscription_group_table.get(name)
+        return group_of(known or SubscriptionGroup(group_name=name))
+
+    async def _ask(
+        self, address: str, code: int, header: Header | None, credentials: Credentials | None
+    ) -> Command:
+        command = Command.request(code, header)
+        now_ms = self.link.now_ms()
+        signed = sign_with(credentials, command, receiver=address, now_ms=now_ms)
+        return await self.link.invoke(address, signed)
+
+
+def _any_address(brokers: Iterable[BrokerData]) -> str | None:
+    return next(filter(None, (data.any_address() for data in brokers)), None)
+
+
+def sign_with(
+    credentials: Credentials | None, command: Command, *, receiver: str, now_ms: int
+) -> Command:
+    """Sign a request to a broker with the keys of an account, if there is one, and return it."""
+    if credentials is not None:
+        sign_for(command, *credentials, receiver=receiver, now_ms=now_ms)
+    return command
+
+
+def type_of(config: TopicConfig) -> TopicType:
+    """Return the message type of a topic's configuration."""
+    return TopicType.__members__.get(config.message_type, TopicType.UNSPECIFIED)
+
+
+def group_of(config: SubscriptionGroup) -> ConsumerGroupSettings:
+    """Return the settings of a group that matter here."""
+    exponential = None
+    pauses_ms = PAUSES_MS
+    policy = config.extra.get("groupRetryPolicy")
+    if isinstance(policy, dict):
+        own = policy.get("exponentialRetryPolicy")
+        if policy.get("type") == "EXPONENTIAL":
+            exponential = _EXPONENTIAL
+            if isinstance(own, dict):
+                named = zip(("initial", "max", "multiplier"), _EXPONENTIAL, strict=True)
+                initial, most, factor = (_int(own.get(key), usual) for key, usual in named)
+                exponential = initial, most, factor
+        else:
+            own = policy.get("customizedRetryPolicy")
+            listed = own.get("next") if isinstance(own, dict) else None
+            if isinstance(listed, list) and listed:
+                pauses_ms = tuple(_int(each, 0) for each in listed)
+    is_fifo = config.extra.get("consumeMessageOrderly") is True
+    return ConsumerGroupSettings(config.retry_max_times, is_fifo, exponential, pauses_ms)
+
+
+def _int(value: object, usual: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else usual
+
+
+def _decode(kind: type[_C], answer: Command) -> _C | None:
+    try:
+        return decode_value(kind, answer.body)
+    except (BadBody, StoreError):
+        return None

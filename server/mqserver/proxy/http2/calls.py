@@ -1,0 +1,466 @@
+"""gRPC: what a stream of HTTP/2 carries, as calls of methods.
+
+    request:   HEADERS (path, metadata, grpc-timeout), messages
+    response:  HEADERS, messages, HEADERS with the status of the call
+    message:   whether it is compressed 1 | size 4 | bytes
+
+    a call:    new ── request complete (at once for a stream) ── the method runs as a task
+                 ├─ the method ends ────────────── messages, status OK
+                 ├─ it raises CallFailed ────────── that status
+                 ├─ its deadline passes ─────────── DEADLINE_EXCEEDED, the task is cancelled
+                 └─ the client cancels or is gone ─ the task is cancelled
+
+Rule: a status is sent once, and none for a method that was cancelled.
+
+Source: grpc/doc/PROTOCOL-HTTP2.md, statuscodes.md.
+"""
+
+import asyncio
+import logging
+import time
+import urllib.parse
+import zlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from mqserver.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
+from mqserver.proxy.http2.hpack import Field, encode
+from mqserver.proxy.http2.stream import Stream, StreamReceiver
+from remoting.aio.lanes import Lane
+
+LOG = logging.getLogger(__name__)
+
+CONTENT_TYPE: Final = "application/grpc"
+_PREFIX_SIZE: Final = 5
+_UNITS_S: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+INFLATIONS_MAX: Final = 2
+"""So many messages are inflated at a time; each is charged with the most that it may become."""
+INFLATE_RATIO_MAX: Final = 1_040
+"""What one byte of deflate can become, rounded up."""
+_TIMEOUT_DIGITS_MAX: Final = 8
+_TIMEOUT_S_MAX: Final = 365 * 86_400.0
+_TEXT_SIZE_MAX: Final = 1_000
+"""The characters of a status text; written as twelve bytes each, they still fit in any frame."""
+_WINDOW_BITS: Final = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+"""How zlib reads the compressions that we take."""
+
+_PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
+"""What a status text shows as it is; other bytes are written as %XX."""
+_HEADERS: Final = encode((":status", "200"), ("content-type", CONTENT_TYPE))
+_DONE: Final = encode(("grpc-status", "0"))
+_COMPRESSIONS: Final = ("grpc-accept-encoding", ",".join(("identity", *_WINDOW_BITS)))
+
+
+class CallStatus(IntEnum):
+    """How a call ended."""
+
+    OK = 0
+    CANCELLED = 1
+    UNKNOWN = 2
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    RESOURCE_EXHAUSTED = 8
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+
+
+class CallFailed(Exception):
+    """A call ends with a status that is not OK."""
+
+    def __init__(self, status: CallStatus, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class GrpcMethod(NamedTuple):
+    """A method: it returns its answer, or None after it has written its answers.
+
+    Attributes:
+        run: the method.
+        refuse: called with the header of a call alone, before anything of its body is looked at:
+            returns the answer that refuses it, or None. May keep what it found in the call.
+        prepare: called when the request is there, in the time that all connections share; decodes
+            it. May raise CallFailed.
+        takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
+            one, ``GrpcCall.message``.
+    """
+
+    run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
+    takes_stream: bool = False
+    refuse: Callable[["GrpcCall"], bytes | None] | None = None
+    prepare: Callable[["GrpcCall"], None] | None = None
+
+
+class Calls:
+    """The methods of a server.
+
+    Args:
+        methods: by path, ``/service/method``.
+        size_max: the most bytes of a message that is received.
+    """
+
+    def __init__(self, methods: Mapping[str, GrpcMethod], *, size_max: int) -> None:
+        self.size_max = size_max
+        self.inflations = Lane(INFLATIONS_MAX)
+        # Its own: the default executor serves what must not wait for strangers.
+        self.threads = ThreadPoolExecutor(INFLATIONS_MAX, thread_name_prefix="grpc-inflate")
+        self._methods = methods
+
+    def close(self) -> None:
+        """End the threads."""
+        self.threads.shutdown(wait=False, cancel_futures=True)
+
+    def open(self, stream: Stream, fields: list[Field], address: str) -> StreamReceiver:
+        """Return the call of a new stream; one that cannot be served is answered at once.
+
+        Args:
+            stream: the stream.
+            fields: the header fields of the request.
+            address: of the client, ``host:port``.
+        """
+        metadata = dict(fields)
+        path = metadata.get(":path", "")
+        if metadata.get(":method") != "POST" or not metadata.get("content-type", "").startswith(
+            CONTENT_TYPE
+        ):
+            refusal = encode((":status", "415"))
+            stream.send(
+                b"", b"", frame(FrameType.HEADERS, END_HEADERS | END_STREAM, stream.id, refusal)
+            )
+            return StreamReceiver()
+        method = self._methods.get(path)
+        call = GrpcCall(self, stream, metadata, address, method)
+        if method is None:
+            call.fail(CallStatus.UNIMPLEMENTED, f"Method not found: {path[1:]}")
+        else:
+            call.begin(method)
+        return call
+
+
+class GrpcCall(StreamReceiver):
+    """One call.
+
+    Attributes:
+        metadata: the header fields of the request; names are in lower case.
+        address: of the client, ``host:port``.
+        connection: of the client.
+        context: what ``GrpcMethod.refuse`` found out about the call.
+        message: the request of a method that takes one message.
+        request: what ``GrpcMethod.prepare`` made of it.
+    """
+
+    __slots__ = (
+        "_calls", "_data", "_deadline", "_deadline_s", "_has_headers", "_held_size", "_is_complete",
+        "_method", "_stream", "_task", "_waiting", "address", "connection", "context", "message",
+        "metadata", "request",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        calls: Calls,
+        stream: Stream,
+        metadata: dict[str, str],
+        address: str,
+        method: GrpcMethod | None,
+    ) -> None:
+        self.metadata = metadata
+        self.address = address
+        self.connection = stream.connection
+        self.context: Any = None
+        self.message = b""
+        self.request: Any = None
+        timeout_s = timeout_of(metadata.get("grpc-timeout"))
+        self._deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        """When the client gives up, by the clock of the loop."""
+        self._calls = calls
+        self._stream = stream
+        self._method = method
+        self._data = bytearray()
+        """The bytes of messages that were not read yet."""
+        self._held_size = 0
+        self._is_complete = False
+        self._waiting: asyncio.Future[None] | None = None
+        self._has_headers = False
+        self._task: asyncio.Task[bytes | None] | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def begin(self, method: GrpcMethod) -> None:
+        """Start a method that takes a stream, unless the header of the call is refused."""
+        refusal = None if method.refuse is None else method.refuse(self)
+        if refusal is not None:
+            self._method = None
+            self._end(_framed(refusal), _DONE)
+        elif method.takes_stream:
+            self._start(method)
+
+    # For the method.
+
+    @property
+    def time_left_s(self) -> float | None:
+        """How long the client still waits; None when it waits for ever."""
+        return None if self._deadline_s is None else self._deadline_s - time.monotonic()
+
+    async def messages(self) -> AsyncIterator[bytes]:
+        """Yield the messages of the client until it sends no more.
+
+        They stay bytes until they are asked for, so the window of the stream bounds them, however
+        small they are.
+
+        Raises:
+            CallFailed: a message is wrong.
+        """
+        while True:
+            found = self._next_message()
+            if found is not None:
+                data, is_compressed = found
+                size = len(data)
+                message = await self._inflated(data) if is_compressed else data
+                self.hold(-len(message))
+                self._stream.consumed(_PREFIX_SIZE + size)
+                yield message
+            elif self._is_complete:
+                if self._data:
+                    raise CallFailed(CallStatus.INTERNAL, "the request ends within a message")
+                return
+            else:
+                self._waiting = asyncio.get_running_loop().create_future()
+                await self._waiting
+
+    async def write(self, message: bytes) -> None:
+        """Send one of several answers; wait while the client does not take them."""
+        self._stream.send(self._headers(), _framed(message))
+        await self._stream.drain()
+
+    # For the connection.
+
+    def received(self, data: bytes) -> None:
+        """Take bytes of the request."""
+        method = self._method
+        if method is None:
+            return
+        self.hold(len(data))
+        self._data += data
+        if method.takes_stream:
+            self._wake()
+            return
+        self._stream.consumed(len(data))
+        try:
+            if len(self._data) > self._wanted_size() >= _PREFIX_SIZE and self._is_whole():
+                # Also an empty one, of which there could be millions.
+                raise CallFailed(CallStatus.INTERNAL, "the request has more than 1 message")
+        except CallFailed as error:
+            self._refuse(error)
+
+    def ended(self) -> None:
+        """Take note that the request is complete."""
+        self._is_complete = True
+        method = self._method
+        if method is None:
+            return
+        if method.takes_stream:
+            self._wake()
+            return
+        found = self._next_message()
+        if found is None:
+            text = (
+                "the request ends within a message" if self._data else "the request has no message"
+            )
+            self._refuse(CallFailed(CallStatus.INTERNAL, text))
+            return
+        self.message, is_compressed = found
+        try:
+            if not is_compressed and method.prepare is not None:
+                method.prepare(self)
+        except CallFailed as error:
+            self._refuse(error)
+            return
+        self._start(method, is_compressed=is_compressed)
+
+    def _refuse(self, error: CallFailed) -> None:
+        """End the call, and take no more bytes of it."""
+        self._method = None
+        self._data.clear()
+        self.fail(error.status, str(error))
+
+    def cancelled(self) -> None:
+        """Take note that the stream is closed."""
+        self.hold(-self._held_size)
+        # Not left to the garbage collector, which may take long to find large requests.
+        self._data.clear()
+        self.message, self.request = b"", None
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def fail(self, status: CallStatus, text: str) -> None:
+        """End the call with an error."""
+        words = urllib.parse.quote(text[:_TEXT_SIZE_MAX], safe=_PLAIN, errors="replace")
+        fields = [("grpc-status", str(int(status))), ("grpc-message", words)]
+        if status is CallStatus.UNIMPLEMENTED:
+            fields.append(_COMPRESSIONS)
+        self._end(b"", encode(*fields))
+
+    # Messages of the request.
+
+    def _wanted_size(self) -> int:
+        """Return how many bytes must be there before anything can be done with them."""
+        if len(self._data) < _PREFIX_SIZE:
+            return _PREFIX_SIZE
+        size = int.from_bytes(self._data[1:_PREFIX_SIZE])
+        self._check_size(size)
+        return _PREFIX_SIZE + size
+
+    def _check_size(self, size: int) -> None:
+        if size > self._calls.size_max:
+            text = f"gRPC message exceeds maximum size {self._calls.size_max}: {size}"
+            raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
+
+    def _is_whole(self) -> bool:
+        return len(self._data) >= _PREFIX_SIZE and len(self._data) >= self._wanted_size()
+
+    def _next_message(self) -> tuple[bytes, bool] | None:
+        """Return the first message, and whether it is compressed; None when it is not whole.
+
+        Raises:
+            CallFailed: it is too large.
+        """
+        if not self._is_whole():
+            return None
+        end = self._wanted_size()
+        found = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
+        del self._data[:end]
+        self.hold(-_PREFIX_SIZE)
+        return found
+
+    async def _inflated(self, message: bytes) -> bytes:
+        """Return a message as it was before it was compressed.
+
+        A thread does it, because 16 MiB would hold the loop for 50 ms. The most that may come out
+        is charged before.
+
+        Raises:
+            CallFailed: it cannot be inflated, or would have more than ``size_max`` bytes.
+        """
+        name = self.metadata.get("grpc-encoding", "identity")
+        bits = _WINDOW_BITS.get(name)
+        if bits is None:
+            text = f"Can't find decompressor for {name}"
+            raise CallFailed(CallStatus.UNIMPLEMENTED, text)
+        # A task of its own, because the thread goes on when the call is cancelled.
+        loop = asyncio.get_running_loop()
+        found = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
+        self.hold(len(found) - len(message))
+        return found
+
+    async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
+        size_max = min(self._calls.size_max, self.connection.share_size)
+        limit = min(size_max, len(message) * INFLATE_RATIO_MAX) + 1
+        # zlib collects pieces, and joins them at the end.
+        size = 2 * limit
+        inflater = zlib.decompressobj(bits)
+        async with self._calls.inflations.turn(self.connection.ip):
+            if self._stream.is_closed:
+                return b""
+            self.connection.hold(size)
+            self.connection.charge()
+            try:
+                found = await asyncio.get_running_loop().run_in_executor(
+                    self._calls.threads, inflater.decompress, message, limit
+                )
+            except zlib.error as error:
+                text = f"a message is not {name}: {error}"
+                raise CallFailed(CallStatus.INTERNAL, text) from error
+            finally:
+                self.connection.hold(-size)
+        if len(found) > size_max:
+            text = f"gRPC message exceeds maximum size {size_max}: {len(found)}"
+            raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
+        if not inflater.eof:
+            raise CallFailed(CallStatus.INTERNAL, f"a message in {name} has no end")
+        return found
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def hold(self, size: int) -> None:
+        """Count ``size`` more bytes (or fewer, if negative) that the call holds until it ends."""
+        self._held_size += size
+        self._stream.hold(size)
+
+    # The method and its answers.
+
+    def _start(self, method: GrpcMethod, *, is_compressed: bool = False) -> None:
+        loop = asyncio.get_running_loop()
+        run = self._inflate_and_run(method) if is_compressed else method.run(self)
+        self._task = loop.create_task(run)
+        self._task.add_done_callback(self._done)
+        if self._deadline_s is not None:
+            # Thousands of calls may have the same deadline.
+            late = partial(self.connection.put_off, self._late)
+            self._deadline = loop.call_at(self._deadline_s, late)
+
+    async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
+        self.message = await self._inflated(self.message)
+        if method.prepare is not None:
+            method.prepare(self)
+        return await method.run(self)
+
+    def _done(self, task: asyncio.Task[bytes | None]) -> None:
+        # An error keeps the frames that it passed, and these the call.
+        self._task = None
+        self.hold(-self._held_size)
+        self.message, self.request = b"", None
+        if task.cancelled():
+            # Somebody else's cancellation would leave the client waiting.
+            self.fail(CallStatus.CANCELLED, "the call was cancelled")
+            return
+        error = task.exception()
+        if error is None:
+            answer = task.result()
+            self._end(b"" if answer is None else _framed(answer), _DONE)
+        elif isinstance(error, CallFailed):
+            self.fail(error.status, str(error))
+        else:
+            LOG.error("a call of a gRPC client failed", exc_info=error)
+            self.fail(CallStatus.UNKNOWN, f"{type(error).__name__}: {error}")
+
+    def _late(self) -> None:
+        if self._stream.waiting:
+            # A status would come behind what the client does not read.
+            self._stream.reset(Error.CANCEL)
+        else:
+            self.fail(CallStatus.DEADLINE_EXCEEDED, "the deadline of the call has passed")
+
+    def _headers(self) -> bytes:
+        """Return the HEADERS frame that goes before the first answer, and b"" later."""
+        if self._has_headers:
+            return b""
+        self._has_headers = True
+        return frame(FrameType.HEADERS, END_HEADERS, self._stream.id, _HEADERS)
+
+    def _end(self, data: bytes, trailers: bytes) -> None:
+        """Send the last bytes and the trailers; nothing happens when the stream is closed.
+
+        Without an answer, the trailers are in the only HEADERS frame.
+        """
+        before = b"" if not data and not self._has_headers else self._headers()
+        block = trailers if self._has_headers else _HEADERS + trailers
+        last = frame(FrameType.HEADERS, END_HEADERS | END_STREAM, self._stream.id, block)
+        self._stream.send(before, data, last)
+
+
+def timeout_of(text: str | None) -> float | None:
+    """Return the seconds of a header ``grpc-timeout``; None if it cannot be used."""
+    digits, unit = (text[:-1], text[-1]) if text else ("", "")
+    if len(digits) > _TIMEOUT_DIGITS_MAX or not digits.isdecimal() or unit not in _UNITS_S:
+        return None
+    return min(int(digits) * _UNITS_S[unit], _TIMEOUT_S_MAX)
+
+
+def _framed(message: bytes) -> bytes:
+    return b"\x00" + len(message).to_bytes(4) + message

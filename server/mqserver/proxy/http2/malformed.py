@@ -1,0 +1,74 @@
+"""Which header fields a request may not have.
+
+Rule: a malformed request ends its stream with PROTOCOL_ERROR, before a method sees it.
+
+Source: RFC 9113, sections 8.1, 8.2 and 8.3.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from mqserver.proxy.http2.hpack import Field
+
+_PSEUDO: Final = frozenset((":authority", ":method", ":path", ":scheme"))
+_NEEDED: Final = (":method", ":path", ":scheme")
+_OF_CONNECTIONS: Final = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade")
+)
+_SIZE_DIGITS_MAX: Final = 18
+
+
+def fault_of_request(fields: Sequence[Field]) -> str | None:
+    """Return what is wrong with the header fields of a request; None if nothing is."""
+    seen: dict[str, str] = {}
+    has_regular = False
+    for name, value in fields:
+        if name[:1] != ":":
+            has_regular = True
+            fault = _fault_of_field(name, value)
+            if fault is not None:
+                return fault
+            continue
+        if name not in _PSEUDO:
+            return f"there is no pseudo-header field {name[:50]!r} in requests"
+        if name in seen:
+            return f"the pseudo-header field {name!r} occurs twice"
+        if has_regular:
+            return f"the pseudo-header field {name!r} follows a regular field"
+        seen[name] = value
+    missing = next((name for name in _NEEDED if not seen.get(name)), None)
+    return None if missing is None else f"the pseudo-header field {missing!r} is missing"
+
+
+def fault_of_trailers(fields: Sequence[Field]) -> str | None:
+    """Return what is wrong with the trailers of a request; None if nothing is."""
+    for name, value in fields:
+        if name[:1] == ":":
+            return f"the trailers have the pseudo-header field {name[:50]!r}"
+        fault = _fault_of_field(name, value)
+        if fault is not None:
+            return fault
+    return None
+
+
+def content_size_of(fields: Sequence[Field]) -> int | None:
+    """Return the size that the header content-length gives; None if there is none.
+
+    Raises:
+        ValueError: it is not a size, or there are several.
+    """
+    sizes = {value for name, value in fields if name == "content-length"}
+    if not sizes:
+        return None
+    text = sizes.pop()
+    if sizes or not (text.isascii() and text.isdigit()) or len(text) > _SIZE_DIGITS_MAX:
+        raise ValueError("the header field 'content-length' is not one size")
+    return int(text)
+
+
+def _fault_of_field(name: str, value: str) -> str | None:
+    if not name or name != name.lower():
+        return f"the name of the header field {name[:50]!r} is not in lower case"
+    if name in _OF_CONNECTIONS or (name == "te" and value != "trailers"):
+        return f"the header field {name!r} is not allowed in HTTP/2"
+    return None

@@ -1,0 +1,132 @@
+"""The listening port of the gRPC endpoint: TLS and plain clients on one port.
+
+    accepted ── first byte ── TLS or plain ── Http2Connection ── Calls ── the methods
+
+5.4.0's proxy takes TLS and plain connections on one port, with a self-signed certificate unless it
+is given one; so does this one, as all our servers do.
+
+Source: proxy/grpc/ProxyAndTlsProtocolNegotiator.java (5.4.0).
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from typing import Final
+
+from mqserver.proxy.http2.calls import Calls
+from mqserver.proxy.http2.connection import Http2Connection
+from mqserver.runtime.access.hostaddress import join_address
+from remoting.aio.firstbyte import FirstByte
+from remoting.aio.listener import Listener
+from remoting.aio.resources import Resources
+from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
+
+LOG = logging.getLogger(__name__)
+
+BACKLOG: Final = 1024
+GREETING_S: Final = 30.0
+"""How long a client may take until it speaks HTTP/2, its TLS handshake included."""
+STOP_S: Final = 1.0
+"""How long calls may go on after the port is closed."""
+KEEPALIVE_S: Final = 60
+"""A peer is probed by TCP when it was silent for so long, because a client that waits for commands
+sends nothing, and one that lost its power says no goodbye."""
+
+
+class _H2Contexts(ServerContexts):
+    """TLS contexts that agree on HTTP/2, which gRPC clients insist on."""
+
+    def current(self) -> ssl.SSLContext:
+        context = super().current()
+        context.set_alpn_protocols(["h2"])
+        return context
+
+
+class GrpcPort:
+    """The port.
+
+    Args:
+        calls: the methods.
+        tls: which clients are taken, and the certificate.
+        resources: limits that it shares with the other ports of the process.
+
+    Attributes:
+        port: the port; 0 before the start.
+    """
+
+    def __init__(self, calls: Calls, *, tls: ServerTls, resources: Resources) -> None:
+        self.port = 0
+        self._calls = calls
+        self._contexts = None if tls.mode is TlsMode.DISABLED else _H2Contexts(tls)
+        self._resources = resources
+        self._listener = Listener(self._take, backlog=BACKLOG)
+        self._connections: set[Http2Connection] = set()
+        self._opening: set[asyncio.Task[None]] = set()
+        self._empty = asyncio.Event()
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, and return the port.
+
+        Raises:
+            OSError: the address cannot be bound.
+        """
+        self.port = await self._listener.start(host, port)
+        return self.port
+
+    async def stop(self) -> None:
+        """Take no more connections and calls, and end those that last longer than STOP_S."""
+        self._listener.close()
+        for connection in list(self._connections):
+            connection.leave()
+        try:
+            async with asyncio.timeout(STOP_S):
+                await self._all_gone()
+        except TimeoutError:
+            for connection in list(self._connections):
+                connection.give_way()
+        for task in list(self._opening):
+            task.cancel()
+
+    def drop_idle(self, idle_s: float) -> None:
+        """Close the connections that had neither a call nor a byte for so long."""
+        end_s = asyncio.get_running_loop().time() - idle_s
+        for connection in list(self._connections):
+            if not connection.streams and connection.active_s < end_s:
+                connection.leave()
+
+    async def _all_gone(self) -> None:
+        while self._connections:
+            self._empty.clear()
+            await self._empty.wait()
+
+    def _take(self, sock: socket.socket, address: tuple[str, int]) -> None:
+        name = join_address(*address)
+        if not self._resources.places.take():
+            LOG.warning("no descriptor is left for gRPC client %s, connection closed", name)
+            sock.close()
+            return
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S)
+        connection = Http2Connection(
+            name,
+            lambda stream, fields: self._calls.open(stream, fields, name),
+            self._gone,
+            resources=self._resources,
+            greeting_s=GREETING_S,
+        )
+        self._connections.add(connection)
+        connection.first_byte = FirstByte(
+            sock,
+            connection,
+            contexts=self._contexts,
+            name=name,
+            tasks=self._opening,
+            handshake_s=GREETING_S,
+        )
+
+    def _gone(self, connection: Http2Connection) -> None:
+        self._connections.discard(connection)
+        self._resources.places.give_back()
+        if not self._connections:
+            self._empty.set()

@@ -1,0 +1,400 @@
+"""Consumers: ReceiveMessage, AckMessage, ChangeInvisibleDuration, ForwardMessageToDeadLetterQueue.
+
+    ReceiveMessage ── POP_MESSAGE, held by the broker ──> status, messages, time of the delivery
+                        ├─ delivered too often ──> dead letter
+                        └─ another tag with the same hash ──> acknowledged
+
+Rule: a message that was popped reaches its client or is given back. When a stream is cut, what was
+not written to it is visible to others after a second, also where the broker answers only later.
+
+Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageResponseStreamWriter.java,
+AckMessageActivity.java, ChangeInvisibleDurationActivity.java,
+producer/ForwardMessageToDLQActivity.java (5.4.0).
+"""
+
+import asyncio
+import itertools
+import logging
+import random
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from typing import Any, Final, NamedTuple
+
+from mqclient.client import responses, routes
+from mqclient.consumer.pop.pop_request import with_receipts
+from mqclient.consumer.subscription import Subscription
+from mqclient.errors import BadAnswer, ClientError
+from mqclient.message import MessageExt, read_pulled
+from mqserver.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
+from mqserver.proxy.clients.session import ClientSession
+from mqserver.proxy.clients.sessions import Sessions
+from mqserver.proxy.clients.settings import NEW_GROUP
+from mqserver.proxy.cluster import Cluster
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.context import ProxyContext
+from mqserver.proxy.errors import (
+    ProxyRefused,
+    broker_status,
+    ok,
+    refused_inside,
+    status_of,
+)
+from mqserver.proxy.handles import decode_handle
+from mqserver.proxy.messages import to_grpc
+from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.definitions import Broker, MessageQueue, Status
+from mqserver.proxy.protocol.requests import (
+    AckMessageRequest,
+    AckMessageResponse,
+    AckMessageResultEntry,
+    ChangeInvisibleDurationRequest,
+    ChangeInvisibleDurationResponse,
+    ForwardToDeadLetterQueueRequest,
+    ReceiveMessageRequest,
+    ReceiveMessageResponse,
+    Response,
+)
+from remoting.aio import costs
+from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import BadHeader
+from remoting.headers.pop import PopMessage, PopMessageResponse
+from remoting.receipt import POP_CK
+
+LOG = logging.getLogger(__name__)
+
+COUNT_MAX: Final = 32
+FROM_MAX: Final = 1
+ANY_QUEUE: Final = -1
+NACK_MS: Final = 1_000
+ACKS_AT_ONCE: Final = 32
+"""The entries of one request that are acknowledged at a time."""
+GRACE_S: Final = 5.0
+"""How much later than its polling time the answer to a held pop may come."""
+POLLING_TIME_VERSION: Final = "5.0.3"
+"""Clients from this version on know the code ILLEGAL_POLLING_TIME."""
+
+
+class _Receive(NamedTuple):
+    """A receive request that was checked: the pop that it becomes, and whose it is."""
+
+    session: ClientSession
+    address: str
+    pop: PopMessage
+    subscription: Subscription
+    attempts_max: int
+    renews: bool
+
+
+class _Popped(NamedTuple):
+    """The answer to a pop: messages, or the status that stands for none."""
+
+    messages: list[MessageExt]
+    nothing: Status
+
+
+class ConsumerMethods:
+    """The methods for consumers.
+
+    Args:
+        config: limits.
+        cluster: the brokers.
+        sessions: the clients.
+    """
+
+    def __init__(self, config: ProxyConfig, cluster: Cluster, sessions: Sessions) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._sessions = sessions
+        self._turns = itertools.count(random.randrange(1 << 16))
+        self._returning: set[asyncio.Task[None]] = set()
+
+    async def receive(
+        self, request: ReceiveMessageRequest, context: ProxyContext
+    ) -> AsyncGenerator[ReceiveMessageResponse, None]:
+        """Yield a status, the messages if there are any, and the time of the delivery."""
+        try:
+            receive = await self._checked(request, context)
+            popped = await self._popped(receive, context)
+        except (ProxyRefused, ClientError) as error:
+            yield ReceiveMessageResponse(status=status_of(error))
+            yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
+            return
+        messages, written_count = popped.messages, 0
+        held_size = sum(costs.DELIVERY.size + len(each.body) for each in messages)
+        _hold(context, held_size)
+        try:
+            yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
+            for message in messages:
+                yield ReceiveMessageResponse(message=to_grpc(message))
+                written_count += 1
+                if receive.renews:
+                    _watch(receive, message)
+            yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
+        finally:
+            _hold(context, -held_size)
+            if written_count < len(messages):
+                self._keep(self._return(messages[written_count:], receive), context)
+
+    async def ack(self, request: AckMessageRequest, context: ProxyContext) -> AckMessageResponse:
+        """Acknowledge messages; each has a status of its own."""
+        topic, group = topic_of(request.topic), group_of(request.group)
+        session = self._sessions.of(context)
+        entries: list[AckMessageResultEntry] = []
+        for start in range(0, len(request.entries), ACKS_AT_ONCE):
+            work = [
+                self._ack(session, each.receipt_handle, each.message_id, topic, group)
+                for each in request.entries[start : start + ACKS_AT_ONCE]
+            ]
+            # Most requests acknowledge one message, which needs no task of its own.
+            entries += [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
+        codes = {each.status.code for each in entries if each.status is not None}
+        if len(codes) == 1:
+            (code,) = codes
+            status = Status(code=code, message=code.name)
+        elif codes:
+            status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
+        else:
+            status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
+        return AckMessageResponse(status=status, entries=entries)
+
+    async def change_invisible(
+        self, request: ChangeInvisibleDurationRequest, context: ProxyContext
+    ) -> ChangeInvisibleDurationResponse:
+        """Hide a message for another while from now on."""
+        topic, group = topic_of(request.topic), group_of(request.group)
+        invisible_ms = request.invisible_duration or 0
+        check_invisible_time(invisible_ms, self._config)
+        renewals = self._sessions.of(context).renewals
+        receipt = renewals.take(
+            group=group, message_id=request.message_id, handle=request.receipt_handle
+        )
+        fresh = await renewals.deliveries.hide(
+            receipt, topic=topic, group=group, invisible_ms=invisible_ms
+        )
+        if fresh is None:
+            text = "changeInvisibleDuration failed: status is abnormal"
+            raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, text)
+        return ChangeInvisibleDurationResponse(status=ok(), receipt_handle=fresh.text)
+
+    async def forward(
+        self, request: ForwardToDeadLetterQueueRequest, context: ProxyContext
+    ) -> Response:
+        """Make a message a dead letter."""
+        topic, group = topic_of(request.topic), group_of(request.group)
+        renewals = self._sessions.of(context).renewals
+        receipt = renewals.take(
+            group=group, message_id=request.message_id, handle=request.receipt_handle
+        )
+        answer = await renewals.deliveries.give_up(
+            receipt, message_id=request.message_id, topic=topic, group=group
+        )
+        return Response(status=broker_status(answer.code, answer.remark))
+
+    async def close(self) -> None:
+        """Wait until messages that were popped for a lost client are given back."""
+        await asyncio.gather(*self._returning, return_exceptions=True)
+
+    # Receive.
+
+    async def _checked(self, request: ReceiveMessageRequest, context: ProxyContext) -> _Receive:
+        session = self._sessions.of(context)
+        queue = request.message_queue or MessageQueue()
+        topic, group = topic_of(queue.topic), group_of(request.group)
+        # The request says what is asked for, and the broker what counts for the group, so a client
+        # can go on when the endpoint was restarted and knows none of its settings.
+        known = await self._cluster.group(group, context.credentials) or NEW_GROUP
+        request_timeout_ms = session.settings.request_timeout if session.settings else None
+        polling_ms = self._polling_ms(request, request_timeout_ms or 0, context)
+        renews = self._config.enable_proxy_auto_renew and request.auto_renew
+        invisible_ms = request.invisible_duration or 0
+        if renews:
+            self._sessions.keep(session)
+            invisible_ms = self._config.default_invisible_time_ms
+        else:
+            low_ms = self._config.min_invisible_time_ms
+            check_invisible_time(invisible_ms, self._config, low_ms=low_ms)
+        subscription = subscription_of(request.filter_expression)
+        broker_name, address = await self._broker(topic, queue)
+        pop = PopMessage(
+            consumer_group=group,
+            topic=topic,
+            queue_id=ANY_QUEUE,
+            max_msg_nums=min(request.batch_size, COUNT_MAX),
+            invisible_time=invisible_ms,
+            poll_time=polling_ms,
+            born_time=self._cluster.client.now_ms(),
+            init_mode=FROM_MAX,
+            exp_type=subscription.kind,
+            exp=subscription.expression,
+            order=known.is_fifo,
+            attempt_id=request.attempt_id,
+            broker_name=broker_name,
+        )
+        attempts_max = known.retry_max_times + 1
+        return _Receive(session, address, pop, subscription, attempts_max, renews)
+
+    def _polling_ms(
+        self, request: ReceiveMessageRequest, request_timeout_ms: int, context: ProxyContext
+    ) -> int:
+        """Return how long the broker may hold the pop."""
+        low_ms, high_ms = self._config.min_long_polling_ms, self._config.max_long_polling_ms
+        left_ms = high_ms + request_timeout_ms
+        if context.deadline_ms is not None:
+            left_ms = context.deadline_ms - self._cluster.client.now_ms()
+        polling_ms = request.long_polling_timeout
+        if polling_ms is None:
+            polling_ms = left_ms - request_timeout_ms // 2
+        polling_ms = min(max(polling_ms, low_ms), high_ms)
+        if polling_ms <= left_ms:
+            return polling_ms
+        if left_ms >= low_ms:
+            return left_ms
+        # Java compares the texts, too.
+        knows = context.version >= POLLING_TIME_VERSION
+        raise ProxyRefused(
+            Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST,
+            "The deadline time remaining is not enough for polling, please check network condition",
+        )
+
+    async def _popped(self, receive: _Receive, context: ProxyContext) -> _Popped:
+        """Pop, and keep only what the client shall get.
+
+        When the client is gone meanwhile, the pop goes on, and what it finds is given back.
+        """
+        popping = asyncio.ensure_future(self._pop(receive))
+        try:
+            return await asyncio.shield(popping)
+        except asyncio.CancelledError:
+            self._keep(self._return_popped(popping, receive), context)
+            raise
+
+    async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
+        """Return name and address of the broker to pop from: that of a queue, or the next one."""
+        route = await self._cluster.route(topic)
+        readable = {data.broker_name for data in route.queue_datas if data.perm & routes.READABLE}
+        found = {name: at for name, at in routes.readers(route).items() if name in readable}
+        if not found:
+            raise refused_inside(Code.FORBIDDEN, "no readable queue")
+        wanted = (queue.broker or Broker()).name
+        name = wanted if wanted in found else sorted(found)[next(self._turns) % len(found)]
+        return name, found[name]
+
+    async def _pop(self, receive: _Receive) -> _Popped:
+        address, pop = receive.address, receive.pop
+        answer = await receive.session.invoke(
+            address,
+            Command.request(LaterCode.POP_MESSAGE, pop),
+            timeout_s=pop.poll_time / 1000 + GRACE_S,
+        )
+        if answer.code == LaterResponseCode.POLLING_FULL:
+            return _Popped([], Status(code=Code.TOO_MANY_REQUESTS, message="polling full"))
+        if answer.code in (ResponseCode.PULL_NOT_FOUND, LaterResponseCode.POLLING_TIMEOUT):
+            return _Popped([], Status(code=Code.MESSAGE_NOT_FOUND, message="no new message"))
+        responses.check(answer, address=address, what=f"pop of topic {pop.topic}")
+        header = responses.header(answer, PopMessageResponse, address=address)
+        broker_name = pop.broker_name or ""
+        found, damage = read_pulled(answer.body, broker_name=broker_name)
+        if damage is not None:
+            LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
+        try:
+            popped = with_receipts(found, header, broker_name=broker_name)
+        except BadHeader as error:
+            raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
+        nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
+        return _Popped(await self._accepted(popped, receive), nothing)
+
+    async def _accepted(self, found: Sequence[MessageExt], receive: _Receive) -> list[MessageExt]:
+        """Return the messages for the client; acknowledge or give up the others."""
+        accepted = []
+        deliveries = receive.session.renewals.deliveries
+        topic, group = receive.pop.topic, receive.pop.consumer_group
+        for message in found:
+            handle = f"{message.receipt} {message.log_offset}"
+            message.renew_receipt(handle)
+            try:
+                if not receive.subscription.accepts(message):
+                    await deliveries.ack(decode_handle(handle), topic=topic, group=group)
+                elif message.reconsume_times >= receive.attempts_max:
+                    await deliveries.give_up(
+                        decode_handle(handle),
+                        message_id=message.unique_key or message.msg_id,
+                        topic=topic,
+                        group=group,
+                    )
+                else:
+                    accepted.append(message)
+            except (ProxyRefused, ClientError) as error:
+                # It comes again when its time is over.
+                LOG.warning("%s of group %s is not put aside: %s", message, group, error)
+        return accepted
+
+    # Messages of clients that are gone.
+
+    def _keep(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
+        """Go on with work of a call that has ended; until then it counts as an open call."""
+        task = asyncio.create_task(work)
+        self._returning.add(task)
+        connection = context.connection
+        if connection is not None:
+            connection.lingering_count += 1
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._returning.discard(task)
+            if connection is not None:
+                connection.lingering_count -= 1
+
+        task.add_done_callback(done)
+
+    async def _return_popped(self, popping: "asyncio.Future[_Popped]", receive: _Receive) -> None:
+        try:
+            popped = await popping
+        except (ProxyRefused, ClientError) as error:
+            LOG.info("a pop of a client that is gone failed: %s", error)
+            return
+        await self._return(popped.messages, receive)
+
+    async def _return(self, messages: Sequence[MessageExt], receive: _Receive) -> None:
+        topic, group = receive.pop.topic, receive.pop.consumer_group
+        for message in messages:
+            try:
+                await receive.session.renewals.deliveries.hide(
+                    decode_handle(message.properties[POP_CK]),
+                    topic=topic,
+                    group=group,
+                    invisible_ms=NACK_MS,
+                )
+            except (ProxyRefused, ClientError) as error:
+                LOG.warning("%s of group %s is not given back: %s", message, group, error)
+
+    # Acknowledge.
+
+    async def _ack(
+        self, session: ClientSession, handle: str, message_id: str, topic: str, group: str
+    ) -> AckMessageResultEntry:
+        try:
+            current = session.renewals.take(group=group, message_id=message_id, handle=handle)
+            if await session.renewals.deliveries.ack(current, topic=topic, group=group):
+                status = ok()
+            else:
+                text = "ack failed: status is abnormal"
+                status = Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
+        except (ProxyRefused, ClientError) as error:
+            status = status_of(error)
+        return AckMessageResultEntry(message_id=message_id, receipt_handle=handle, status=status)
+
+
+def _hold(context: ProxyContext, size: int) -> None:
+    """Charge the connection with messages that wait for its client."""
+    if context.connection is not None:
+        context.connection.hold(size)
+        context.connection.charge()
+
+
+def _watch(receive: _Receive, message: MessageExt) -> None:
+    receive.session.renewals.watch(
+        group=receive.pop.consumer_group,
+        topic=receive.pop.topic,
+        message_id=message.unique_key or message.msg_id,
+        handle=message.properties[POP_CK],
+        attempt=message.reconsume_times,
+    )

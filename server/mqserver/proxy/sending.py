@@ -1,0 +1,330 @@
+"""Producers: SendMessage, EndTransaction, RecallMessage.
+
+    checks ─ type of the topic ─ a queue: by message group, or the next one ─ SEND_MESSAGE_V2
+                                                                               └─ SEND_BATCH_MESSAGE
+
+Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
+5.4.0: proxies of both kinds may serve the producers of one topic.
+
+Rule: a message is stored once, or the client gets the error; the proxy never sends it again.
+
+Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransactionActivity.java,
+producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from mqclient.client import responses, routes
+from mqclient.producer.send_request import PackedMessage, SendCommands
+from mqclient.producer.send_result import SendResult, SendStatus
+from mqclient.producer.settings import ProducerSettings
+from mqserver.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
+from mqserver.proxy.clients.sessions import Sessions
+from mqserver.proxy.clients.transactions import Transactions
+from mqserver.proxy.cluster import Cluster, TopicType
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.context import ProxyContext
+from mqserver.proxy.errors import ProxyRefused, ok, refused_inside
+from mqserver.proxy.messages import OutgoingMessage, pack
+from mqserver.proxy.protocol.codes import Code, TransactionResolution, TransactionSource
+from mqserver.proxy.protocol.definitions import Message, Status
+from mqserver.proxy.protocol.requests import (
+    EndTransactionRequest,
+    RecallMessageRequest,
+    Response,
+    SendMessageRequest,
+    SendMessageResponse,
+    SendResultEntry,
+)
+from mqserver.proxy.protocol.requests import (
+    RecallMessageResponse as Recalled,
+)
+from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.codes import LanguageCode, LaterCode, RequestCode
+from remoting.command import Command
+from remoting.errors import BadCall, BadHeader
+from remoting.headers import EndTransaction
+from remoting.headers.pop import RecallMessage, RecallMessageResponse
+from remoting.recall import decode_recall
+from storefmt.errors import StoreError
+from storefmt.formats import sysflag
+from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.javahash import string_hash
+from storefmt.formats.msgid import parse_offset_id
+from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
+
+PACKED_A_TURN: Final = 500
+"""The messages of a batch that are checked before others have their turn."""
+REMARK: Final = "end transaction from proxy"
+_MASK: Final = (1 << 64) - 1
+_LONG: Final = 1 << 63
+_CODES: Final = {
+    SendStatus.SEND_OK: Code.OK,
+    SendStatus.FLUSH_DISK_TIMEOUT: Code.MASTER_PERSISTENCE_TIMEOUT,
+    SendStatus.FLUSH_SLAVE_TIMEOUT: Code.SLAVE_PERSISTENCE_TIMEOUT,
+    SendStatus.SLAVE_NOT_AVAILABLE: Code.HA_NOT_AVAILABLE,
+}
+_RESOLUTIONS: Final = {
+    TransactionResolution.COMMIT: sysflag.TRANSACTION_COMMIT,
+    TransactionResolution.ROLLBACK: sysflag.TRANSACTION_ROLLBACK,
+}
+
+
+class ProducerMethods:
+    """The methods for producers.
+
+    Args:
+        config: limits and checks.
+        cluster: the brokers.
+        sessions: the clients.
+        transactions: the transactions that are not ended.
+    """
+
+    def __init__(
+        self,
+        config: ProxyConfig,
+        cluster: Cluster,
+        sessions: Sessions,
+        transactions: Transactions,
+    ) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._sessions = sessions
+        self._transactions = transactions
+        self._turns = itertools.count(random.randrange(1 << 16))
+        self._known: dict[str, _Publishing] = {}
+
+    async def send(self, request: SendMessageRequest, context: ProxyContext) -> SendMessageResponse:
+        """Store one message, or several of one topic as a batch."""
+        if not request.messages:
+            raise ProxyRefused(Code.MESSAGE_CORRUPTED, "no message to send")
+        topic = topic_of(request.messages[0].topic)
+        found: list[OutgoingMessage] = []
+        for message in request.messages:
+            found.append(self._pack(message, topic, request, context))
+            if not len(found) % PACKED_A_TURN:
+                await asyncio.sleep(0)
+        first = found[0]
+        await self._check_type(topic, first, context)
+        session = self._sessions.of(context)
+        publishing = await self._publishing(topic)
+        queue = self._queue(publishing, first, alone=len(found) == 1)
+        result = await session.store(
+            _for_broker(topic, found),
+            queue,
+            publishing.addresses[queue.broker_name],
+            publishing.commands(session.language),
+            born_ms=first.born_ms,
+        )
+        if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
+            # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
+            result = result._replace(transaction_id=result.transaction_id or result.unique_key)
+            self._remember(topic, result)
+        entry = _entry(result)
+        assert entry.status is not None
+        code = entry.status.code
+        return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
+
+    async def end_transaction(
+        self, request: EndTransactionRequest, context: ProxyContext
+    ) -> Response:
+        """Commit or roll back a transaction; brokers do not answer that."""
+        topic = topic_of(request.topic)
+        if not request.transaction_id.strip():
+            raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
+        half = self._transactions.take(topic, request.transaction_id)
+        if half is None:
+            text = "cannot found transaction data"
+            raise refused_inside(Code.INTERNAL_SERVER_ERROR, text)
+        address = await self._master(half.broker_name)
+        header = EndTransaction(
+            producer_group=topic,
+            tran_state_table_offset=half.queue_offset,
+            commit_log_offset=half.log_offset,
+            commit_or_rollback=_RESOLUTIONS.get(request.resolution, 0),
+            from_transaction_check=request.source is TransactionSource.SOURCE_SERVER_CHECK,
+            msg_id=request.message_id,
+            transaction_id=request.transaction_id,
+            broker_name=half.broker_name,
+        )
+        command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
+        command.remark = REMARK
+        await self._sessions.of(context).invoke_oneway(address, command)
+        return Response(status=ok())
+
+    async def recall(self, request: RecallMessageRequest, context: ProxyContext) -> Recalled:
+        """Take back a delayed message."""
+        topic = topic_of(request.topic)
+        if self._config.enable_topic_message_type_check:
+            check_type(await self._cluster.topic_type(topic, context.credentials), TopicType.DELAY)
+        address = await self._master(_broker_in(request.recall_handle))
+        header = RecallMessage(topic=topic, recall_handle=request.recall_handle)
+        command = Command.request(LaterCode.RECALL_MESSAGE, header)
+        answer = await self._sessions.of(context).invoke(address, command)
+        responses.check(answer, address=address, what=f"recall of a message of topic {topic}")
+        recalled = responses.header(answer, RecallMessageResponse, address=address)
+        return Recalled(status=ok(), message_id=recalled.msg_id)
+
+    def _pack(
+        self, message: Message, topic: str, request: SendMessageRequest, context: ProxyContext
+    ) -> OutgoingMessage:
+        if message.topic != request.messages[0].topic:
+            raise ProxyRefused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
+        return pack(
+            message,
+            topic=topic,
+            address=context.address,
+            now_ms=self._cluster.client.now_ms(),
+            config=self._config,
+        )
+
+    async def _check_type(self, topic: str, first: OutgoingMessage, context: ProxyContext) -> None:
+        if (
+            not self._config.enable_topic_message_type_check
+            or TRANSFER_FLAG in first.properties
+            or topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
+        ):
+            return
+        wanted = await self._cluster.topic_type(topic, context.credentials)
+        check_type(wanted, message_type(first.properties))
+
+    async def _publishing(self, topic: str) -> "_Publishing":
+        route = await self._cluster.route(topic)
+        known = self._known.get(topic)
+        if known is None or known.route is not route:
+            known = self._known[topic] = _Publishing(topic, route)
+        return known
+
+    def _queue(
+        self, publishing: "_Publishing", first: OutgoingMessage, *, alone: bool
+    ) -> MessageQueue:
+        """Return the queue for a message."""
+        queues = publishing.queues
+        if not queues:
+            raise refused_inside(Code.FORBIDDEN, "no writable queue")
+        group = first.properties.get(SHARDING_KEY) if alone else None
+        if group:
+            return queues[consistent_hash(string_hash(group), len(queues))]
+        return queues[next(self._turns) % len(queues)]
+
+    async def _master(self, broker_name: str) -> str:
+        address = await self._cluster.master(broker_name)
+        if address is None:
+            raise refused_inside(Code.BAD_REQUEST, f"cannot find broker {broker_name}")
+        return address
+
+    def _remember(self, topic: str, result: SendResult) -> None:
+        try:
+            _, log_offset = parse_offset_id(result.msg_id)
+        except StoreError as error:
+            raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
+        self._transactions.add(
+            topic,
+            result.transaction_id,
+            broker_name=result.queue.broker_name,
+            queue_offset=result.queue_offset,
+            log_offset=log_offset,
+        )
+
+
+def consistent_hash(seed: int, bucket_count: int) -> int:
+    """Return the bucket of a number, as Guava's ``Hashing.consistentHash`` does.
+
+    Args:
+        seed: an int32, which Guava takes as a long.
+        bucket_count: > 0.
+
+    Source: com.google.common.hash.Hashing#consistentHash; J. Lamping, E. Veach, "A Fast, Minimal
+    Memory, Consistent Hash Algorithm".
+    """
+    state, candidate = seed & _MASK, 0
+    while True:
+        state = (2862933555777941757 * state + 1) & _MASK
+        drawn = ((state >> 33) + 1) / (1 << 31)
+        following = int((candidate + 1) / drawn)
+        if not 0 <= following < bucket_count:
+            return candidate
+        candidate = following
+
+
+class _Publishing:
+    """The queues of a topic that take messages, for as long as its route stays the same.
+
+    Args:
+        topic: the topic.
+        route: its route.
+
+    Attributes:
+        queues: the queues, in the order that consistent hashes count them in.
+        addresses: the address of each master by broker name.
+    """
+
+    def __init__(self, topic: str, route: TopicRouteData) -> None:
+        self._topic = topic
+        self.route = route
+        self.addresses = routes.masters(route)
+        queues = routes.publish_queues(topic, route)
+        self.queues = sorted(each for each in queues if each.broker_name in self.addresses)
+        self._commands: dict[LanguageCode, SendCommands] = {}
+
+    def commands(self, language: LanguageCode) -> SendCommands:
+        """Return what builds the sends of clients with one language; the topic is their group."""
+        known = self._commands.get(language)
+        if known is None:
+            known = SendCommands(ProducerSettings(), self._topic, language=language)
+            self._commands[language] = known
+        return known
+
+
+def _for_broker(topic: str, found: Sequence[OutgoingMessage]) -> PackedMessage:
+    """Return a message, or several as a batch, as a broker gets them.
+
+    Raises:
+        BadCall: the time of the message does not fit its field.
+    """
+    first = found[0]
+    if not -_LONG <= first.born_ms < _LONG:
+        low, high = -_LONG, _LONG - 1
+        raise BadCall(f"SendMessageV2.born_timestamp is {first.born_ms}, outside {low} to {high}")
+    if len(found) == 1:
+        code, body = RequestCode.SEND_MESSAGE_V2, first.body
+    else:
+        code = RequestCode.SEND_BATCH_MESSAGE
+        body = join_batch(
+            BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
+        )
+    return PackedMessage(
+        code,
+        topic,
+        body,
+        0,
+        first.sys_flag,
+        in_java_order(first.properties),
+        ",".join([each.properties[UNIQUE_KEY] for each in found]),
+    )
+
+
+def _entry(result: SendResult) -> SendResultEntry:
+    code = _CODES[result.status]
+    if code is not Code.OK:
+        text = f"send message failed, sendStatus={result.status}"
+        return SendResultEntry(status=Status(code=code, message=text))
+    return SendResultEntry(
+        status=ok(),
+        message_id=result.unique_key,
+        transaction_id=result.transaction_id,
+        offset=result.queue_offset,
+        recall_handle=result.recall_handle,
+    )
+
+
+def _broker_in(recall_handle: str) -> str:
+    try:
+        return decode_recall(recall_handle).broker_name
+    except BadHeader:
+        raise refused_inside(Code.INTERNAL_SERVER_ERROR, "recall handle is invalid") from None

@@ -1,0 +1,346 @@
+"""The methods of ``apache.rocketmq.v2.MessagingService``, from bytes to bytes.
+
+    one request, one response    ``Service.methods``: QueryRoute, Heartbeat, SendMessage, …
+    one request, a stream        ReceiveMessage
+    a stream each way            Telemetry: settings and answers in, settings and commands out
+
+PullMessage, UpdateOffset, GetOffset, QueryOffset and SyncLiteSubscription are unknown here, as they
+are to the proxy of 5.4.0.
+
+Rule: an error becomes the status of a response; only Telemetry ends its stream with an error, as in
+5.4.0, and so does every call whose bytes are no request.
+
+Source: proxy/grpc/v2/GrpcMessagingApplication.java, client/ClientActivity.java (5.4.0).
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+from mqclient.errors import ClientError
+from mqserver.proxy.checks import group_of, subscription_of, topic_of
+from mqserver.proxy.clients.commands import CommandQueue
+from mqserver.proxy.clients.session import ClientSession
+from mqserver.proxy.clients.sessions import Sessions
+from mqserver.proxy.clients.transactions import Transactions
+from mqserver.proxy.cluster import Cluster
+from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.context import ProxyContext, SecretOf, context_of
+from mqserver.proxy.errors import ProxyRefused, ok, status_of
+from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
+from mqserver.proxy.protocol.codes import ClientType, Code, FilterType
+from mqserver.proxy.protocol.definitions import Settings
+from mqserver.proxy.protocol.protobuf import BadMessage, WireMessage
+from mqserver.proxy.protocol.requests import (
+    AckMessageRequest,
+    AckMessageResponse,
+    ChangeInvisibleDurationRequest,
+    ChangeInvisibleDurationResponse,
+    EndTransactionRequest,
+    ForwardToDeadLetterQueueRequest,
+    HeartbeatRequest,
+    NotifyClientTerminationRequest,
+    QueryAssignmentRequest,
+    QueryAssignmentResponse,
+    QueryRouteRequest,
+    QueryRouteResponse,
+    RecallMessageRequest,
+    RecallMessageResponse,
+    ReceiveMessageRequest,
+    ReceiveMessageResponse,
+    Response,
+    SendMessageRequest,
+    SendMessageResponse,
+    TelemetryCommand,
+)
+from mqserver.proxy.receiving import ConsumerMethods
+from mqserver.proxy.routing import RouteMethods
+from mqserver.proxy.sending import ProducerMethods
+from remoting.aio import costs
+from remoting.aio.resources import Resources
+
+NAME: Final = "apache.rocketmq.v2.MessagingService"
+COPIES: Final = 3
+"""So often the bytes of a request are in memory while a broker is asked."""
+SUBSCRIPTIONS_MAX: Final = 1_024
+"""The topics that the settings of one client name."""
+EXPRESSIONS_MAX: Final = 64
+"""The SQL expressions among them, as in a heartbeat of a remoting client."""
+_CLIENT_FAULTS: Final = range(40_000, 50_000)
+_CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
+
+R = TypeVar("R", bound=WireMessage)
+
+
+class UnaryMethod(NamedTuple):
+    """A method with one request and one response."""
+
+    request: type[WireMessage]
+    response: type[Response]
+    answer: Callable[[Any, ProxyContext], Awaitable[Response]]
+
+
+class Service:
+    """All methods of one endpoint.
+
+    Args:
+        config: the settings.
+        cluster: the brokers.
+        port: returns the port that clients connect to.
+        resources: the descriptors and the memory that the sessions of clients share with others.
+
+    Attributes:
+        methods: the methods with one request and one response, by name.
+    """
+
+    def __init__(
+        self,
+        config: ProxyConfig,
+        cluster: Cluster,
+        port: Callable[[], int],
+        *,
+        resources: Resources | None = None,
+    ) -> None:
+        self.transactions = Transactions(config, cluster.client.now_ms)
+        self.sessions = Sessions(
+            config, cluster, self.transactions, resources=resources or Resources()
+        )
+        self.receiving = ConsumerMethods(config, cluster, self.sessions)
+        routing = RouteMethods(config, cluster, port)
+        sending = ProducerMethods(config, cluster, self.sessions, self.transactions)
+        receiving = self.receiving
+        self.methods: dict[str, UnaryMethod] = {
+            "QueryRoute": UnaryMethod(QueryRouteRequest, QueryRouteResponse, routing.route),
+            "QueryAssignment": UnaryMethod(
+                QueryAssignmentRequest, QueryAssignmentResponse, routing.assignment
+            ),
+            "Heartbeat": UnaryMethod(HeartbeatRequest, Response, self._heartbeat),
+            "NotifyClientTermination": UnaryMethod(
+                NotifyClientTerminationRequest, Response, self._notify_termination
+            ),
+            "SendMessage": UnaryMethod(SendMessageRequest, SendMessageResponse, sending.send),
+            "EndTransaction": UnaryMethod(EndTransactionRequest, Response, sending.end_transaction),
+            "RecallMessage": UnaryMethod(
+                RecallMessageRequest, RecallMessageResponse, sending.recall
+            ),
+            "AckMessage": UnaryMethod(AckMessageRequest, AckMessageResponse, receiving.ack),
+            "ChangeInvisibleDuration": UnaryMethod(
+                ChangeInvisibleDurationRequest,
+                ChangeInvisibleDurationResponse,
+                receiving.change_invisible,
+            ),
+            "ForwardMessageToDeadLetterQueue": UnaryMethod(
+                ForwardToDeadLetterQueueRequest, Response, receiving.forward
+            ),
+        }
+
+    async def answer(self, name: str, request: Any, context: ProxyContext) -> bytes:
+        """Return the response to a request.
+
+        Args:
+            name: one of ``methods``.
+            request: an object of the request class of that method.
+            context: what is known about the call.
+        """
+        method = self.methods[name]
+        try:
+            response = await method.answer(request, context)
+        except Exception as error:
+            response = method.response(status=status_of(error))
+        return response.encode()
+
+    async def receive(
+        self, request: ReceiveMessageRequest, context: ProxyContext
+    ) -> AsyncIterator[bytes]:
+        """Yield the parts of the answer to a ReceiveMessage."""
+        async with contextlib.aclosing(self.receiving.receive(request, context)) as parts:
+            async for part in parts:
+                yield part.encode()
+
+    async def telemetry(
+        self, commands: AsyncIterator[bytes], context: ProxyContext, queue: CommandQueue
+    ) -> None:
+        """Take commands of a client until it ends the stream; answers and ours go to ``queue``.
+
+        Raises:
+            CallFailed: a command cannot be taken.
+        """
+        session = self.sessions.of(context)
+        try:
+            async for data in commands:
+                # The session may have ended with NotifyClientTermination, and begins again then.
+                session = self.sessions.of(context)
+                await self._handle_command(_decoded(TelemetryCommand, data), session, queue)
+                # What asks for answers faster than it reads them is not read from.
+                await queue.wait_for_room()
+        finally:
+            if session.commands is queue:
+                self.sessions.stream_ended(session)
+
+    async def _handle_command(
+        self, command: TelemetryCommand, session: ClientSession, queue: CommandQueue
+    ) -> None:
+        if command.settings is not None:
+            try:
+                settings = await self._settings(command.settings, session, queue)
+            except (ProxyRefused, ClientError) as error:
+                raise CallFailed(
+                    _call_status(status_of(error).code),
+                    f"process client telemetryCommand failed. {error}",
+                ) from error
+            queue.put(TelemetryCommand(status=ok(), settings=settings))
+        elif command.thread_stack_trace is not None:
+            session.take_answer(command.thread_stack_trace.nonce, command)
+        elif command.verify_message_result is not None:
+            session.take_answer(command.verify_message_result.nonce, command)
+
+    async def _settings(
+        self, sent: Settings, session: ClientSession, queue: CommandQueue
+    ) -> Settings:
+        _check_size(sent)
+        if sent.publishing is not None:
+            for topic in sent.publishing.topics:
+                topic_of(topic)
+        elif sent.subscription is not None:
+            group_of(sent.subscription.group)
+            for entry in sent.subscription.subscriptions:
+                try:
+                    subscription_of(entry.expression)
+                except ProxyRefused as error:
+                    text = "expression format is not correct"
+                    raise ProxyRefused(Code.ILLEGAL_FILTER_EXPRESSION, text) from error
+        else:
+            text = "there is no publishing or subscription data in settings"
+            raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
+        self.sessions.keep(session)
+        session.commands = queue
+        return await session.take_settings(sent)
+
+    async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
+        settings = self.sessions.of(context).settings
+        # After a restart of the endpoint the request alone says what the client is.
+        _check_kind(settings.client_type if settings else request.client_type, request)
+        return Response(status=ok())
+
+    async def _notify_termination(
+        self, request: NotifyClientTerminationRequest, context: ProxyContext
+    ) -> Response:
+        settings = self.sessions.of(context).settings
+        try:
+            if settings is not None:
+                _check_kind(settings.client_type, request)
+        finally:
+            await self.sessions.end(context)
+        return Response(status=ok())
+
+
+def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, GrpcMethod]:
+    """Return each method of a service by the path of its calls.
+
+    Args:
+        service: the methods.
+        secret_of: the accounts; None when nobody needs one.
+    """
+
+    def refuse(response: type[Response] | type[TelemetryCommand], call: GrpcCall) -> bytes | None:
+        try:
+            call.context = _context_of(call, secret_of)
+        except ProxyRefused as error:
+            return response(status=status_of(error)).encode()
+        return None
+
+    def prepare(request: type[WireMessage], call: GrpcCall) -> None:
+        call.request, item_count = _decoded_counted(request, call.message)
+        call.hold(costs.ITEM.size * item_count + (COPIES - 1) * len(call.message))
+        call.message = b""
+
+    async def answer(name: str, call: GrpcCall) -> bytes:
+        return await service.answer(name, call.request, call.context)
+
+    async def receive(call: GrpcCall) -> None:
+        async for part in service.receive(call.request, call.context):
+            await call.write(part)
+
+    async def telemetry(call: GrpcCall) -> None:
+        queue = CommandQueue(call.hold)
+        writing = asyncio.create_task(
+            queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
+        )
+        try:
+            await service.telemetry(call.messages(), call.context, queue)
+        finally:
+            writing.cancel()
+
+    found = {
+        name: GrpcMethod(
+            partial(answer, name),
+            refuse=partial(refuse, method.response),
+            prepare=partial(prepare, method.request),
+        )
+        for name, method in service.methods.items()
+    }
+    found["ReceiveMessage"] = GrpcMethod(
+        receive,
+        refuse=partial(refuse, ReceiveMessageResponse),
+        prepare=partial(prepare, ReceiveMessageRequest),
+    )
+    found["Telemetry"] = GrpcMethod(
+        telemetry, takes_stream=True, refuse=partial(refuse, TelemetryCommand)
+    )
+    return {f"/{NAME}/{name}": found[name] for name in found}
+
+
+def _context_of(call: GrpcCall, secret_of: SecretOf | None) -> ProxyContext:
+    left_s = call.time_left_s
+    now_ms = time.time_ns() // 1_000_000
+    return context_of(
+        call.metadata,
+        address=call.address,
+        deadline_ms=None if left_s is None else now_ms + int(left_s * 1000),
+        secret_of=secret_of,
+        connection=call.connection,
+    )
+
+
+def _call_status(code: Code) -> CallStatus:
+    if code is Code.TOO_MANY_REQUESTS:
+        return CallStatus.RESOURCE_EXHAUSTED
+    return CallStatus.INVALID_ARGUMENT if code in _CLIENT_FAULTS else CallStatus.INTERNAL
+
+
+def _decoded(kind: type[R], data: bytes) -> R:
+    return _decoded_counted(kind, data)[0]
+
+
+def _decoded_counted(kind: type[R], data: bytes) -> tuple[R, int]:
+    try:
+        return kind.decode_counted(data)
+    except BadMessage as error:
+        text = f"the request is no message of {NAME}: {error}"
+        raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
+
+
+def _check_size(settings: Settings) -> None:
+    """Refuse settings that would make us ask for too many routes, or compile too many filters."""
+    topics = settings.publishing.topics if settings.publishing else []
+    entries = settings.subscription.subscriptions if settings.subscription else []
+    if max(len(topics), len(entries)) > SUBSCRIPTIONS_MAX:
+        text = f"the settings name more than {SUBSCRIPTIONS_MAX} topics"
+        raise ProxyRefused(Code.BAD_REQUEST, text)
+    kinds = [each.expression.type for each in entries if each.expression is not None]
+    if kinds.count(FilterType.SQL) > EXPRESSIONS_MAX:
+        text = f"the settings have more than {EXPRESSIONS_MAX} SQL expressions"
+        raise ProxyRefused(Code.ILLEGAL_FILTER_EXPRESSION, text)
+
+
+def _check_kind(
+    kind: ClientType | None, request: HeartbeatRequest | NotifyClientTerminationRequest
+) -> None:
+    kind = kind or ClientType.CLIENT_TYPE_UNSPECIFIED
+    if kind in _CONSUMERS:
+        group_of(request.group)
+    elif kind is not ClientType.PRODUCER:
+        raise ProxyRefused(Code.UNRECOGNIZED_CLIENT_TYPE, kind.name)

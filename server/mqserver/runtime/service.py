@@ -1,0 +1,108 @@
+"""Periodic work of a server: each service is one task with a name and an interval.
+
+Rule: if a service raises, the error is logged and the service runs again at its next turn. The
+interval lasts from the end of one run to the start of the next, so slow runs never pile up.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from mqserver.runtime.clock import Clock
+
+LOG = logging.getLogger(__name__)
+
+Action = Callable[[int], Awaitable[None] | None]
+"""The work of a service; its argument is ``now_ms``."""
+
+
+@dataclass(slots=True)
+class _Service:
+    name: str
+    interval_ms: Callable[[], int]
+    set_ms: int
+    """The interval when it was last read."""
+    wait_ms: int
+    """How long the service waits for its next run."""
+    action: Action
+    is_running: bool = False
+
+
+class Services:
+    """Starts and stops all periodic work of one server.
+
+    Args:
+        clock: provides the ``now_ms`` of each action.
+        sleep: waits for the given number of seconds; tests pass their own.
+    """
+
+    def __init__(
+        self, clock: Clock, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._services: list[_Service] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def every(
+        self,
+        interval_ms: int | Callable[[], int],
+        action: Action,
+        *,
+        name: str,
+        first_ms: int | None = None,
+    ) -> None:
+        """Run ``action(now_ms)`` every ``interval_ms``, the first time after ``first_ms``.
+
+        Args:
+            interval_ms: the interval, or a function that is called for it before each wait if
+                a setting may change it.
+            action: the work of the service.
+            name: the name of its task, which is logged with errors.
+            first_ms: wait before the first run; None for one interval.
+        """
+        interval = interval_ms if callable(interval_ms) else lambda: interval_ms
+        set_ms = interval()
+        wait_ms = set_ms if first_ms is None else first_ms
+        self._services.append(_Service(name, interval, set_ms, wait_ms, action))
+
+    def start(self) -> None:
+        """Start every service; call it in a running event loop."""
+        self._tasks = [self._begin(service) for service in self._services]
+
+    def intervals_changed(self) -> None:
+        """Restart the wait of each idle service whose interval has changed."""
+        for at, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
+            interval_ms = service.interval_ms()
+            if not service.is_running and service.set_ms != interval_ms:
+                service.set_ms = service.wait_ms = interval_ms
+                task.cancel()
+                self._tasks[at] = self._begin(service)
+
+    def _begin(self, service: _Service) -> asyncio.Task[None]:
+        return asyncio.create_task(self._run(service), name=service.name)
+
+    async def stop(self) -> None:
+        """Cancel every service and wait until each has ended."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _run(self, service: _Service) -> None:
+        while True:
+            await self._sleep(service.wait_ms / 1000)
+            service.is_running = True
+            try:
+                outcome = service.action(self._clock.now_ms())
+                if outcome is not None:
+                    await outcome
+            except Exception:
+                LOG.exception("service %s; it runs again in %d ms", service.name, service.wait_ms)
+            finally:
+                service.is_running = False
+            service.set_ms = service.wait_ms = service.interval_ms()

@@ -1,0 +1,326 @@
+"""The wheel, the log and the checkpoint of one store, opened, judged and written together.
+
+    open    checkpoint -> wheel -> units behind the checkpoint's position are put into the wheel
+            what does not fit -> all three are removed, and ``lost`` says why
+    flush   log synced -> changed pages of the wheel written and synced -> checkpoint written
+
+Rule: on the disk the wheel is never older than the checkpoint, and the log never older than the
+wheel. So after a crash every unit up to the checkpoint's position is in its slot. A unit behind
+that position is either in its slot, too, or the slot's newest unit is the one that the unit names
+as its previous one. If neither holds, or a slot names a unit that the log lacks, the files do not
+belong together. Then they are built again from the queue ``rmq_sys_wheel_timer``.
+
+Source: store/timer/TimerMessageStore.java#recover, #doEnqueue, TimerCheckpoint.java (5.4.0).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from mqserver.store.config import StoreConfig
+from mqserver.store.disk.disk import Disk, DiskFile
+from mqserver.store.disk.job import DiskJob
+from mqserver.store.timer.log import TimerLog
+from mqserver.store.timer.wheel import TimerWheel
+from storefmt.errors import RecordDamaged
+from storefmt.formats.timer import (
+    BLANK_SIZE,
+    CHECKPOINT_SIZE,
+    MAGIC_DELETE,
+    MAGIC_PLAIN,
+    MAGIC_ROLL,
+    NO_POS,
+    UNIT_SIZE,
+    WHEEL_SIZE,
+    Slot,
+    TimerCheckpoint,
+    TimerUnit,
+    delivered_log_offset,
+)
+from storefmt.paths import StorePaths
+
+WHEEL_FILE: Final = "timerwheel"
+LOG_DIRECTORY: Final = "timerlog"
+CHECKPOINT_FILE: Final = "timercheck"
+
+
+class TimerFlush(DiskJob):
+    """Makes the state of the timer at one moment durable."""
+
+    def __init__(
+        self,
+        files: "TimerFiles",
+        *,
+        checkpoint: TimerCheckpoint,
+        delivered: int | None,
+        log_offset: int,
+    ) -> None:
+        self.log_offset = log_offset
+        """Log offset up to which the commit log has to be on the disk before ``run``."""
+        self.checkpoint = checkpoint
+        self.pages = files.wheel.take_changes()
+        self._data = checkpoint.encode(delivered_log_offset=delivered)
+        self._logs = files.log.unsynced()
+        self._wheel = files.wheel_file()
+        self._check = files.checkpoint_file()
+
+    def work(self) -> None:
+        """Write in the order in which a crash may stop it."""
+        for file in self._logs:
+            file.fdatasync()
+        for pos, page in self.pages:
+            self._wheel.pwrite(page, pos)
+        if self.pages:
+            self._wheel.fdatasync()
+        self._check.pwrite(self._data, 0)
+        self._check.fdatasync()
+
+
+class TimerFiles:
+    """The files of one store's timer.
+
+    Args:
+        disk: the disk that holds the files.
+        paths: the store's paths.
+        config: the settings of the store.
+        log_end: log offset at which the commit log ended when the store was opened. Units of
+            messages beyond it are void, since other messages will be stored there.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+
+    def __init__(self, disk: Disk, paths: StorePaths, config: StoreConfig, *, log_end: int) -> None:
+        self._disk = disk
+        self._log_end = log_end
+        self._paths = paths
+        self._file_size = config.mapped_file_size_timer_log
+        self._precision_ms = config.timer_precision_ms
+        self._wheel_file: DiskFile | None = None
+        self._check_file: DiskFile | None = None
+        self._start_empty()
+        self.checkpoint = TimerCheckpoint()
+        """The checkpoint as it was when the files were opened; all 0 if there is none."""
+        self.delivered_log_offset: int | None = None
+        """Log offset before which that checkpoint counts every delivery; None if not known."""
+        self.replayed: set[int] = set()
+        """Log offsets of the messages that entered the wheel after that checkpoint."""
+        self.lost = ""
+        """Why the files were removed and have to be built again; empty if they were usable."""
+        if timer_files_exist(disk, paths):
+            self.lost = self._open()
+            if self.lost:
+                self.remove()
+
+    def _start_empty(self) -> None:
+        self.wheel = TimerWheel()
+        self.log = TimerLog(self._disk, self._paths.root / LOG_DIRECTORY, self._file_size)
+
+    def _open(self) -> str:
+        """Open all files; return why they cannot be used, or ""."""
+        path = self._paths.config_file(CHECKPOINT_FILE)
+        if self._disk.stat(path) is None:
+            return f"{path} is missing"
+        data = self.checkpoint_file().pread(CHECKPOINT_SIZE, 0)
+        try:
+            self.checkpoint = TimerCheckpoint.decode(data)
+        except RecordDamaged as error:
+            return str(error)
+        if not self.checkpoint.last_read_ms:
+            return f"{path} was never written"
+        self.delivered_log_offset = delivered_log_offset(data)
+        path = self._paths.root / WHEEL_FILE
+        found = self._disk.stat(path)
+        if found is None or found.size != WHEEL_SIZE:
+            size = "missing" if found is None else f"{found.size} bytes long"
+            return f"{path} is {size}, expected {WHEEL_SIZE} bytes"
+        self.wheel.load(self.wheel_file())
+        return self.log.load() or self._replay()
+
+    def _replay(self) -> str:
+        """Put the units behind the checkpoint into the wheel; return what does not fit, or ""."""
+        log, start = self.log, self.checkpoint.log_flush_pos
+        if not log.start <= start <= log.limit:
+            return f"{CHECKPOINT_FILE} names position {start}, the timer log does not reach it"
+        end = log.find_end(start)
+        for pos, unit in self._units(start, end):
+            if unit.log_offset + unit.record_size > self._log_end:
+                # A power cut took the message, but not its unit.
+                end = pos
+                break
+        if start % log.file_size and log.read(start - UNIT_SIZE) is None:
+            return f"{CHECKPOINT_FILE} names position {start}, the timer log has no unit before it"
+        log.cut(end)
+        for pos, unit in self._units(start, end):
+            tick = unit.due_ms // self._precision_ms
+            slot = self.wheel.get(tick)
+            newest = NO_POS if slot is None else slot.last_pos
+            if newest < pos:
+                if unit.previous_pos != newest:
+                    return f"slot {tick} does not fit the unit at position {pos} of the timer log"
+                self._chain(tick, slot, pos, is_deletion=bool(unit.magic & MAGIC_DELETE))
+            self.replayed.add(unit.log_offset)
+        first_tick = self.checkpoint.last_read_ms // self._precision_ms
+        for slot in self.wheel.slots_from(first_tick):
+            if slot.last_pos >= end:
+                return f"slot {slot.due_tick} names position {slot.last_pos}, the log ends at {end}"
+        return ""
+
+    def _units(self, start: int, end: int) -> Iterator[tuple[int, TimerUnit]]:
+        """Yield position and unit from ``start`` to ``end``, and step over blanks."""
+        pos, size = start, self.log.file_size
+        while pos < end:
+            if size - pos % size < UNIT_SIZE + BLANK_SIZE:
+                pos += size - pos % size
+                continue
+            unit = self.log.read(pos)
+            if unit is None:
+                return
+            yield pos, unit
+            pos += UNIT_SIZE
+
+    def enter(
+        self,
+        *,
+        due_ms: int,
+        write_ms: int,
+        log_offset: int,
+        size: int,
+        topic_hash: int,
+        is_roll: bool,
+        is_deletion: bool,
+    ) -> None:
+        """Put a message into the slot of ``due_ms``; ``log.write`` writes its unit.
+
+        Args:
+            due_ms: when the message is delivered, or enqueued again if ``is_roll``.
+            write_ms: the present tick, in ms.
+            log_offset, size: where the message is in the commit log.
+            topic_hash: hash of the topic to which the message will be delivered.
+            is_roll: whether the message is due later than the wheel reaches.
+            is_deletion: whether the message recalls another one.
+        """
+        magic = MAGIC_PLAIN | MAGIC_ROLL * is_roll | MAGIC_DELETE * is_deletion
+        tick = due_ms // self._precision_ms
+        slot = self.wheel.get(tick)
+        unit = TimerUnit(
+            UNIT_SIZE,
+            NO_POS if slot is None else slot.last_pos,
+            magic,
+            write_ms,
+            due_ms - write_ms,
+            log_offset,
+            size,
+            topic_hash,
+        )
+        self._chain(tick, slot, self.log.append(unit), is_deletion=is_deletion)
+
+    def _chain(self, tick: int, slot: Slot | None, pos: int, *, is_deletion: bool) -> None:
+        old = slot or Slot(tick, NO_POS, NO_POS, 0)
+        first = pos if old.first_pos == NO_POS else old.first_pos
+        count = old.message_count + (-1 if is_deletion else 1)
+        self.wheel.put(Slot(tick, first, pos, count, old.magic))
+
+    def flush(
+        self, checkpoint: TimerCheckpoint, *, delivered: int | None, log_offset: int
+    ) -> TimerFlush:
+        """Return a job that makes the present state durable; pass it to ``end_flush`` afterwards.
+
+        Args:
+            checkpoint: the progress, without the position of the log.
+            delivered: log offset before which it counts every delivery.
+            log_offset: log offset up to which the commit log has to be on the disk before the job
+                runs.
+
+        Raises:
+            OSError: units could not be written, or a file could not be created.
+        """
+        self.log.write()
+        return TimerFlush(
+            self,
+            checkpoint=checkpoint._replace(log_flush_pos=self.log.end),
+            delivered=delivered,
+            log_offset=log_offset,
+        )
+
+    def end_flush(self, job: TimerFlush) -> None:
+        """Note whether a job succeeded; what it did not write is written by the next one."""
+        if job.error is not None:
+            self.wheel.restore_changes(job.pages)
+            self.log.sync_again()
+
+    def wheel_file(self) -> DiskFile:
+        """Return the file of the wheel, created with a hole for every slot."""
+        if self._wheel_file is None:
+            self._wheel_file = self._opened(self._paths.root / WHEEL_FILE, WHEEL_SIZE)
+        return self._wheel_file
+
+    def checkpoint_file(self) -> DiskFile:
+        """Return the file of the checkpoint, created with zeros."""
+        if self._check_file is None:
+            path = self._paths.config_file(CHECKPOINT_FILE)
+            self._check_file = self._opened(path, CHECKPOINT_SIZE)
+        return self._check_file
+
+    def _opened(self, path: Path, size: int) -> DiskFile:
+        is_new = self._disk.stat(path) is None
+        if is_new:
+            self._disk.mkdir(path.parent)
+        file = self._disk.open(path, create=True, size=size)
+        if is_new:
+            if file.size() != size:
+                file.truncate(size)
+            self._disk.fsync_dir(path.parent)
+        return file
+
+    def remove(self) -> None:
+        """Remove all files and continue with an empty wheel.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        self.close()
+        # The checkpoint is removed first, because without it the other files are not used.
+        remove_timer_files(self._disk, self._paths)
+        self.checkpoint, self.delivered_log_offset = TimerCheckpoint(), None
+        self.replayed = set()
+        self._start_empty()
+
+    def close(self) -> None:
+        """Close every file; what was not flushed is rebuilt from the queue."""
+        self.log.close()
+        self.wheel.close()
+        for file in (self._wheel_file, self._check_file):
+            if file is not None:
+                file.close()
+        self._wheel_file = self._check_file = None
+
+
+def timer_files_exist(disk: Disk, paths: StorePaths) -> bool:
+    """Tell whether a store has any file of the timer."""
+    return any(
+        disk.stat(path) is not None
+        for path in (
+            paths.config_file(CHECKPOINT_FILE),
+            paths.root / WHEEL_FILE,
+            paths.root / LOG_DIRECTORY,
+        )
+    )
+
+
+def remove_timer_files(disk: Disk, paths: StorePaths) -> None:
+    """Remove the timer's files of a store; they can be built again from the queue.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    directory = paths.root / LOG_DIRECTORY
+    found = [paths.config_file(CHECKPOINT_FILE), paths.root / WHEEL_FILE]
+    found += [directory / name for name in disk.list(directory)]
+    for path in found:
+        if disk.stat(path) is not None:
+            disk.unlink(path)
+            disk.fsync_dir(path.parent)
+    if disk.is_dir(directory):
+        disk.rmdir(directory)
+        disk.fsync_dir(paths.root)

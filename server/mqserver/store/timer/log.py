@@ -1,0 +1,250 @@
+"""The timer log: one unit of 52 bytes for each message that entered the wheel.
+
+    timerlog/00000000000000000000   | unit | unit | … | blank |     files of one size, sparse
+             00000000000104857600   | unit | unit | 0 0 0 …          ^ end
+
+Rule: units are collected and written by ``write``; nothing else changes a file but ``cut``, which
+erases what lies behind a position, because a unit that a recovery left out must not come back.
+A unit does not cross the end of a file. What is behind the last unit is zero.
+
+Source: store/timer/TimerLog.java, store/MappedFileQueue.java (5.4.0).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from mqserver.store.disk.disk import Disk, DiskFile
+from storefmt.formats.timer import BLANK, BLANK_MAGIC, BLANK_SIZE, UNIT_SIZE, TimerUnit
+from storefmt.paths import log_file_name, parse_log_file_name
+
+WINDOW_SIZE: Final = 1260 * UNIT_SIZE
+"""Bytes that a read of one unit fetches, about 64 KiB, because a chain goes to its neighbours."""
+
+
+class TimerLog:
+    """The files of one timer log.
+
+    Args:
+        disk: the disk that holds the files.
+        directory: the directory of the files, which is created with the first unit.
+        file_size: bytes of a new file (mappedFileSizeTimerLog).
+    """
+
+    def __init__(self, disk: Disk, directory: Path, file_size: int) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._files: dict[int, DiskFile] = {}
+        self.file_size = file_size
+        self.end = 0
+        """Position of the next unit, in bytes of the whole log."""
+        self._pending: list[tuple[int, bytes]] = []
+        self._unsynced: set[int] = set()
+        self._window_pos, self._window = 0, b""
+
+    def load(self) -> str:
+        """Open the files that exist; return what is wrong with them, or "".
+
+        Raises:
+            OSError: the directory cannot be read.
+        """
+        found = [
+            (base, entry.size)
+            for entry in self._disk.scan(self._directory)
+            if (base := parse_log_file_name(entry.name)) is not None
+        ]
+        if not found:
+            return ""
+        size = found[0][1] or self.file_size
+        others = {other for _, other in found[:-1]} | {max(size, found[-1][1])}
+        if size < UNIT_SIZE + BLANK_SIZE or others != {size}:
+            return f"the files of {self._directory} are not of one size"
+        for number, (base, _) in enumerate(found):
+            if base != found[0][0] + number * size:
+                return f"{self._directory} lacks the file before {log_file_name(base)}"
+        self.file_size = size
+        for base, _ in found:
+            self._files[base] = self._disk.open(self._directory / log_file_name(base))
+        if found[-1][1] < size:
+            # A power cut came between the creation of the file and that of its size.
+            self._files[found[-1][0]].truncate(size)
+        self.end = found[-1][0]
+        return ""
+
+    @property
+    def start(self) -> int:
+        """Position of the first byte that is retained."""
+        return min(self._files, default=self.end)
+
+    @property
+    def limit(self) -> int:
+        """Position behind the last file."""
+        return max(self._files) + self.file_size if self._files else self.end
+
+    def append(self, unit: TimerUnit) -> int:
+        """Add a unit, and return its position; ``write`` writes it."""
+        left = self.file_size - self.end % self.file_size
+        if left < UNIT_SIZE + BLANK_SIZE:
+            self._pending.append((self.end, BLANK.pack(left, 0, BLANK_MAGIC)))
+            self.end += left
+        pos = self.end
+        self._pending.append((pos, unit.encode()))
+        self.end += UNIT_SIZE
+        return pos
+
+    def write(self) -> None:
+        """Write the units that were appended.
+
+        Raises:
+            OSError: the disk refused; the units stay in memory, and a later call tries again.
+        """
+        pending = self._pending
+        while pending:
+            start = pos = pending[0][0]
+            base = start - start % self.file_size
+            run: list[bytes] = []
+            for at, data in pending:
+                if at != pos or at >= base + self.file_size:
+                    break
+                run.append(data)
+                pos = at + len(data)
+            self._file(base).pwrite(b"".join(run), start - base)
+            self._unsynced.add(base)
+            del pending[: len(run)]
+
+    def read(self, pos: int) -> TimerUnit | None:
+        """Return the unit at a position, or None if there is none.
+
+        Raises:
+            OSError: the disk could not be read.
+        """
+        if self._pending:
+            self.write()
+        if not self.start <= pos <= self.end - UNIT_SIZE:
+            return None
+        known = pos - self._window_pos
+        if not 0 <= known <= len(self._window) - UNIT_SIZE:
+            self._fetch(pos)
+            known = pos - self._window_pos
+        return TimerUnit.decode(self._window, known)
+
+    def _fetch(self, pos: int) -> None:
+        """Read bytes around a position, most of them before it, because chains go back."""
+        base = pos - pos % self.file_size
+        low = max(base, pos + UNIT_SIZE * 256 - WINDOW_SIZE)
+        high = min(self.end, base + self.file_size, low + WINDOW_SIZE)
+        self._window = self._files[base].pread(high - low, low - base)
+        self._window_pos = low
+
+    def find_end(self, start: int) -> int:
+        """Set ``end`` behind the last unit of an unbroken sequence, and return it.
+
+        Args:
+            start: where the sequence begins, which is a position from a checkpoint.
+
+        Raises:
+            OSError: the disk could not be read.
+        """
+        pos = start
+        while (base := pos - pos % self.file_size) in self._files:
+            left = base + self.file_size - pos
+            data = self._files[base].pread(min(WINDOW_SIZE, left), pos - base)
+            taken = _units_size(data)
+            pos += taken
+            if taken == 0 or len(data) - taken >= UNIT_SIZE:
+                if not _is_blank(data[taken:], left=left - taken):
+                    break
+                pos = base + self.file_size
+        self.end = pos
+        return pos
+
+    def cut(self, end: int) -> None:
+        """Erase everything from ``end`` on.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        for base in sorted(self._files, reverse=True):
+            file = self._files[base]
+            if base >= end and base > self.start:
+                file.close()
+                del self._files[base]
+                self._unsynced.discard(base)
+                self._disk.unlink(self._directory / log_file_name(base))
+            elif end < base + self.file_size:
+                keep = max(0, end - base)
+                if file.next_data(keep) is not None:
+                    file.truncate(keep)
+                    file.truncate(self.file_size)
+                    self._unsynced.add(base)
+        self.end = end
+        self._window = b""
+
+    def remove_before(self, is_gone: Callable[[int], bool]) -> int:
+        """Remove the first files as long as their newest unit points at a deleted record.
+
+        Args:
+            is_gone: tells whether the commit log no longer has a log offset.
+
+        Returns:
+            The number of removed files.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        count = 0
+        for base in sorted(self._files)[:-1]:
+            last = self._last_unit(base)
+            if last is None or not is_gone(last.log_offset):
+                break
+            self._files.pop(base).close()
+            self._unsynced.discard(base)
+            self._disk.unlink(self._directory / log_file_name(base))
+            count += 1
+        return count
+
+    def _last_unit(self, base: int) -> TimerUnit | None:
+        count = (self.file_size - BLANK_SIZE) // UNIT_SIZE
+        data = self._files[base].pread(UNIT_SIZE, (count - 1) * UNIT_SIZE)
+        return TimerUnit.decode(data)
+
+    def unsynced(self) -> list[DiskFile]:
+        """Return the files that were written since the last call, for ``fdatasync``."""
+        bases, self._unsynced = self._unsynced, set()
+        return [self._files[base] for base in sorted(bases) if base in self._files]
+
+    def sync_again(self) -> None:
+        """Let the next flush sync every file, because a flush failed."""
+        self._unsynced.update(self._files)
+
+    def close(self) -> None:
+        """Close every file."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _file(self, base: int) -> DiskFile:
+        file = self._files.get(base)
+        if file is None:
+            self._disk.mkdir(self._directory)
+            path = self._directory / log_file_name(base)
+            file = self._disk.open(path, create=True, size=self.file_size)
+            if file.size() != self.file_size:
+                file.truncate(self.file_size)
+            self._files[base] = file
+            self._disk.fsync_dir(self._directory)
+        return file
+
+
+def _units_size(data: bytes) -> int:
+    """Return how many bytes at the beginning of ``data`` are units."""
+    whole = len(data) // UNIT_SIZE * UNIT_SIZE
+    for pos in range(0, whole, UNIT_SIZE):
+        if TimerUnit.decode(data, pos) is None:
+            return pos
+    return whole
+
+
+def _is_blank(data: bytes, *, left: int) -> bool:
+    """Tell whether ``data`` begins with the blank that fills the ``left`` last bytes of a file."""
+    return len(data) >= BLANK_SIZE and BLANK.unpack_from(data)[::2] == (left, BLANK_MAGIC)

@@ -1,4 +1,0 @@
-"""One function for each request code of the name server.
-
-A decoded request comes in and its answer goes out; ``server.namesrv.state`` has the tables.
-"""

@@ -1,0 +1,124 @@
+"""A standalone Spark cluster of one master and two workers, made from PySpark's own package.
+
+Rule: everything listens on 127.0.0.1 on free ports and writes below one directory; what is
+started here is stopped by its process id, executors with their worker.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from tests.mqspark.kills import children, kill_tree
+from tests.ports import free_ports
+from tests.waiting import wait
+
+READY_S = 600.0
+HOME = Path(pyspark.__file__).parent
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of everything that runs here; our code is not in it."""
+    return {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "SPARK_HOME": str(HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        # Spark's default is more than a worker here may give, and a job would wait for ever.
+        "SPARK_EXECUTOR_MEMORY": "512m",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+
+class Cluster:
+    """A running cluster.
+
+    Attributes:
+        url: of the master.
+        workers: process ids.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        port = free_ports(1)
+        self.url = f"spark://127.0.0.1:{port}"
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._drivers: list[subprocess.Popen[str]] = []
+        self._logs: list[Path] = []
+        host = ["--host", "127.0.0.1"]
+        page = ["--webui-port", "0"]
+        self._start("master.Master", *host, "--port", str(port), *page)
+        self._await(self._logs[0], "New state: ALIVE")
+        limits = ["--cores", "1", "--memory", "700m"]
+        for number in (1, 2):
+            place = ["--work-dir", str(directory / f"work{number}")]
+            self._start("worker.Worker", *host, *page, *limits, *place, self.url)
+        for log in self._logs[1:]:
+            self._await(log, "Successfully registered with master")
+        self.workers = [process.pid for process in self._processes[1:]]
+
+    def _start(self, name: str, *words: str) -> None:
+        log = self._directory / f"{len(self._logs)}-{name}.log"
+        line = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *words]
+        with log.open("wb") as out:
+            process = subprocess.Popen(line, stdout=out, stderr=out, env=environment())
+        self._processes.append(process)
+        self._logs.append(log)
+
+    def _await(self, log: Path, text: str) -> None:
+        def read() -> str:
+            assert all(process.poll() is None for process in self._processes), log.read_text()
+            return log.read_text(errors="replace")[-2000:]
+
+        wait(read, lambda said: text in said, what=f"{text!r} in {log}", timeout_s=READY_S)
+
+    def submit(self, *words: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start a driver by spark-submit, in a directory that has nothing of ours."""
+        place = self._directory / "driver"
+        place.mkdir(exist_ok=True)
+        limits = [
+            "spark.executor.memory=512m",
+            "spark.driver.memory=512m",
+            "spark.ui.enabled=false",
+        ]
+        line = [str(HOME / "bin" / "spark-submit"), "--master", self.url]
+        for limit in limits:
+            line += ["--conf", limit]
+        driver = subprocess.Popen(
+            [*line, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=place,
+            env={**environment(), **(env or {})},
+        )
+        self._drivers.append(driver)
+        return driver
+
+    def executors(self) -> Sequence[int]:
+        """Return the process ids of all executors."""
+        return [pid for worker in self.workers for pid in children(worker)]
+
+    def stop(self) -> None:
+        """End everything, also drivers whose test gave up on them."""
+        for driver in self._drivers:
+            if driver.poll() is None:
+                kill_tree(driver.pid)
+                driver.communicate()
+        for process in reversed(self._processes):
+            kill_tree(process.pid)
+            process.wait()
+
+
+@contextmanager
+def running_cluster(directory: Path) -> Iterator[Cluster]:
+    """Start a cluster and stop it at the end of the block."""
+    cluster = Cluster(directory)
+    try:
+        yield cluster
+    finally:
+        cluster.stop()

@@ -1,0 +1,103 @@
+"""Topics with messages of every kind on a running broker, for the tests of the live source."""
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
+from mqclient.message import Message
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
+from mqserver.pytest_plugin import RocketMQ, running_pair
+from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
+from storefmt.config.tables import TopicConfig
+from storefmt.formats.message import Record
+from tests.interop.kit.our_clients import run
+from tests.waiting import eventually
+
+
+def make(namesrv: str, topic: str, *, queue_count: int = 3) -> str:
+    """Make a topic, wait until it has a route, and return the broker's name."""
+
+    async def act(client: MQClient) -> str:
+        admin = Admin(client)
+        brokers = (await admin.cluster_info()).broker_addr_table
+        (broker,) = brokers.values()
+        await admin.create_topic(
+            broker.broker_addrs[0], TopicConfig(topic, queue_count, queue_count)
+        )
+        await eventually(admin.topic_list, lambda topics: topic in topics)
+        return broker.broker_name
+
+    return run(namesrv, act)
+
+
+def fill(
+    namesrv: str, topic: str, count: int, *, queue_count: int = 3, seed: int = 0, size: int = 300
+) -> None:
+    """Send messages by turns to the queues; all kinds of bodies, keys and properties."""
+
+    async def act(client: MQClient) -> None:
+        async def total() -> int:
+            stats = await Admin(client).topic_stats(topic)
+            return sum(item.max_offset for item in stats.values())
+
+        chooser, before = random.Random(seed), await total()
+        producer = Producer(client, settings=ProducerSettings(compress_msg_body_over_howmuch=size))
+        queues = sorted(await producer.queues(topic))
+        for number in range(count):
+            message = Message(
+                topic,
+                chooser.randbytes(chooser.choice((1, 50, size, 2 * size))) + b"%d" % number,
+                tags=chooser.choice((None, "TagA", "TagB", "标签")),
+                keys=[f"k-{seed}-{number}"],
+                flag=number,
+                properties={"colour": chooser.choice(("red", "blau", "青"))},
+            )
+            await producer.send(message, queue=queues[number % queue_count])
+        # A message is in the log before it is in its queue.
+        await eventually(total, lambda found: found == before + count)
+
+    run(namesrv, act)
+
+
+def filled_pair(topic: str, count: int) -> Callable[[], Iterator[RocketMQ]]:
+    """Return the fixture of a module: a pair with one topic of ``count`` messages."""
+
+    @pytest.fixture(scope="module")
+    def pair() -> Iterator[RocketMQ]:
+        with running_pair() as started:
+            make(started.namesrv, topic)
+            fill(started.namesrv, topic, count)
+            yield started
+
+    return pair
+
+
+def live(namesrv: str, **options: str) -> LiveReadOptions:
+    return live_settings({"namesrv": namesrv, **options}, use=Use.BATCH)
+
+
+def read_queues(namesrv: str, topic: str, *, total: int) -> list[Record]:
+    """Return all messages of a topic, once its broker has queued so many, or more."""
+
+    async def act(client: MQClient) -> list[Record]:
+        async def count() -> int:
+            stats = await Admin(client).topic_stats(topic)
+            return sum(item.max_offset - item.min_offset for item in stats.values())
+
+        await eventually(count, lambda found: found >= total)
+        found: list[Record] = []
+        consumer = PullConsumer(client, "READER")
+        for queue, ends in (await Admin(client).topic_stats(topic)).items():
+            at = ends.min_offset
+            while at < ends.max_offset:
+                result = await consumer.pull(queue, queue_offset=at)
+                found += [message.record for message in result.messages]
+                at = result.next_offset
+        return found
+
+    return run(namesrv, act)
