@@ -7,7 +7,7 @@ STORE  ?=
 UV     ?= uv
 # Everything is installed from a lock file with hashes; nothing is resolved here.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
+SELF   := $(PIP) --no-deps --no-build-isolation --editable .
 
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-PACKAGES = ("remoting", "storefmt", "server")
+PACKAGES = ("remoting", "storefmt", "server/mqserver")
 PROCESSES = os.cpu_count() or 1
 # What a debugger needs, which Python's own flags ask for, takes the compiler long to write.
 FLAGS = [] if "CFLAGS" in os.environ else ["-g0"]
@@ -25,7 +25,7 @@ def kernels() -> list[Extension]:
     from Cython.Build import cythonize
 
     sources = [
-        Extension(".".join(path.with_suffix("").parts), [str(path)], extra_compile_args=FLAGS)
+        Extension(module_name(path), [str(path)], extra_compile_args=FLAGS)
         for package in PACKAGES
         for path in sorted(Path(package).rglob("*.pyx"))
     ]
@@ -34,6 +34,11 @@ def kernels() -> list[Extension]:
         # A compiler that is missing or fails must not keep the project from being installed.
         extension.optional = True
     return found
+
+
+def module_name(path: Path) -> str:
+    """Return the name by which the module of a kernel is imported."""
+    return ".".join(path.with_suffix("").parts).removeprefix("server.")
 
 
 # The processes that cythonize starts may import this file.

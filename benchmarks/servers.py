@@ -167,7 +167,7 @@ def start(name: str, role: str, home: Path, conf: Path, jars: str = "") -> subpr
     log = (home / f"{role}.log").open("wb")
     environment = dict(os.environ)
     if name == "ours" or (name == "rust" and role == "namesrv"):
-        command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
+        command = [sys.executable, "-m", f"mqserver.{role}.app", "-c", str(conf)]
     elif name == "rust":
         command = ["rocketmq-broker-rust", "-c", str(conf), "--log-filter", "off"]
         environment |= {

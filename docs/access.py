@@ -357,7 +357,7 @@ _SERVICE: Final = """\
 
 ## As a service and in a container
 
-The units in [packaging/systemd](../packaging/systemd) run both servers as the user `rocketmq`.
+The units in [server/systemd](../server/systemd) run both servers as the user `rocketmq`.
 What they forbid limits whoever takes a server over:
 
 - `NoNewPrivileges`, `RestrictSUIDSGID` and an empty `CapabilityBoundingSet`: no rights that the
@@ -377,7 +377,7 @@ What they forbid limits whoever takes a server over:
 - `ProtectProc=invisible`: no processes of other users.
 - `RemoveIPC` and `UMask=0077`: no shared memory that stays, and no files that others can read.
 
-[packaging/Containerfile](../packaging/Containerfile) installs the versions of
+[server/Containerfile](../server/Containerfile) installs the versions of
 `requirements/shell.lock`, checked by their hashes, and leaves the compiler out of the image. The
 servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They need no capability
 (`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.

@@ -1,4 +1,4 @@
-"""What is installed here: version, Python, kernels, extras, and who shares our directories.
+"""What is installed here: version, Python, kernels and extras.
 
 Rule: nothing is imported in order to say that it is there, because ``mqadmin --version`` costs at
 most five times the instructions of Python alone (``tests/mqadmin/test_installation.py``).
@@ -6,16 +6,14 @@ most five times the instructions of Python alone (``tests/mqadmin/test_installat
 
 import os
 import sys
-from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
+from importlib.util import find_spec
 from typing import Final
 
 from mqadmin import VERSION
 from storefmt.formats.kernels import PURE
 
-PACKAGES: Final = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin")
-HOME: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-"""The directory that holds the packages: a checkout, or site-packages."""
+PACKAGES: Final = ("storefmt", "remoting", "mqclient", "mqserver", "mqspark", "mqadmin")
 EXTRAS: Final = {
     "fast": ("isal", "uvloop"),
     "exporter": ("prometheus_client",),
@@ -39,29 +37,7 @@ def version_text() -> str:
         f"kernels: {_kernels()}",
         f"extras: {', '.join(extras) or 'none'}",
     ]
-    lines += [
-        f"warning: {package}/ in {HOME} also belongs to {other}, and one has overwritten files of "
-        "the other: install mqadmin with pipx or into an environment of its own"
-        for other, package in shared_directories(HOME)
-    ]
     return "\n".join(lines) + "\n"
-
-
-def shared_directories(home: str) -> Iterator[tuple[str, str]]:
-    """Yield each other distribution with files in a package of ours, and the package.
-
-    Others may also call a package ``server`` or ``pipeline``, which pip neither refuses nor
-    reports. Its RECORD files say whose files there are, whichever was installed first.
-    """
-    for name in sorted(os.listdir(home)):
-        record = os.path.join(home, name, "RECORD")
-        if name.startswith("mqadmin-") or not os.path.exists(record):
-            continue
-        with open(record, "rb") as file:
-            files = b"\n" + file.read()
-        for package in PACKAGES:
-            if f"\n{package}/".encode() in files:
-                yield name.removesuffix(".dist-info").replace("-", " "), package
 
 
 def _kernels() -> str:
@@ -69,8 +45,9 @@ def _kernels() -> str:
         return f"none (left out by {PURE})"
     names = sorted(
         name.partition("_kernel.")[0]
-        for package in PACKAGES
-        for _, _, files in os.walk(os.path.join(HOME, package))
+        for spec in filter(None, map(find_spec, PACKAGES))
+        for folder in spec.submodule_search_locations or ()
+        for _, _, files in os.walk(folder)
         for name in files
         if name.endswith(_KERNELS)
     )

@@ -19,7 +19,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Final
 
-PACKAGES: Final = ("storefmt", "remoting", "mqclient", "pipeline")
+PACKAGES: Final = ("storefmt", "remoting", "mqclient", "mqspark")
 EXT_SUFFIX: Final = EXTENSION_SUFFIXES[0]
 """How the names of compiled modules end that this Python can load."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)

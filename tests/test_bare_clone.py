@@ -41,7 +41,7 @@ def make(tree: Path, *words: str, stdin: str = "") -> str:
     run = subprocess.run(
         ["make", *installed, *words],
         cwd=tree,
-        env=os.environ | {"PYTHONPATH": str(tree)},
+        env=os.environ | {"PYTHONPATH": f"{tree}{os.pathsep}{tree / 'server'}"},
         input=stdin,
         capture_output=True,
         text=True,

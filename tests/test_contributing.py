@@ -12,7 +12,7 @@ from tests.programs import python
 
 TEXT = (REPOSITORY / "CONTRIBUTING.md").read_text()
 BLOCK = re.compile(r"^```python\n# ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-WHOLE = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin", "tests", "docs")
+WHOLE = ("storefmt", "remoting", "mqclient", "server", "mqspark", "mqadmin", "tests", "docs")
 
 
 def examples() -> dict[str, str]:
@@ -51,7 +51,7 @@ def tree(tmp_path: Path) -> Path:
 
 def run(tree: Path, *words: str) -> str:
     """Return what a program printed that sees the copy and not this checkout."""
-    environment = os.environ | {"PYTHONPATH": str(tree)}
+    environment = os.environ | {"PYTHONPATH": f"{tree}{os.pathsep}{tree / 'server'}"}
     return python("-m", *words, cwd=tree, env=environment).stdout
 
 

@@ -13,8 +13,8 @@ from docs.site import pages
 from mqadmin.cli.parse import parse
 from mqadmin.errors import Usage
 from tests.golden import REPOSITORY
+from tests.packages import PACKAGES
 
-PACKAGES = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin")
 NAMED = re.compile(r"\[`(?:(\w+)\.)?(\w+)`\]\(([^)]+\.py)\)")
 """A link whose text is a name of the file that it leads to: ``[`Class.method`](path.py)``."""
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -182,10 +182,11 @@ def test_every_name_that_the_architecture_links_to_is_there() -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_map_of_the_readme_says_what_a_package_imports(package: str) -> None:
     rows = (line.split("|") for line in (REPOSITORY / "README.md").read_text().splitlines())
-    row = next(cells for cells in rows if len(cells) > 3 and f"`{package}/`" in cells[1])
+    place = PACKAGES[package].relative_to(REPOSITORY)
+    row = next(cells for cells in rows if len(cells) > 3 and f"`{place}/`" in cells[1])
     imported = {
         node.module.partition(".")[0]
-        for path in (REPOSITORY / package).rglob("*.py")
+        for path in PACKAGES[package].rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ImportFrom) and node.module
     }

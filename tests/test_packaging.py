@@ -18,10 +18,11 @@ from setuptools import find_packages
 from mqclient import BlockingClient, Message
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
+from tests.packages import PACKAGES
 from tests.ports import HOST, free_ports
 from tests.programs import installed, ran
 
-PACKAGING = REPOSITORY / "packaging"
+PACKAGING = REPOSITORY / "server"
 UNITS = sorted((PACKAGING / "systemd").glob("*.service"))
 EXPOSURE_MAX = "20"
 """Of `systemd-analyze security`, from 0 (none) to 100; a unit without any limits has 96."""
@@ -175,9 +176,10 @@ def test_what_the_image_copies_is_enough_to_build(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         built = {name.rpartition("/")[0].replace("/", ".") for name in packed.namelist()}
-    ours = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin")
-    packages = find_packages(str(REPOSITORY), include=[f"{name}*" for name in ours])
-    assert set(packages) <= built
+    ours = [f"{name}*" for name in PACKAGES]
+    for folder in (REPOSITORY, REPOSITORY / "server"):
+        assert set(find_packages(str(folder), include=ours)) <= built
+    assert not {name.partition(".")[0] for name in built} & {"server", "pipeline", "tests"}
 
 
 def test_hadolint_finds_nothing_in_the_containerfile(tmp_path: Path) -> None:

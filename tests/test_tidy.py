@@ -9,11 +9,11 @@ import pytest
 from setuptools import find_packages
 
 from tests.golden import REPOSITORY
+from tests.packages import PACKAGES, module_parts
 
-PACKAGES = ("storefmt", "remoting", "mqclient", "server", "mqadmin", "pipeline")
 SOURCES = [
     path
-    for folder in (*PACKAGES, "tests", "benchmarks", "docs", "examples")
+    for folder in (*PACKAGES.values(), "tests", "benchmarks", "docs", "examples")
     for path in sorted((REPOSITORY / folder).rglob("*.py"))
     # Programs of other languages are built there, and one in Python has its packages there; the
     # recipe of the captured frames is kept as it ran.
@@ -35,24 +35,27 @@ PROTOBUF_ROOM = "server/mqserver/proxy/protocol"
 
 
 def in_packages() -> Iterator[Path]:
-    return (path for path in SOURCES if path.relative_to(REPOSITORY).parts[0] in PACKAGES)
+    return (path for path in SOURCES if module_parts(path))
 
 
 def test_there_are_sources_to_check() -> None:
-    assert {path.relative_to(REPOSITORY).parts[0] for path in in_packages()} == set(PACKAGES)
+    assert {module_parts(path)[0] for path in in_packages()} == set(PACKAGES)
 
 
 def test_every_package_is_installed() -> None:
     declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 
     packages = {
-        ".".join(path.relative_to(REPOSITORY).parent.parts)
-        for path in in_packages()
-        if path.name == "__init__.py"
+        ".".join(module_parts(path.parent)) for path in in_packages() if path.name == "__init__.py"
     }
 
-    include = declared["tool"]["setuptools"]["packages"]["find"]["include"]
-    assert set(find_packages(str(REPOSITORY), include=include)) == packages
+    find = declared["tool"]["setuptools"]["packages"]["find"]
+    installed = {
+        package
+        for folder in find["where"]
+        for package in find_packages(str(REPOSITORY / folder), include=find["include"])
+    }
+    assert installed == packages
 
 
 def test_nothing_reads_data_beside_the_checkout() -> None:
@@ -115,7 +118,7 @@ def banned_names(path: Path) -> Iterator[str]:
 
 def too_deep(path: Path) -> Iterator[str]:
     relative = path.relative_to(REPOSITORY)
-    if relative.parts[0] in PACKAGES and len(relative.parts) - 1 > DEPTH_MAX:
+    if module_parts(path) and len(relative.parts) - 1 > DEPTH_MAX:
         yield f"{path}: more than {DEPTH_MAX} folders deep"
 
 
@@ -135,7 +138,7 @@ def swallowed_errors(path: Path) -> Iterator[str]:
 
 
 def swallowed_cancellations(path: Path) -> Iterator[str]:
-    if path.relative_to(REPOSITORY).parts[0] not in PACKAGES:
+    if not module_parts(path):
         return
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "asyncio.wait_for":

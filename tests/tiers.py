@@ -92,6 +92,7 @@ LONG: Final = (
             "tests/test_dependencies.py::test_no_locked_version_has_a_known_vulnerability",
             "tests/test_instructions.py",
             "tests/test_bare_clone.py",
+            "tests/test_guest.py",
             "tests/test_packaging.py",
             "tests/mqadmin/test_installation.py::"
             "test_the_version_costs_at_most_five_times_python_alone",

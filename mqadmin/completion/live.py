@@ -17,7 +17,6 @@ GET_ALL_SUBSCRIPTIONGROUP_CONFIG of each master.
 import hashlib
 import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from mqadmin.child_processes import module_command, module_environment
 from mqadmin.cli.types import ValueKind
 from mqadmin.errors import CommandError, describe
 from mqadmin.session.call import Call
@@ -146,10 +146,10 @@ def _refresh_apart(call: Call, namesrv: str) -> None:
     import subprocess
 
     subprocess.Popen(
-        [sys.executable, "-m", "mqadmin", "completion", "names", "topic", "--refresh", *context],
+        module_command("mqadmin", "completion", "names", "topic", "--refresh", *context),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={**os.environ, **call.console.env},
+        env=module_environment(call.console.env),
     )

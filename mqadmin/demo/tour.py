@@ -10,7 +10,6 @@ on with Enter and looks at live views; without one, each view is taken once and 
 
 import io
 import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -20,11 +19,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from mqadmin.child_processes import module_command, module_environment
 from mqadmin.demo.traffic import GROUP, PRODUCER, TOPIC, body_of
 from mqadmin.errors import CommandError
 from mqadmin.session.call import Call, Workplace
 from mqadmin.shell.engine import Shell
-from mqadmin.shell.server import EmbeddedServer, module_environment
+from mqadmin.shell.server import EmbeddedServer
 
 PAUSES_MS: Final = {PRODUCER: 40, "app-1": 5, "app-2": 400, "app-3": 5}
 DYING: Final = "app-3"
@@ -177,7 +177,7 @@ class Traffic:
         with log.open("wb") as errors:
             self._children = {
                 name: subprocess.Popen(
-                    [sys.executable, "-P", "-m", "mqadmin.demo.traffic", namesrv, name, str(pause)],
+                    module_command("mqadmin.demo.traffic", namesrv, name, str(pause)),
                     stdin=subprocess.PIPE,
                     stderr=errors,
                     process_group=0,

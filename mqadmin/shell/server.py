@@ -9,14 +9,12 @@ command in the shell and not the server.
 """
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Final, Self
 
+from mqadmin.child_processes import module_command, module_environment
 from mqadmin.errors import CommandError
 
 STOP_WAIT_S: Final = 10.0
@@ -31,16 +29,6 @@ class ServerAddresses:
     broker: str = ""
     store: str = ""
     grpc: str = ""
-
-
-def module_environment() -> dict[str, str]:
-    """Return the environment in which ``python -P -m`` finds a module of this project.
-
-    With -P the directory of the caller is not searched; this package's is.
-    """
-    root = str(Path(__file__).resolve().parents[2])
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 class EmbeddedServer:
@@ -60,7 +48,7 @@ class EmbeddedServer:
         grpc_port: int = 0,
     ) -> None:
         self._command = [
-            *(sys.executable, "-P", "-m", "mqserver.embedded", "--until-stdin-closes"),
+            *module_command("mqserver.embedded", "--until-stdin-closes"),
             *("--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)),
             *("--grpc-port", str(grpc_port)),
             *(("--store", store) if store is not None else ()),

@@ -11,9 +11,7 @@ runs; with ``--dry-run`` beside it, or alone, nothing is run.
 """
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +21,7 @@ from typing import IO, Final
 
 import click
 
+from mqadmin.child_processes import module_command, module_environment
 from mqadmin.cli.decorators import combine, more_stores, option_group
 from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import CommandError, Damaged, ItemNotFound, ServerUnreachable, Usage
@@ -107,7 +106,7 @@ def run_job(
     Raises:
         CommandError: the job failed; the class follows its exit code.
     """
-    words = ["pipeline", job, call.store_uri, *where.more]
+    words = ["mqspark", job, call.store_uri, *where.more]
     return _run(call, job, words, where, row=row, options=options or {})
 
 
@@ -162,14 +161,14 @@ def _run(
             "jobs of the pipeline need pyarrow, which is not installed",
             hint="pip install 'mqadmin[spark]' brings it, and Spark",
         )
-    line = [sys.executable, "-m", *words, *where.words()]
+    line = module_command(*words, *where.words())
     line += ["--explain"] if call.settings.explain else []
     line += ["--dry-run"] if call.dry_run else []
     for name, value in options.items():
         word = _word_of(value)
         line += ["--option", f"{name}={word}"] if word is not None else []
     rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed behind its rows
-    environment = {**os.environ, **(secrets or {})}
+    environment = module_environment(secrets)
     with subprocess.Popen(
         line, stdout=rows, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:

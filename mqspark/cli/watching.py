@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ASK_EVERY_S: Final = 1.0
 STARVED_S: Final = 30.0
 """Spark waits for ever for a worker that offers enough; its own warning is one line of its log."""
-_OURS: Final = re.compile(r"^(?:pipeline|storefmt|remoting|mqclient)\.[\w.]+: (?P<text>.+)$")
+_OURS: Final = re.compile(r"^(?:mqspark|storefmt|remoting|mqclient)\.[\w.]+: (?P<text>.+)$")
 _BUILT_IN: Final = re.compile(r"^\w+(?:Error|Exception): (?P<text>.+)$")
 
 

@@ -21,6 +21,7 @@ import contextlib
 import json
 import logging
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -163,6 +164,7 @@ class Embedded:
             "maxIndexNum": INDEX_ENTRY_COUNT,
             "brokerName": BROKER_NAME,
             "brokerFastFailureEnable": "false",
+            "enablePropertyFilter": "true",
             "osPageCacheBusyTimeOutMills": PATIENCE_MS,
             "syncFlushTimeout": PATIENCE_MS,
         }
@@ -188,12 +190,18 @@ class Embedded:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the pair until a signal or the end of stdin, and return the exit code."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.remove_store and not (arguments.store and arguments.until_stdin_closes):
+        parser.error("--remove-store needs --store and --until-stdin-closes")
     configure_logging()
     raise_descriptor_limit()
     try:
         if arguments.store is not None:
-            run(_serve(arguments.store.absolute(), arguments))
+            store = arguments.store.absolute()
+            is_left = run(_serve(store, arguments))
+            if is_left and arguments.remove_store:
+                shutil.rmtree(store)
         else:
             with tempfile.TemporaryDirectory(prefix="rocketmq-") as directory:
                 run(_serve(Path(directory) / "store", arguments))
@@ -203,10 +211,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_OK
 
 
-async def _serve(store: Path, arguments: argparse.Namespace) -> None:
-    stop = stop_event()
+async def _serve(store: Path, arguments: argparse.Namespace) -> bool:
+    """Serve until a signal or the end of stdin; return whether stdin ended, so the parent left."""
+    stop, left = stop_event(), asyncio.Event()
     if arguments.until_stdin_closes:
-        _stop_at_end_of_stdin(stop)
+        _stop_at_end_of_stdin(stop, left)
     pair = Embedded(
         store,
         host=arguments.host,
@@ -218,6 +227,7 @@ async def _serve(store: Path, arguments: argparse.Namespace) -> None:
     print(json.dumps((await pair.start())._asdict()), flush=True)
     await stop.wait()
     await pair.stop()
+    return left.is_set()
 
 
 def _grpc_port(arguments: argparse.Namespace) -> int | None:
@@ -243,27 +253,31 @@ def _is_taken(host: str, port: int) -> bool:
     return False
 
 
-def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:
-    """Set ``stop`` when stdin ends, as it does when the parent process is gone.
+def _stop_at_end_of_stdin(stop: asyncio.Event, left: asyncio.Event) -> None:
+    """Set both events when stdin ends, as it does when the parent process is gone.
 
     A thread waits for it because the loop cannot watch every kind of stdin. It uses ``os.read``
     because a buffered reader would hold a lock that the end of the interpreter waits for.
     """
     loop = asyncio.get_running_loop()
 
+    def end() -> None:
+        left.set()
+        stop.set()
+
     def wait() -> None:
         while os.read(sys.stdin.fileno(), 4096):
             pass
         # A signal may have ended the loop before stdin ended.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(stop.set)
+            loop.call_soon_threadsafe(end)
 
     threading.Thread(target=wait, name="stdin", daemon=True).start()
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=f"python -m server.{PROGRAM}",
+        prog=f"python -m mqserver.{PROGRAM}",
         description="Runs a name server and a broker in one process, for development and tests.",
         epilog="Settings of the broker may be set by environment variables ROCKETMQ_<key>, as "
         "ROCKETMQ_autoCreateTopicEnable=false.",
@@ -285,14 +299,19 @@ def _parser() -> argparse.ArgumentParser:
         help=f"port for gRPC clients (default {GRPC_PORT}, or a free one with --namesrv-port 0)",
     )
     parser.add_argument(
-        "--until-stdin-closes", action="store_true", help="stop when stdin ends, too"
+        "--until-stdin-closes", action="store_true", help="also stop when standard input ends"
+    )
+    parser.add_argument(
+        "--remove-store",
+        action="store_true",
+        help="delete the directory of --store when standard input ends, but not after a signal",
     )
     return parser
 
 
 def _port(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port, expected 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, expected 0 to 65535")
     return int(text)
 
 

@@ -89,7 +89,7 @@ def _sanitized(*module: str) -> tuple[int, str, list[str]]:
             # Python itself leaves memory behind, and its own allocator would hide faults.
             "ASAN_OPTIONS": "detect_leaks=0",
             "PYTHONMALLOC": "malloc",
-            "PYTHONPATH": str(tree),
+            "PYTHONPATH": f"{tree}{os.pathsep}{tree / 'server'}",
         }
         run = [sys.executable, "-m", *module]
         done = subprocess.run(run, cwd=tree, env=env, capture_output=True, text=True)

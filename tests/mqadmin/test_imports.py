@@ -41,7 +41,7 @@ def test_a_one_shot_command_imports_nothing_heavy(output: str) -> None:
 
     assert exit_code == "4"
     assert not (HEAVY | ELSEWHERE | LOOP) & names
-    assert not {name for name in names if name.split(".")[0] in {"server", "pipeline"}}
+    assert not {name for name in names if name.split(".")[0] in {"mqserver", "mqspark"}}
     # A tool has no producers and no consumers.
     of_members = {
         f"mqclient.{name}" for name in ("client.members", "client.request_reply", "message")

@@ -67,7 +67,7 @@ def test_what_the_user_has_set_stays(tmp_path: Path) -> None:
     submitted = "--conf spark.sql.shuffle.partitions=5 --master local[1] pyspark-shell"
 
     found = run(
-        "import pipeline\nspark = mqspark.session()" + TELL,
+        "import mqspark\nspark = mqspark.session()" + TELL,
         cwd=tmp_path,
         SPARK_CONF_DIR=str(tmp_path),
         PYSPARK_SUBMIT_ARGS=submitted,

@@ -5,6 +5,7 @@ import socket
 import sys
 from pathlib import Path
 
+from tests.golden import REPOSITORY
 from tests.programs import ran
 
 TEST = """
@@ -35,10 +36,9 @@ def test_a_fresh_pair_is_another_one(rocketmq_broker, rocketmq_broker_fresh):
 
 def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TEST)
-    root = Path(__file__).resolve().parents[2]
     # Loaded by its name: whether the package is installed makes no difference.
     environment = {
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": os.pathsep.join(map(str, (REPOSITORY, REPOSITORY / "server"))),
         "PATH": "/usr/bin:/bin",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }

@@ -84,7 +84,7 @@ def try_to_import(name):
         missing.append(error.name.partition(".")[0])
 
 
-for top in ("storefmt", "remoting", "mqclient", "server", "mqadmin", "pipeline"):
+for top in ("storefmt", "remoting", "mqclient", "mqserver", "mqadmin", "mqspark"):
     for module in pkgutil.walk_packages(importlib.import_module(top).__path__, top + "."):
         if not module.name.endswith("__main__"):
             try_to_import(module.name)

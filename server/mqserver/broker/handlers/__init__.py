@@ -1,6 +1,6 @@
 """The request handlers of the broker: one function for each request code.
 
-A handler gets the ``mqserver.broker.state.Broker`` and a decoded request, and returns the answer, or
-None if it answers later. It refuses by raising ``RequestRefused``. Handlers do not import each
+A handler gets the ``mqserver.broker.state.Broker`` and a decoded request, and returns the answer,
+or None if it answers later. It refuses by raising ``RequestRefused``. Handlers do not import each
 other. To add a request code, write a function with ``@handles(RequestCode.X)``.
 """

@@ -13,7 +13,7 @@ from storefmt.formats.kernels import PURE
 NOT_BUILT: Final = (
     "none (not built: a pure wheel, or an installation without Cython or a C compiler)"
 )
-_PACKAGES: Final = ("remoting", "server", "storefmt")
+_PACKAGES: Final = ("remoting", "mqserver", "storefmt")
 _SUFFIX: Final = "_kernel"
 
 

@@ -3,14 +3,13 @@
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import pytest
 
 from mqserver.runtime.program.event_loop import loop_name
 from mqserver.runtime.program.kernels import NOT_BUILT, kernels_in_use
 from storefmt.formats.kernels import PURE
-from tests.golden import REPOSITORY
+from tests.packages import PACKAGES
 from tests.programs import python
 
 OFFLINE = {"columns"}
@@ -30,13 +29,13 @@ def built(package: str) -> set[str]:
     return {
         path.name.removesuffix(f"_kernel{suffix}")
         for suffix in EXTENSION_SUFFIXES
-        for path in Path(REPOSITORY / package).rglob(f"*_kernel{suffix}")
+        for path in PACKAGES[package].rglob(f"*_kernel{suffix}")
     }
 
 
 def test_a_broker_names_every_kernel_that_was_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PURE, raising=False)
-    names = sorted((built("storefmt") | built("server") | built("remoting")) - OFFLINE)
+    names = sorted((built("storefmt") | built("mqserver") | built("remoting")) - OFFLINE)
 
     line = version_line()
 
