@@ -18,7 +18,7 @@ _WAITS: Final = {
 }
 
 
-class Queries(Protocol):
+class KeyQueries(Protocol):
     """What looks messages up by key."""
 
     async def query_message(
@@ -26,7 +26,7 @@ class Queries(Protocol):
     ) -> list[MessageExt]: ...
 
 
-async def waiting_hint(messages: Queries, topic: str, key: str, *, unique: bool = False) -> str:
+async def waiting_hint(messages: KeyQueries, topic: str, key: str, *, unique: bool = False) -> str:
     """Return where a message with this key waits, as a hint; "" if no such message waits.
 
     Call it when ``topic`` has no message with the key.

@@ -4,7 +4,7 @@
     descriptors   ``Places.take()``: one for each connection, also for those to brokers that the
                   gRPC endpoint opens for a client
     time          ``Turns``: the work of all connections in one turn of the event loop
-    expensive     ``Lane``: what runs in threads or asks other servers, a few at a time
+    expensive     ``FairLane``: what runs in threads or asks other servers, a few at a time
     counts        connections (``Admission``), streams, sessions, commands that wait, timers
 
 Rule: a cost is charged before the work is done. Where only the work shows how much it is, the most

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
-class Lane:
+class FairLane:
     """Places for expensive work.
 
     Args:

@@ -21,7 +21,7 @@ from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqserver.proxy.context import Credentials
-from remoting.aio.lanes import Lane
+from remoting.aio.lanes import FairLane
 from remoting.aio.tls import ClientTls
 from remoting.bodies import (
     BrokerData,
@@ -140,7 +140,7 @@ class Cluster:
         self.client = client
         self.tls = tls
         self.link = MQClient(None, tls=tls)
-        self.routes = Lane(ROUTES_AT_ONCE)
+        self.routes = FairLane(ROUTES_AT_ONCE)
         self._types: _Cache[TopicType] = _Cache(client.now_ms)
         self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
         self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)

@@ -67,10 +67,8 @@ def verify(
     check_tree(store, findings)
     queues = ConsumeQueueCheck(store, findings)
     size = store.log.end - store.log.min_offset
-    if checking is not None:
-        bulk = True
-    elif bulk is None:
-        bulk = size > BULK_SIZE_MIN and find_spec("numpy") is not None
+    if bulk is None or checking is not None:
+        bulk = checking is not None or (size > BULK_SIZE_MIN and find_spec("numpy") is not None)
     worker_count = workers_for(store.log.data_size, jobs)
     with _windows(store, queues, bulk, deep, worker_count, checking) as windows:
         log = LogCheck(

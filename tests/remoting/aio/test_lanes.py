@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from remoting.aio.lanes import Lane
+from remoting.aio.lanes import FairLane
 
 
 async def test_work_beyond_the_places_waits_and_addresses_take_turns() -> None:
-    lane, order = Lane(1), []
+    lane, order = FairLane(1), []
     is_free = asyncio.Event()
 
     async def work(ip: str, number: int) -> None:
@@ -30,7 +30,7 @@ async def test_work_beyond_the_places_waits_and_addresses_take_turns() -> None:
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["as it gets its place", "as it waits"])
 async def test_work_that_is_cancelled_leaves_its_place_to_others(*, is_first: bool) -> None:
-    lane = Lane(1)
+    lane = FairLane(1)
 
     async def work() -> str:
         async with lane.turn("a"):

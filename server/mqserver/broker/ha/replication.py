@@ -140,20 +140,18 @@ class Replication(Ha):
 
         Call it before the first client is served.
         """
-        if self._broker.config.is_slave or self.fence.is_fenced:
+        broker, client, sign = self._broker, self._client, self.trust.sign
+        if broker.config.is_slave or self.fence.is_fenced or not broker.store.written_offset:
             return
-        if self._broker.store.written_offset:
-            returning = ReturningMaster(
-                self._broker,
-                client=self._client,
-                calls=lambda address: MasterCalls(
-                    self._client, address, sign=self.trust.sign, timeout_s=ASK_S
-                ),
-                may_ask=self.may_ask,
-                challenge=self.fence.ask,
-                epoch=self.fence.file.epoch,
-            )
-            await returning.catch_up()
+        returning = ReturningMaster(
+            broker,
+            client=client,
+            calls=lambda address: MasterCalls(client, address, sign=sign, timeout_s=ASK_S),
+            may_ask=self.may_ask,
+            challenge=self.fence.ask,
+            epoch=self.fence.file.epoch,
+        )
+        await returning.catch_up()
 
     def may_ask(self, address: str) -> bool:
         """Tell whether this master believes a slave at an address about offsets.

@@ -24,7 +24,7 @@ from mqserver.proxy.context import ProxyContext
 from mqserver.proxy.errors import ProxyRefused
 from mqserver.proxy.http2.stream import StreamConnection
 from mqserver.proxy.protocol.codes import Code
-from remoting.aio.lanes import Lane
+from remoting.aio.lanes import FairLane
 from remoting.aio.resources import Places, Resources
 
 LOG = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Sessions:
         """The sessions of each address."""
         self._of_connection: dict[StreamConnection, set[SessionKey]] = {}
         self._leaving: set[asyncio.Task[None]] = set()
-        self._lane = Lane(AT_ONCE)
+        self._lane = FairLane(AT_ONCE)
 
     @property
     def count(self) -> int:

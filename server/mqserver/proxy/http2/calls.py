@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 from mqserver.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
 from mqserver.proxy.http2.hpack import Field, encode
 from mqserver.proxy.http2.stream import Stream, StreamReceiver
-from remoting.aio.lanes import Lane
+from remoting.aio.lanes import FairLane
 
 LOG = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class Calls:
 
     def __init__(self, methods: Mapping[str, GrpcMethod], *, size_max: int) -> None:
         self.size_max = size_max
-        self.inflations = Lane(INFLATIONS_MAX)
+        self.inflations = FairLane(INFLATIONS_MAX)
         # Its own: the default executor serves what must not wait for strangers.
         self.threads = ThreadPoolExecutor(INFLATIONS_MAX, thread_name_prefix="grpc-inflate")
         self._methods = methods

@@ -31,7 +31,7 @@ PIECE_SIZE: Final = 64 << 10
 """So many bytes of one stream are sent before the next stream is looked at."""
 
 
-class Sender(Protocol):
+class OutflowConnection(Protocol):
     """The connection, as its outflow sees it."""
 
     is_full: bool
@@ -58,7 +58,7 @@ class Outflow:
         walked_count: the streams that were looked at, for tests.
     """
 
-    def __init__(self, sender: Sender, now_s: Callable[[], float]) -> None:
+    def __init__(self, sender: OutflowConnection, now_s: Callable[[], float]) -> None:
         self.frame_size = FRAME_SIZE_MAX
         self.walked_count = 0
         self._sender = sender
