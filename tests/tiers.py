@@ -101,6 +101,7 @@ LONG: Final = (
             "tests/server/test_failover.py",
             "tests/server/test_kill.py",
             "tests/server/test_kill_delayed.py",
+            "tests/server/test_held_disk.py",
             "tests/server/test_kill_pop.py",
             "tests/server/test_loop_watchdog.py",
             "tests/server/test_split_brain.py",
@@ -108,6 +109,8 @@ LONG: Final = (
             f"{_STORE}recovery/test_syscalls.py",
         ),
         short=(
+            "tests/server/test_held_disk.py::"
+            "test_a_call_that_the_disk_holds_delays_only_who_waits_for_it[log write-ASYNC_FLUSH]",
             "tests/server/test_loop_watchdog.py::test_every_request_code_is_timed",
             f"{_STORE}recovery/test_syscalls.py::test_killed_at_a_sample_of_calls_it_opens[pwrite64]",
         ),

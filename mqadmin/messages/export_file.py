@@ -96,10 +96,16 @@ class ExportTarget:
             )
         return found
 
-    def writer(self, state: ExportState) -> "ExportWriter":
-        """Return what writes rows behind those that ``state`` knows."""
-        makers: dict[FileFormat, type[ExportWriter]] = {"jsonl": LinesWriter, "csv": CsvWriter}
-        return makers.get(self.kind, ParquetWriter)(self.to, state)
+    def writer(self, state: ExportState, *, csv_raw: bool) -> "ExportWriter":
+        """Return what writes rows behind those that ``state`` knows.
+
+        Args:
+            state: how far the export is.
+            csv_raw: leave csv cells as they are that a spreadsheet would run as formulas.
+        """
+        if self.kind == "csv":
+            return CsvWriter(self.to, state, csv_raw=csv_raw)
+        return (LinesWriter if self.kind == "jsonl" else ParquetWriter)(self.to, state)
 
 
 export_options = option_group(
@@ -270,10 +276,11 @@ class LinesWriter(TextWriter):
 class CsvWriter(TextWriter):
     """A header and one line a row, as ``store log -o csv`` prints them."""
 
-    def __init__(self, path: Path, state: ExportState) -> None:
+    def __init__(self, path: Path, state: ExportState, *, csv_raw: bool) -> None:
         super().__init__(path, state)
         names = tuple(column.name for column in COLUMNS)
-        self._printer = CsvPrinter(self._file, Look(names=names, headers=state.size == 0))
+        look = Look(names=names, headers=state.size == 0, csv_raw=csv_raw)
+        self._printer = CsvPrinter(self._file, look)
 
     def _write(self, row: MessageRow) -> None:
         self._printer.row(record_of(row, COLUMNS))

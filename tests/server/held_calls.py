@@ -73,4 +73,8 @@ class HeldCalls:
         try:
             yield
         finally:
-            self._page[_COUNT.size : begin] = bytes(_CALL_SIZE)
+            self.release()
+
+    def release(self) -> None:
+        """Let all calls go on that are held, and hold no others."""
+        self._page[_COUNT.size : _COUNT.size + _CALL_SIZE] = bytes(_CALL_SIZE)

@@ -27,16 +27,13 @@ HOLD_S = 3.0
 """How long a call is held; a broker whose loop waits for it answers nothing meanwhile."""
 LONGEST_S = 1.0
 """What an answer may take on a busy machine; a quiet one answers within 20 ms."""
+SENDS_MAX = 20
+"""Messages that may wait for the disk while a call is held."""
 
 CALLS = {
     "log write": ("pwrite", "/commitlog/"),
     "log sync": ("fdatasync", "/commitlog/"),
-    "queue write": ("pwrite", "/consumequeue/"),
     "queue sync": ("fdatasync", "/consumequeue/"),
-    "queue file": ("open", "/consumequeue/"),
-    "queue directory": ("mkdir", "/consumequeue/"),
-    "index write": ("pwrite", "/index/"),
-    "index file": ("open", "/index/"),
     "next log file": ("open", "/commitlog/"),
     "blocks of the next log file": ("fallocate", "/commitlog/"),
     "state file": ("write", "/config/"),
@@ -45,10 +42,11 @@ CALLS = {
     "safe point": ("rename", "/dispatch.json"),
     "checkpoint": ("pwrite", "/checkpoint"),
 }
+"""The calls that a thread makes; docs/decisions/0014 lists those that the loop makes itself."""
 SMALL_FILES = (
-    "mappedFileSizeCommitLog=65536\nmappedFileSizeConsumeQueue=2000\nflushIntervalConsumeQueue=50\n"
+    "mappedFileSizeConsumeQueue=2000\nflushIntervalConsumeQueue=50\n"
     "flushConsumeQueueThoroughInterval=200\nflushConsumerOffsetInterval=100\n"
-    "maxIndexNum=100\nflushIntervalCommitLog=50\nfileReservedTime=1\n"
+    "flushIntervalCommitLog=50\n"
 )
 
 
@@ -74,15 +72,25 @@ async def answered(desk: Desk, number: int) -> float:
     return longest_s
 
 
-async def longest_answer(desk: Desk, calls: HeldCalls, sends: list[asyncio.Task[Command]]) -> float:
+async def longest_answer(
+    desk: Desk, calls: HeldCalls, sends: list[asyncio.Task[Command]], release: Callable[[], None]
+) -> float:
     """Send and ask until a call was held for ``HOLD_S``; return the longest answer (s)."""
     longest_s, number = 0.0, 0
-    held_s: float | None = None
-    while held_s is None or time.monotonic() < held_s + HOLD_S:
-        if held_s is None and calls.held_count:
-            held_s = time.monotonic()
-        # With SYNC_FLUSH, or while a write hangs, sends wait; so one of them is enough.
-        if len(sends) < 20 or sends[-1].done():
+    released = asyncio.Event()
+    is_held = False
+
+    def let_go() -> None:
+        release()
+        released.set()
+
+    while not released.is_set():
+        if not is_held and calls.held_count:
+            is_held = True
+            # By a timer, because a broker whose loop is held answers nothing.
+            asyncio.get_running_loop().call_later(HOLD_S, let_go)
+        waiting_count = sum(not send.done() for send in sends)
+        if waiting_count < (SENDS_MAX if is_held else 1) and len(sends) < 330:
             body = b"%06d" % len(sends)
             keys = f"KEYS\001k{number}\002"
             sends.append(asyncio.create_task(desk.send(body.ljust(3_000), properties=keys)))
@@ -117,7 +125,7 @@ async def session(address: str, calls: HeldCalls, call: str, path: str) -> float
         await desk.send(b"before")
         sends: list[asyncio.Task[Command]] = []
         with calls.held(call, path):
-            longest_s = await longest_answer(desk, calls, sends)
+            longest_s = await longest_answer(desk, calls, sends, calls.release)
         answers = await asyncio.gather(*sends)
         acknowledged = [b"%06d" % at for at, answer in enumerate(answers) if answer.code == 0]
         refused = {answer.code for answer in answers} - {ResponseCode.SUCCESS}

@@ -101,7 +101,7 @@ async def export_messages(
     wish = MessageQuery(topic=topic, filter=wanted, queue=queue, tags=tag)
     if call.is_offline:
         wanted = replace(wanted, topic=topic)
-        with target.writer(state) as writer:
+        with target.writer(state, csv_raw=call.settings.csv_raw) as writer:
             for row in stored_rows(
                 call, replace(wish, filter=wanted, limit=limit, no_body=no_body)
             ):
@@ -112,7 +112,10 @@ async def export_messages(
     count_max = None if limit is None else max(0, limit - state.rows)
     total = sum(span.end - span.start for span in spans)
     before = total - sum(span.end - span.start for span in left)
-    with target.writer(state) as writer, Progress(call.console, "export") as progress:
+    with (
+        target.writer(state, csv_raw=call.settings.csv_raw) as writer,
+        Progress(call.console, "export") as progress,
+    ):
         async for message in read(consumer, left, wanted, tags=tag, count_max=count_max):
             writer.add(row_of(message, warn=call.warn, body=not no_body))
             before += 1

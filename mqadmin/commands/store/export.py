@@ -57,7 +57,7 @@ def export_messages(
             offsets = OffsetRange(state.next_log_offset, offsets.end)
         low, total = store.log.min_offset, store.log.end - store.log.min_offset
         limit = selection.limit
-        with target.writer(state) as writer:
+        with target.writer(state, csv_raw=call.settings.csv_raw) as writer:
             for row in message_rows(
                 store,
                 selection.wanted(state.begin_ms, state.end_ms),

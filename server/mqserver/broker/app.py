@@ -31,6 +31,8 @@ from mqserver.broker.files.topic_files import TopicFiles
 from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.ha.ha_file import before_start
 from mqserver.broker.ha.replication import Replication
+from mqserver.broker.intervals import while_used, while_written
+from mqserver.broker.pop.checkpoints import revive_topic
 from mqserver.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from mqserver.broker.ports import open_grpc_port, server_of
 from mqserver.broker.registration import Registration
@@ -53,6 +55,7 @@ from remoting.aio.resources import Resources
 from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from storefmt.formats.hosts import pack_host
+from storefmt.names import SCHEDULE_TOPIC, TIMER_TOPIC
 from storefmt.paths import StorePaths
 
 if TYPE_CHECKING:
@@ -404,7 +407,7 @@ class BrokerApp:
     # Timers.
 
     def _start_services(self, broker: Broker, registration: Registration) -> None:
-        config, every = self._config, self._services.every
+        config, store, every = self._config, broker.store, self._services.every
         every(
             lambda: config.register_name_server_period_ms,
             registration.round,
@@ -429,11 +432,14 @@ class BrokerApp:
         every(
             lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
         )
-        every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
-        every(POP_MS, broker.pops.revive.run, name="popped messages", first_ms=0)
+        delayed_ms = while_used(store, DELAY_MS, SCHEDULE_TOPIC)
+        every(delayed_ms, self._deliver_delayed, name="delayed messages", first_ms=0)
+        popped_ms = while_used(store, POP_MS, revive_topic(config.broker_cluster_name))
+        every(popped_ms, broker.pops.revive.run, name="popped messages", first_ms=0)
         broker.timer.may_continue.add(self._wake_timer)
-        every(DELAY_MS, self._deliver_timers, name="timer messages", first_ms=0)
-        every(HOUSEKEEPING_MS, self._flush_timers, name="timer files")
+        timers_ms = while_used(store, DELAY_MS, TIMER_TOPIC)
+        every(timers_ms, self._deliver_timers, name="timer messages", first_ms=0)
+        every(while_written(store, HOUSEKEEPING_MS), self._flush_timers, name="timer files")
         every(
             lambda: config.transaction_check_interval_ms,
             broker.check_transactions,

@@ -238,7 +238,9 @@ class MessageStore:
         except OSError as error:
             self.appender.undo()
             raise self._not_written(error) from error
-        self._writing = Group(self.appender.take(), needs_sync=self._sync and not self.is_copy)
+        puts = self.appender.take()
+        # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
+        self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
         return job
 

@@ -1,5 +1,6 @@
 """Names and bodies from strangers on a terminal and in a pipe: shown, never obeyed."""
 
+import io
 import json
 import re
 import shutil
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from mqadmin.cli.run import run_line
+from mqadmin.output.delimited import CsvPrinter, harmless
+from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import ServerAddresses
@@ -195,3 +198,21 @@ def test_names_of_a_store_do_not_steer_the_terminal(
 
     check_harmless(MOVES.sub("", shown))
     assert "[red]" in COLOUR.sub("", shown)
+
+
+FORMULAS = ("=1+1", "+A1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://192.0.2.1")')
+NUMBERS = ("-5", "+5", "-1.5e3", "-", "12", "+3.5%", "plain", "")
+
+
+def test_csv_cells_are_no_formulas_and_numbers_stay() -> None:
+    assert [harmless(text) for text in FORMULAS] == ["'" + text for text in FORMULAS]
+    assert [harmless(text) for text in NUMBERS] == list(NUMBERS)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_export_of_a_formula_is_harmless_unless_raw_is_asked_for(raw: bool) -> None:
+    out = io.StringIO()
+    printer = CsvPrinter(out, Look(names=("key", "offset"), csv_raw=raw))
+    printer.row({"key": "=1+1", "offset": -7})
+
+    assert out.getvalue() == ("key,offset\n=1+1,-7\n" if raw else "key,offset\n'=1+1,-7\n")

@@ -29,7 +29,7 @@ class BreakingDisk:
                 run(job)
 
         monkeypatch.setattr(FlushJob, "run", breaking)
-        monkeypatch.setattr(FlushJob, "descriptor", None)
+        monkeypatch.setattr(FlushJob, "segment", None)
 
 
 async def state_of(desk: Desk) -> str | None:

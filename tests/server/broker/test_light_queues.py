@@ -63,6 +63,7 @@ async def test_delayed_message_comes_to_its_light_queue_when_it_is_due(desk: Des
     now_ms, steady_ms = read_together(desk.app.broker.clock)
     desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
     desk.app.broker.turn.commit()
+    await until(lambda: not desk.app.broker.turn.is_writing)
 
     assert await desk.bodies(topic=LIGHT) == [b"later"]
 

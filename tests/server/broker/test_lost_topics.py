@@ -70,9 +70,9 @@ async def test_deleted_topic_stays_deleted_though_a_delayed_message_came_later(
 
 
 async def delivered(desk: Desk, clock: FakeClock) -> None:
-    pass_time(desk, clock, 0)
+    await pass_time(desk, clock, 0)
     await until(lambda: desk.app.broker.delay.is_caught_up)
-    pass_time(desk, clock, 1_000)
+    await pass_time(desk, clock, 1_000)
 
 
 async def test_topics_of_a_store_that_was_the_real_brokers_alone_are_only_named(

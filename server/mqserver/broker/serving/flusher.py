@@ -7,7 +7,7 @@ sends.
 Rule: one job runs at a time in each thread, and a job keeps the error of the disk. The compiled
 thread takes some 55 us of CPU and 65 us of time less for each sync than an executor, because it
 never waits for the interpreter's lock. A write or sync in the loop would save some 10 us more, but
-a disk that hangs would stop all requests (docs/decisions/0013).
+a disk that hangs would stop all requests (docs/decisions/0014).
 """
 
 import asyncio

@@ -361,12 +361,14 @@ class Turn:
 
     async def close(self) -> None:
         """Commit what is left and wait for the running write and flush."""
-        self.commit()
         if self._later is not None:
             self._later.cancel()
+        self.commit()
         while self._writing is not None or self._flushing is not None:
             self._job_ended.clear()
             await self._job_ended.wait()
+            if self._waiting.count:
+                self.commit()
         for threads in (self._writer, self._flusher):
             if threads is not None:
                 threads.close()

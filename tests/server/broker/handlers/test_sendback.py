@@ -12,15 +12,17 @@ from storefmt.config.tables import DelayOffsets
 from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running, with_topic
 from tests.server.doubles import FakeClock
+from tests.waiting import until
 
 START_MS = 1_700_000_000_000
 
 
-def pass_time(desk: Desk, clock: FakeClock, ms: int) -> int:
+async def pass_time(desk: Desk, clock: FakeClock, ms: int) -> int:
     """Move the clock and let the delay service look; return how many it delivered."""
     clock.ms += ms
     count = desk.app.broker.delay.deliver(read_together(clock))
     desk.app.broker.turn.commit()
+    await until(lambda: not desk.app.broker.turn.is_writing)
     return count
 
 
@@ -33,9 +35,9 @@ async def test_delayed_message_is_not_seen_before_its_time_and_then_in_its_topic
         await desk.create_topic(queues=2)
         answer = await desk.send(b"later", properties="DELAY\0012\2TAGS\1A\2WAIT\1true", queue_id=1)
         (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=1)
-        assert pass_time(desk, clock, 4_999) == 0
+        assert await pass_time(desk, clock, 4_999) == 0
         assert await desk.messages(queue_id=1) == []
-        assert pass_time(desk, clock, 1) == 1
+        assert await pass_time(desk, clock, 1) == 1
         (delivered,) = await desk.messages(queue_id=1, subscription="A")
 
     assert (answer.code, answer.ext["queueId"]) == (0, "1")
@@ -61,10 +63,10 @@ async def test_delayed_message_comes_at_its_true_time_though_the_clock_is_set(
 
     async with with_topic(tmp_path, clock=clock) as desk:
         await desk.send(b"before", properties="DELAY\0012")
-        assert pass_time(desk, clock, 1_000) == 0
+        assert await pass_time(desk, clock, 1_000) == 0
         clock.jump(jump_ms)
         await desk.send(b"after", properties="DELAY\0012")
-        assert [pass_time(desk, clock, ms) for ms in (0, 3_999, 1, 999, 1)] == [0, 0, 1, 0, 1]
+        assert [await pass_time(desk, clock, ms) for ms in (0, 3_999, 1, 999, 1)] == [0, 0, 1, 0, 1]
         assert await desk.bodies() == [b"before", b"after"]
 
 
@@ -90,13 +92,13 @@ async def test_delay_survives_a_restart_and_nothing_is_delivered_twice(tmp_path:
             await desk.send(b"m%d" % at, properties="DELAY\0011")
             clock.ms += 500
         # The broker looks by itself, too, and may have delivered the first one already.
-        pass_time(desk, clock, 0)
+        await pass_time(desk, clock, 0)
         assert await desk.bodies() == [b"m0", b"m1"]
     text = (tmp_path / "config" / "delayOffset.json").read_text()
     assert DelayOffsets.decode(text).offsets == {1: 2}
 
     async with running(tmp_path, clock=clock) as desk:
-        assert [pass_time(desk, clock, ms) for ms in (0, 60_000)] == [0, 1]
+        assert [await pass_time(desk, clock, ms) for ms in (0, 60_000)] == [0, 1]
         assert await desk.bodies() == [b"m0", b"m1", b"m2"]
 
 
@@ -119,7 +121,7 @@ async def test_message_given_back_comes_again_in_the_retry_topic(tmp_path: Path)
     async with running(tmp_path, clock=clock) as desk:
         sent = await desk.send(b"again", properties="KEYS\1k\2TAGS\1A")
         answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, send_back(sent))
-        assert [pass_time(desk, clock, ms) for ms in (9_999, 1)] == [0, 1]
+        assert [await pass_time(desk, clock, ms) for ms in (9_999, 1)] == [0, 1]
         (retried,) = await desk.messages(topic="%RETRY%G")
 
     assert answer.code == 0

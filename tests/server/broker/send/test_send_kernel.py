@@ -20,8 +20,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from mqserver.broker.app import BrokerApp
+from mqserver.broker.handlers import pull as pull_handler
+from mqserver.broker.pull import pull_header
 from mqserver.broker.send import kernel
 from mqserver.broker.topics import topic_config
+from mqserver.store import reader
+from mqserver.store.commitlog import dispatch, picking
 from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, SerializeType
@@ -30,6 +34,7 @@ from remoting.errors import BadCall, BadFrame
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, frame_bytes
 from remoting.serialize import encode_header
 from storefmt.config.quoting import quote
+from storefmt.dispatch import index_table
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import pack_host
 from tests.remoting.captures import SETS, frames
@@ -348,6 +353,10 @@ async def both(
     compiled = await run(root / "on", streams, **options)
     with patch.context() as patched:
         patched.setattr(kernel, "send_kernel", None)
+        patched.setattr(pull_handler, "parse_pull", pull_header.parsers()["pure"])
+        patched.setattr(dispatch, "_add", None)
+        patched.setattr(index_table, "_kernel", index_table.kernels()["pure"])
+        patched.setattr(reader, "pick", picking.picks()["pure"])
         return compiled, await run(root / "off", streams, **options)
 
 

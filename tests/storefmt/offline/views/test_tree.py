@@ -77,8 +77,7 @@ def test_name_that_is_no_utf8_is_shown(tmp_path: Path) -> None:
     "name",
     [
         f"commitlog/{1 << 20:020d}", f"consumequeue/T/0/{0:020d}", "consumequeue/T/0",
-        "consumequeue/T",
-        "index/20261121041855172", "config/topics.json", "checkpoint",
+        "consumequeue/T", "index/20261121041855172", "config/topics.json", "checkpoint",
     ],
 )  # fmt: skip
 def test_link_below_a_part_is_not_followed(name: str, tmp_path: Path) -> None:

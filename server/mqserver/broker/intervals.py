@@ -1,0 +1,32 @@
+"""How often the periodic work of a broker is done: seldom while there is nothing for it.
+
+Rule: a broker without messages and clients sleeps. Work that a request makes urgent is not delayed
+by more than ``UNUSED_MS``, and what is due later than that is done in time.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from mqserver.store.store import MessageStore
+
+UNUSED_MS: Final = 500
+"""Interval of deliveries while no message waits in their topic; the next one is seen by then."""
+IDLE_FACTOR: Final = 5
+"""How many times longer the other intervals are while the log does not grow."""
+
+
+def while_used(store: MessageStore, interval_ms: int, topic: str) -> Callable[[], int]:
+    """Return the interval of a service that delivers the messages of a topic."""
+    return lambda: interval_ms if store.has(topic) else max(interval_ms, UNUSED_MS)
+
+
+def while_written(store: MessageStore, interval_ms: int) -> Callable[[], int]:
+    """Return the interval of a service that has work only when the log has grown."""
+    known = -1
+
+    def interval() -> int:
+        nonlocal known
+        has_grown, known = store.raw.end != known, store.raw.end
+        return interval_ms if has_grown else interval_ms * IDLE_FACTOR
+
+    return interval
