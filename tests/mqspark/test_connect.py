@@ -8,9 +8,9 @@ import pytest
 
 from mqserver.pytest_plugin import RocketMQ
 from tests.golden import Golden
+from tests.mqspark import everyjob
 from tests.mqspark.cluster import HOME, READY_S, environment
 from tests.mqspark.kills import kill_tree
-from tests.pipeline import everyjob
 from tests.ports import free_ports
 from tests.waiting import wait
 

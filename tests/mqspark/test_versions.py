@@ -12,7 +12,7 @@ import pytest
 
 from mqserver.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY, Golden
-from tests.pipeline import everyjob
+from tests.mqspark import everyjob
 from tests.programs import python
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
