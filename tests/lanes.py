@@ -1,6 +1,6 @@
 """Which tests stay together when the suite runs in several processes at once, as `make test` does.
 
-    tests/pipeline    one lane: its Spark starts once
+    tests/mqspark     one lane: its Spark starts once
     any other file    a lane of its own: the process that is free takes the next one
 
 Rule: tests of a lane run in one process and in the order of a run without lanes. What files

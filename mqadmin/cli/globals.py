@@ -39,9 +39,7 @@ GLOBALS: Final = (
         help="the layout of Java's mqadmin, see below",
     ),
     click.Option(["--no-headers"], is_flag=True, help="leave out the header line"),
-    click.Option(
-        ["--csv-raw"], is_flag=True, help="csv: leave cells as they are that look like formulas"
-    ),
+    click.Option(["--csv-raw"], is_flag=True, help="csv: leave texts like formulas as they are"),
     click.Option(
         ["--watch"],
         type=SECONDS,

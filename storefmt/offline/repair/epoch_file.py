@@ -4,6 +4,7 @@ Rule: the old file is kept beside the new one as ``epoch.json.damaged``, and its
 removed, because the broker would read that after a damage. The new file is renamed into place.
 """
 
+import fcntl
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -41,8 +42,9 @@ def mend_file(root: Path, *, epoch: int | None = None) -> EpochState:
         epoch: the epoch that the store gets; None keeps what can be read.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or a broker has the store.
     """
+    check_unlocked(root)
     path = root / FILE_NAME
     data = path.read_bytes() if path.exists() else b"{}"
     epochs = mend(data, epoch=epoch)
@@ -61,3 +63,20 @@ def mend_file(root: Path, *, epoch: int | None = None) -> EpochState:
     finally:
         os.close(handle)
     return EpochState(epochs, "")
+
+
+def check_unlocked(root: Path) -> None:
+    """Check that no broker, of ours or of Java's, holds the lock of a store directory.
+
+    Raises:
+        BlockingIOError: a broker holds it.
+    """
+    lock = root / "lock"
+    if not lock.exists():
+        return
+    with lock.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        except OSError as error:
+            text = f"{lock} is held by a broker that runs; stop it first"
+            raise BlockingIOError(error.errno, text) from error

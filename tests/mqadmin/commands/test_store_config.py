@@ -56,7 +56,9 @@ def test_a_damaged_file_is_replaced_by_its_backup_and_told(store: Path) -> None:
     done = run("store", "config", store, "topics.json")
 
     assert {row["file"] for row in done.rows} == {"config/topics.json.bak"}
-    assert "config/topics.json: the file is empty; config/topics.json.bak is used" in done.err
+    assert (
+        "topics.json: 100 bytes, all of them zeros or blanks; config/topics.json.bak is" in done.err
+    )
 
 
 def test_a_file_beyond_repair_is_an_error(store: Path) -> None:

@@ -1,6 +1,8 @@
 """``store epoch``: a broken epoch.json is shown and repaired."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from mqserver.broker.ha.epoch import EpochFile
@@ -49,3 +51,26 @@ def test_epoch_can_be_set(tmp_path: Path) -> None:
     run("store", "epoch", tmp_path, "--mend", "--epoch", "1795368000000", "-y")
 
     assert json.loads((tmp_path / "epoch.json").read_text())["epoch"] == 1795368000000
+
+
+def test_a_store_that_a_broker_has_is_not_mended(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    (tmp_path / "epoch.json").write_text(BROKEN)
+    program = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w');"
+        "fcntl.lockf(file, fcntl.LOCK_EX, 1, 0); print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as broker:
+        assert broker.stdout is not None
+        broker.stdout.readline()
+
+        result = run("store", "epoch", tmp_path, "--mend", "-y")
+
+        broker.communicate()
+    assert result.exit_code == 1
+    assert "is held by a broker" in result.err
+    assert (tmp_path / "epoch.json").read_text() == BROKEN
