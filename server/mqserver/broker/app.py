@@ -151,8 +151,10 @@ class BrokerApp:
         ha_file = await loop.run_in_executor(self._disk, before_start, config)
         epochs = await loop.run_in_executor(self._disk, EpochFile.read, paths.root)
         store = await loop.run_in_executor(
-            self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
+            self._disk,
+            lambda: MessageStore.open(config.store, now_ms=now_ms, is_cut=ha_file.is_cut),
         )
+        ha_file = await loop.run_in_executor(self._disk, ha_file.store_opened)
         try:
             any_port = config.listen_port == 0
             broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)

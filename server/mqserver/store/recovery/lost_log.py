@@ -9,7 +9,7 @@ Rule: queues are derived from the log, so a start makes them agree with it. If t
 is not mounted, or another log is, that would empty the queues of a store in use. So a start stops
 when not one of the entries that were looked at has its record, or when the log lacks the last
 records that ``dispatch.json`` says were synced. ``startWithLostCommitLog=true`` confirms that the
-log is lost. What a crash may have taken (anything that was not synced) does not count, and neither
+log is lost, and a log that this start has cut on purpose is not asked about. What a crash may have taken (anything that was not synced) does not count, and neither
 do expired records.
 
 Source: none; 4.9.7 empties the queues.
