@@ -212,6 +212,58 @@ async def test_empty_messages_of_a_stream_stay_bytes_until_they_are_asked_for() 
     peer.connection.connection_lost(None)
 
 
+async def test_messages_of_a_stream_share_the_time_of_a_turn() -> None:
+    clock = _ticking()
+    handled_count = 0
+
+    async def run(call: GrpcCall) -> None:
+        nonlocal handled_count
+        async for _ in call.messages():
+            handled_count += 1
+
+    def prepare(message: bytes) -> tuple[bytes, int]:
+        for _ in range(100):
+            next(clock)
+        return message, 0
+
+    methods = {"Run": GrpcMethod(run, takes_stream=True, prepare=prepare)}
+    peer = Peer(methods, now_s=lambda: next(clock))
+    peer.call("Run", ends=False)
+    await peer.heard()
+
+    peer.say(frame(FrameType.DATA, 0, 1, bytes(5 * 3_000)))
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert 0 < handled_count <= 10 * TURN_S / (100 * READING_S)
+    peer.connection.connection_lost(None)
+
+
+async def test_a_message_of_a_stream_is_charged_until_it_is_handled() -> None:
+    budget, is_handled = Budget(), asyncio.Event()
+
+    async def run(call: GrpcCall) -> None:
+        async for _ in call.messages():
+            await is_handled.wait()
+
+    methods = {"Run": GrpcMethod(run, takes_stream=True, prepare=lambda data: (data, 7_000))}
+    peer = Peer(methods, budget=budget)
+    stream = peer.call("Run", ends=False)
+    await peer.heard()
+    open_size = budget.used_size
+
+    peer.say_message(stream, bytes(10_000))
+    await peer.heard()
+    handling_size = budget.used_size
+    is_handled.set()
+    await peer.heard()
+    peer.connection.charge()
+
+    assert handling_size == open_size + 17_000
+    assert budget.used_size == open_size
+    peer.connection.connection_lost(None)
+
+
 async def test_a_bomb_is_charged_before_it_is_inflated_and_few_at_a_time() -> None:
     budget = Budget(1 << 30)
     peer = Peer(budget=budget, size_max=1 << 20)
