@@ -18,7 +18,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mqclient.errors import ClientError
 from mqserver.proxy.checks import group_of, subscription_of, topic_of
@@ -71,6 +71,8 @@ EXPRESSIONS_MAX: Final = 64
 """The SQL expressions among them, as in a heartbeat of a remoting client."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
+
+M = TypeVar("M", bound=WireMessage)
 
 
 class UnaryMethod(NamedTuple):
@@ -262,18 +264,6 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             return response(status=status_of(error)).encode()
         return None
 
-    def prepare(request: type[WireMessage], message: bytes) -> tuple[WireMessage, int]:
-        try:
-            decoded, item_count = request.decode_counted(message)
-        except BadMessage as error:
-            text = f"the request is no message of {NAME}: {error}"
-            raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
-        return decoded, costs.ITEM.size * item_count + (COPIES - 1) * len(message)
-
-    def prepare_command(message: bytes) -> tuple[SizedCommand, int]:
-        command, size = prepare(TelemetryCommand, message)
-        return SizedCommand(cast(TelemetryCommand, command), size), size
-
     async def answer(name: str, call: GrpcCall) -> bytes:
         return await service.answer(name, call.request, call.context)
 
@@ -295,22 +285,36 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         name: GrpcMethod(
             partial(answer, name),
             refuse=partial(refuse, method.response),
-            prepare=partial(prepare, method.request),
+            prepare=partial(_prepared, method.request),
         )
         for name, method in service.methods.items()
     }
     found["ReceiveMessage"] = GrpcMethod(
         receive,
         refuse=partial(refuse, ReceiveMessageResponse),
-        prepare=partial(prepare, ReceiveMessageRequest),
+        prepare=partial(_prepared, ReceiveMessageRequest),
     )
     found["Telemetry"] = GrpcMethod(
         telemetry,
         takes_stream=True,
         refuse=partial(refuse, TelemetryCommand),
-        prepare=prepare_command,
+        prepare=_prepared_command,
     )
     return {f"/{NAME}/{name}": found[name] for name in found}
+
+
+def _prepared(request: type[M], message: bytes) -> tuple[M, int]:
+    try:
+        decoded, item_count = request.decode_counted(message)
+    except BadMessage as error:
+        text = f"the request is no message of {NAME}: {error}"
+        raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
+    return decoded, costs.ITEM.size * item_count + (COPIES - 1) * len(message)
+
+
+def _prepared_command(message: bytes) -> tuple[SizedCommand, int]:
+    command, size = _prepared(TelemetryCommand, message)
+    return SizedCommand(command, size), size
 
 
 def _context_of(call: GrpcCall, secret_of: SecretOf | None) -> ProxyContext:

@@ -313,12 +313,16 @@ class GrpcCall(StreamReceiver):
         self._data.clear()
         self.fail(error.status, str(error))
 
-    def cancelled(self) -> None:
-        """Take note that the stream is closed."""
+    def drop(self) -> None:
+        """Keep nothing of the request."""
         self.hold(-self._held_size)
         # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
         self.message, self.request = b"", None
+
+    def cancelled(self) -> None:
+        """Take note that the stream is closed."""
+        self.drop()
         if self._deadline is not None:
             self._deadline.cancel()
         if self._task is not None:

@@ -45,6 +45,13 @@ def _ticking() -> "itertools.count[float]":
     return itertools.count(1.0, READING_S)
 
 
+class Busy:
+    """Work without end."""
+
+    def work(self, end_s: float) -> bool:
+        return True
+
+
 FLOODS = {
     "ping flood": frame(FrameType.PING, 0, 0, bytes(8)),
     "settings flood": settings({Setting.INITIAL_WINDOW_SIZE: 1}),
@@ -210,6 +217,36 @@ async def test_empty_messages_of_a_stream_stay_bytes_until_they_are_asked_for() 
     assert isinstance(call, GrpcCall)
     assert len(call._data) >= 5 * 2_990
     peer.connection.connection_lost(None)
+
+
+async def test_a_connection_that_waits_for_its_slice_is_not_read_from() -> None:
+    clock = _ticking()
+    peer = Peer(now_s=lambda: next(clock))
+    await peer.heard()
+    peer.resources.turns.add(Busy())
+
+    peer.say(frame(FrameType.PING, 0, 0, bytes(8)))
+
+    assert peer.resources.turns.waiting_count == 2
+    assert not peer.wire.reads
+
+
+async def test_what_gives_way_frees_what_it_holds_at_once() -> None:
+    peer = Peer(budget=(budget := Budget(1 << 20)))
+    streams = [peer.call("Each", ends=False) for _ in range(20)]
+    await peer.heard()
+    call = peer.connection.streams[streams[0]].receiver
+    assert isinstance(call, GrpcCall)
+
+    for stream in streams:
+        peer.say(frame(FrameType.DATA, 0, stream, b"\x00\x00\x0f\x00\x00" + bytes(16_000)) * 4)
+
+    assert peer.wire.was_closed
+    assert not call._data
+    assert peer.connection.held_size <= 20 * (costs.STREAM.size + 2_000)
+    peer.connection.connection_lost(None)
+    await peer.heard()
+    assert (peer.connection.held_size, budget.used_size) == (0, 0)
 
 
 async def test_messages_of_a_stream_share_the_time_of_a_turn() -> None:
