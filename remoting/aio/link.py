@@ -11,6 +11,7 @@ If a peer does not read, nothing is read from it either, and it is disconnected 
 
 import asyncio
 import logging
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final, cast
@@ -25,19 +26,29 @@ PAUSE_SIZE: Final = 262_144
 """The unsent bytes at which we stop reading from a peer."""
 
 
-class Outbox:
-    """The connections that have something to write this turn, and one call at its end.
+class _ReadBuffer(threading.local):
+    """The buffer that all connections of a thread read into.
 
-    Its connections also share its one read buffer: a read is copied out of it before the next one
-    starts, so thousands of idle connections need no buffer of their own.
+    A read is copied out of it before the next one starts, so thousands of idle connections, and
+    thousands of clients with one connection each, need no buffer of their own.
     """
 
-    __slots__ = ("_dirty", "_scheduled", "read_view")
+    def __init__(self) -> None:
+        # Not the bytearray: under TLS asyncio writes to slices of it, which must not be copies.
+        self.view = memoryview(bytearray(_READ_SIZE))
+
+
+_READ_BUFFER: Final = _ReadBuffer()
+
+
+class Outbox:
+    """The connections that have something to write this turn, and one call at its end."""
+
+    __slots__ = ("_dirty", "_scheduled")
 
     def __init__(self) -> None:
         self._dirty: list[Link] = []
         self._scheduled = False
-        self.read_view = memoryview(bytearray(_READ_SIZE))
 
     def add(self, link: "Link") -> None:
         """Remember that ``link`` has bytes to write before the turn is over."""
@@ -117,8 +128,7 @@ class Link(asyncio.BufferedProtocol, ABC):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer into which asyncio reads."""
-        # Not the bytearray: under TLS asyncio writes to slices of it, which must not be copies.
-        return self._outbox.read_view
+        return _READ_BUFFER.view
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes of one read."""
@@ -126,7 +136,7 @@ class Link(asyncio.BufferedProtocol, ABC):
             return
         self.activity += 1
         try:
-            frames = self._reader.feed(bytes(self._outbox.read_view[:nbytes]), self._take)
+            frames = self._reader.feed(bytes(_READ_BUFFER.view[:nbytes]), self._take)
         except BadFrame as error:
             if error.frames:
                 self.on_frames(error.frames)

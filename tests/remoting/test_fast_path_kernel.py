@@ -98,14 +98,13 @@ OPAQUES = 40
 def told(pieces: list[bytes], *, pure: bool) -> tuple[list[tuple[int, object]], bool, int]:
     """Return what the requests of a connection are told by the pieces of a stream."""
     found: list[tuple[int, object]] = []
-    outbox = Outbox()
-    channel = Channel(Nobody(), "127.0.0.1:1", outbox)
+    channel = Channel(Nobody(), "127.0.0.1:1", Outbox())
     if pure:
         channel._take = None
     for opaque in range(OPAQUES):
         channel.pending.add(Noted(opaque, found), 1)
     for piece in pieces:
-        outbox.read_view[: len(piece)] = piece
+        channel.get_buffer(-1)[: len(piece)] = piece
         channel.buffer_updated(len(piece))
     return found, channel.is_closing, channel.waiting_size
 

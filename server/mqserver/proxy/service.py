@@ -72,7 +72,7 @@ EXPRESSIONS_MAX: Final = 64
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
 
-R = TypeVar("R", bound=WireMessage)
+M = TypeVar("M", bound=WireMessage)
 
 
 class UnaryMethod(NamedTuple):
@@ -81,6 +81,13 @@ class UnaryMethod(NamedTuple):
     request: type[WireMessage]
     response: type[Response]
     answer: Callable[[Any, ProxyContext], Awaitable[Response]]
+
+
+class SizedCommand(NamedTuple):
+    """A command of a client, and the bytes that it takes."""
+
+    command: TelemetryCommand
+    size: int
 
 
 class Service:
@@ -161,7 +168,10 @@ class Service:
                 yield part.encode()
 
     async def telemetry(
-        self, commands: AsyncIterator[bytes], context: ProxyContext, queue: CommandQueue
+        self,
+        commands: AsyncIterator[SizedCommand],
+        context: ProxyContext,
+        queue: CommandQueue,
     ) -> None:
         """Take commands of a client until it ends the stream; answers and ours go to ``queue``.
 
@@ -170,10 +180,10 @@ class Service:
         """
         session = self.sessions.of(context)
         try:
-            async for data in commands:
+            async for sized in commands:
                 # The session may have ended with NotifyClientTermination, and begins again then.
                 session = self.sessions.of(context)
-                await self._handle_command(_decoded(TelemetryCommand, data), session, queue)
+                await self._handle_command(sized, session, queue)
                 # What asks for answers faster than it reads them is not read from.
                 await queue.wait_for_room()
         finally:
@@ -181,11 +191,12 @@ class Service:
                 self.sessions.stream_ended(session)
 
     async def _handle_command(
-        self, command: TelemetryCommand, session: ClientSession, queue: CommandQueue
+        self, sized: SizedCommand, session: ClientSession, queue: CommandQueue
     ) -> None:
+        command = sized.command
         if command.settings is not None:
             try:
-                settings = await self._settings(command.settings, session, queue)
+                settings = await self._settings(command.settings, sized.size, session, queue)
             except (ProxyRefused, ClientError) as error:
                 raise CallFailed(
                     _call_status(status_of(error).code),
@@ -198,7 +209,7 @@ class Service:
             session.take_answer(command.verify_message_result.nonce, command)
 
     async def _settings(
-        self, sent: Settings, session: ClientSession, queue: CommandQueue
+        self, sent: Settings, size: int, session: ClientSession, queue: CommandQueue
     ) -> Settings:
         _check_size(sent)
         if sent.publishing is not None:
@@ -215,9 +226,10 @@ class Service:
         else:
             text = "there is no publishing or subscription data in settings"
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
+        session.note_settings(sent, size)
         self.sessions.keep(session)
         session.commands = queue
-        return await session.take_settings(sent)
+        return await session.announce()
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
         settings = self.sessions.of(context).settings
@@ -252,11 +264,6 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             return response(status=status_of(error)).encode()
         return None
 
-    def prepare(request: type[WireMessage], call: GrpcCall) -> None:
-        call.request, item_count = _decoded_counted(request, call.message)
-        call.hold(costs.ITEM.size * item_count + (COPIES - 1) * len(call.message))
-        call.message = b""
-
     async def answer(name: str, call: GrpcCall) -> bytes:
         return await service.answer(name, call.request, call.context)
 
@@ -278,19 +285,36 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         name: GrpcMethod(
             partial(answer, name),
             refuse=partial(refuse, method.response),
-            prepare=partial(prepare, method.request),
+            prepare=partial(_prepared, method.request),
         )
         for name, method in service.methods.items()
     }
     found["ReceiveMessage"] = GrpcMethod(
         receive,
         refuse=partial(refuse, ReceiveMessageResponse),
-        prepare=partial(prepare, ReceiveMessageRequest),
+        prepare=partial(_prepared, ReceiveMessageRequest),
     )
     found["Telemetry"] = GrpcMethod(
-        telemetry, takes_stream=True, refuse=partial(refuse, TelemetryCommand)
+        telemetry,
+        takes_stream=True,
+        refuse=partial(refuse, TelemetryCommand),
+        prepare=_prepared_command,
     )
     return {f"/{NAME}/{name}": found[name] for name in found}
+
+
+def _prepared(request: type[M], message: bytes) -> tuple[M, int]:
+    try:
+        decoded, item_count = request.decode_counted(message)
+    except BadMessage as error:
+        text = f"the request is no message of {NAME}: {error}"
+        raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
+    return decoded, costs.ITEM.size * item_count + (COPIES - 1) * len(message)
+
+
+def _prepared_command(message: bytes) -> tuple[SizedCommand, int]:
+    command, size = _prepared(TelemetryCommand, message)
+    return SizedCommand(command, size), size
 
 
 def _context_of(call: GrpcCall, secret_of: SecretOf | None) -> ProxyContext:
@@ -309,18 +333,6 @@ def _call_status(code: Code) -> CallStatus:
     if code is Code.TOO_MANY_REQUESTS:
         return CallStatus.RESOURCE_EXHAUSTED
     return CallStatus.INVALID_ARGUMENT if code in _CLIENT_FAULTS else CallStatus.INTERNAL
-
-
-def _decoded(kind: type[R], data: bytes) -> R:
-    return _decoded_counted(kind, data)[0]
-
-
-def _decoded_counted(kind: type[R], data: bytes) -> tuple[R, int]:
-    try:
-        return kind.decode_counted(data)
-    except BadMessage as error:
-        text = f"the request is no message of {NAME}: {error}"
-        raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
 
 
 def _check_size(settings: Settings) -> None:

@@ -89,6 +89,15 @@ def receive(link: Link, data: bytes) -> None:
     link.buffer_updated(len(data))
 
 
+async def test_clients_of_one_thread_share_a_read_buffer_and_threads_do_not() -> None:
+    here = [connected()[1].get_buffer(-1) for _ in range(2)]
+
+    elsewhere = await asyncio.to_thread(Collector(Outbox()).get_buffer, -1)
+
+    assert here[0] is here[1]
+    assert elsewhere is not here[0]
+
+
 async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
     _, link, transport = connected()
     link.send(b"a")

@@ -26,7 +26,7 @@ class Served:
     async def run(self, call: GrpcCall) -> bytes:
         self.has_begun.set()
         await self.may_end.wait()
-        return call.message
+        return call.request
 
 
 @asynccontextmanager

@@ -19,7 +19,9 @@ from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
 from mqserver.proxy.errors import ProxyRefused
 from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.protocol.definitions import Publishing, Settings
 from mqserver.proxy.protocol.requests import TelemetryCommand
+from remoting.aio import costs
 from remoting.aio.resources import Budget, Places, Resources
 
 
@@ -59,6 +61,17 @@ async def test_a_call_alone_keeps_no_session() -> None:
             sessions.of(context(Connection(), str(number)))
 
         assert sessions.count == 0
+
+
+async def test_settings_are_charged_also_when_they_change() -> None:
+    budget = Budget()
+    async with table(Resources(budget=budget)) as sessions:
+        session = sessions.of(context(Connection()))
+        for size in (3_000_000, 1_000_000):
+            session.note_settings(Settings(publishing=Publishing()), size)
+            sessions.keep(session)
+
+            assert budget.used_size == costs.SESSION.size + size
 
 
 async def test_a_connection_has_a_limit_of_sessions_and_takes_them_with_it() -> None:

@@ -109,6 +109,7 @@ class ClientSession:
 
     Attributes:
         settings: what the client sent, with defaults; None before that.
+        settings_size: the bytes that they take.
         commands: goes to the Telemetry stream of the client; None while it has no stream.
         connection: of the client; None after it has ended.
         ip: the address that pays for the session.
@@ -129,6 +130,7 @@ class ClientSession:
         self.ip = context.address.rpartition(":")[0]
         self.client_id = context.client_id
         self.settings: Settings | None = None
+        self.settings_size = 0
         self.commands: CommandQueue | None = None
         self.credentials: Credentials | None = context.credentials
         self.seen_ms = cluster.client.now_ms()
@@ -230,9 +232,14 @@ class ClientSession:
         group = None if subscription is None else subscription.group
         return "" if group is None else group.name
 
-    async def take_settings(self, settings: Settings) -> Settings:
-        """Take the settings that the client sends, and return those that count."""
+    def note_settings(self, settings: Settings, size: int) -> None:
+        """Take the settings that the client sends, which take ``size`` bytes."""
         self.settings = complete(settings, self._config)
+        self.settings_size = size
+
+    async def announce(self) -> Settings:
+        """Tell the brokers of the client, and return the settings that count."""
+        assert self.settings is not None
         await self.heartbeat()
         return effective_settings(self.settings, await self._group_settings(), self._config)
 
@@ -354,6 +361,7 @@ class ClientSession:
         watched_count = self.renewals.watched_count
         return (
             costs.SESSION.size
+            + self.settings_size
             + costs.ITEM.size * 8 * topic_count
             + costs.WATCH.size * watched_count
         )

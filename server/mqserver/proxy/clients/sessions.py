@@ -111,13 +111,15 @@ class Sessions:
         return session
 
     def keep(self, session: ClientSession) -> None:
-        """Keep a session until its connection ends or it says goodbye.
+        """Keep a session until its connection ends or it says goodbye, and charge what it takes.
 
         Raises:
             ProxyRefused: its connection or its address has too many.
         """
-        if session.key in self._known:
-            return
+        entry = self._known.get(session.key) or self._enter(session)
+        self._budget.charge(entry, entry.held_size)
+
+    def _enter(self, session: ClientSession) -> _Entry:
         count = len(self._of_connection.get(session.connection, ())) if session.connection else 0
         if count >= SESSIONS_PER_CONNECTION or self._counts[session.ip] >= SESSIONS_PER_ADDRESS:
             text = (
@@ -129,7 +131,7 @@ class Sessions:
         self._known[session.key] = entry
         self._counts[session.ip] += 1
         self._attach(session, session.connection)
-        self._budget.charge(entry, entry.held_size)
+        return entry
 
     def stream_ended(self, session: ClientSession) -> None:
         """Let a client leave its groups, since its Telemetry stream has ended."""

@@ -82,16 +82,16 @@ class GrpcMethod(NamedTuple):
         run: the method.
         refuse: called with the header of a call alone, before anything of its body is looked at:
             returns the answer that refuses it, or None. May keep what it found in the call.
-        prepare: called when the request is there, in the time that all connections share; decodes
-            it. May raise CallFailed.
+        prepare: called with each message, in the time that all connections share; returns what it
+            says, and the bytes that this takes beside those of the message. May raise CallFailed.
         takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
-            one, ``GrpcCall.message``.
+            one, ``GrpcCall.request``.
     """
 
     run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
     takes_stream: bool = False
     refuse: Callable[["GrpcCall"], bytes | None] | None = None
-    prepare: Callable[["GrpcCall"], None] | None = None
+    prepare: Callable[[bytes], tuple[Any, int]] | None = None
 
 
 class Calls:
@@ -148,7 +148,7 @@ class GrpcCall(StreamReceiver):
         address: of the client, ``host:port``.
         connection: of the client.
         context: what ``GrpcMethod.refuse`` found out about the call.
-        message: the request of a method that takes one message.
+        message: the request of a method that takes one message, until ``request`` is made of it.
         request: what ``GrpcMethod.prepare`` made of it.
     """
 
@@ -203,11 +203,12 @@ class GrpcCall(StreamReceiver):
         """How long the client still waits; None when it waits for ever."""
         return None if self._deadline_s is None else self._deadline_s - time.monotonic()
 
-    async def messages(self) -> AsyncIterator[bytes]:
-        """Yield the messages of the client until it sends no more.
+    async def messages(self) -> AsyncIterator[Any]:
+        """Yield what ``GrpcMethod.prepare`` makes of the client's messages until it sends no more.
 
         They stay bytes until they are asked for, so the window of the stream bounds them, however
-        small they are.
+        small they are. Each waits for its part of the time that all connections share, and is
+        charged until the next one is asked for.
 
         Raises:
             CallFailed: a message is wrong.
@@ -218,9 +219,12 @@ class GrpcCall(StreamReceiver):
                 data, is_compressed = found
                 size = len(data)
                 message = await self._inflated(data) if is_compressed else data
-                self.hold(-len(message))
+                request, request_size = await self._prepared_in_turn(message)
+                self.hold(request_size)
+                self.connection.charge()
                 self._stream.consumed(_PREFIX_SIZE + size)
-                yield message
+                yield request
+                self.hold(-len(message) - request_size)
             elif self._is_complete:
                 if self._data:
                     raise CallFailed(CallStatus.INTERNAL, "the request ends within a message")
@@ -228,6 +232,24 @@ class GrpcCall(StreamReceiver):
             else:
                 self._waiting = asyncio.get_running_loop().create_future()
                 await self._waiting
+
+    async def _prepared_in_turn(self, message: bytes) -> tuple[Any, int]:
+        prepared: asyncio.Future[tuple[Any, int]] = asyncio.get_running_loop().create_future()
+
+        def prepare() -> None:
+            if prepared.done():
+                return
+            try:
+                prepared.set_result(self._prepared(message))
+            except CallFailed as error:
+                prepared.set_exception(error)
+
+        self.connection.put_off(prepare)
+        return await prepared
+
+    def _prepared(self, message: bytes) -> tuple[Any, int]:
+        prepare = None if self._method is None else self._method.prepare
+        return (message, 0) if prepare is None else prepare(message)
 
     async def write(self, message: bytes) -> None:
         """Send one of several answers; wait while the client does not take them."""
@@ -272,12 +294,18 @@ class GrpcCall(StreamReceiver):
             return
         self.message, is_compressed = found
         try:
-            if not is_compressed and method.prepare is not None:
-                method.prepare(self)
+            if not is_compressed:
+                self._prepare()
         except CallFailed as error:
             self._refuse(error)
             return
         self._start(method, is_compressed=is_compressed)
+
+    def _prepare(self) -> None:
+        """Make the request out of the message, of which nothing is kept then."""
+        self.request, size = self._prepared(self.message)
+        self.hold(size)
+        self.message = b""
 
     def _refuse(self, error: CallFailed) -> None:
         """End the call, and take no more bytes of it."""
@@ -285,12 +313,16 @@ class GrpcCall(StreamReceiver):
         self._data.clear()
         self.fail(error.status, str(error))
 
-    def cancelled(self) -> None:
-        """Take note that the stream is closed."""
+    def drop(self) -> None:
+        """Keep nothing of the request."""
         self.hold(-self._held_size)
         # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
         self.message, self.request = b"", None
+
+    def cancelled(self) -> None:
+        """Take note that the stream is closed."""
+        self.drop()
         if self._deadline is not None:
             self._deadline.cancel()
         if self._task is not None:
@@ -406,8 +438,7 @@ class GrpcCall(StreamReceiver):
 
     async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
         self.message = await self._inflated(self.message)
-        if method.prepare is not None:
-            method.prepare(self)
+        self._prepare()
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:

@@ -36,10 +36,12 @@ from mqserver.proxy.http2.frames import (
     FrameType,
     Http2Error,
     Setting,
+    check_size,
     frame,
     goaway,
     reset,
     settings,
+    unpadded,
     window_update,
 )
 from mqserver.proxy.http2.hpack import LIST_SIZE_MAX, BadHeaders, Field, header_decoder
@@ -167,10 +169,12 @@ class Http2Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.active_s = self._loop.time()
         self._rest = self._rest + data if self._rest else data
-        if self._is_queued:
-            self.charge()
-        else:
+        if not self._is_queued:
             self._queue()
+        if self._is_queued:
+            # Now, since uvloop would go on with up to 32 reads of 256 KiB.
+            self._read_on()
+            self.charge()
 
     def _queue(self) -> None:
         """Work as soon as it is our turn."""
@@ -235,6 +239,8 @@ class Http2Connection(asyncio.Protocol):
     def give_way(self) -> None:
         """Close at once, and drop what was received."""
         self._rest = b""
+        for stream in self.streams.values():
+            stream.drop()
         if self._transport is not None:
             self._transport.abort()
 
@@ -400,7 +406,7 @@ class Http2Connection(asyncio.Protocol):
             stream.reset(Error.STREAM_CLOSED)
             return
         if flags & PADDED:
-            payload = _unpadded(payload, 0)
+            payload = unpadded(payload, 0)
             stream.consumed(size - len(payload))
         is_last = bool(flags & END_STREAM)
         if stream.content_size is not None:
@@ -419,7 +425,7 @@ class Http2Connection(asyncio.Protocol):
             raise Http2Error(Error.PROTOCOL_ERROR, f"a client cannot open stream {stream_id}")
         skipped = 5 if flags & PRIORITY else 0
         if flags & PADDED:
-            payload = _unpadded(payload, skipped)
+            payload = unpadded(payload, skipped)
         elif len(payload) < skipped:
             raise Http2Error(Error.FRAME_SIZE_ERROR, "a HEADERS frame is too short")
         if flags & END_HEADERS:
@@ -504,7 +510,7 @@ class Http2Connection(asyncio.Protocol):
         stream.reset(Error.PROTOCOL_ERROR)
 
     def _reset(self, flags: int, stream_id: int, payload: bytes) -> None:
-        _check_size(payload, 4, "RST_STREAM")
+        check_size(payload, 4, "RST_STREAM")
         stream = self.streams.get(stream_id)
         if stream is None:
             self._check_used(stream_id)
@@ -534,7 +540,7 @@ class Http2Connection(asyncio.Protocol):
                 raise Http2Error(Error.PROTOCOL_ERROR, f"ENABLE_PUSH is {value}, not 0 or 1")
 
     def _window_update(self, flags: int, stream_id: int, payload: bytes) -> None:
-        _check_size(payload, 4, "WINDOW_UPDATE")
+        check_size(payload, 4, "WINDOW_UPDATE")
         size = WORD.unpack(payload)[0] & STREAM_MASK
         stream = self.streams.get(stream_id)
         if stream_id and stream is None:
@@ -549,7 +555,7 @@ class Http2Connection(asyncio.Protocol):
             stream.reset(Error.FLOW_CONTROL_ERROR)
 
     def _ping(self, flags: int, stream_id: int, payload: bytes) -> None:
-        _check_size(payload, 8, "PING")
+        check_size(payload, 8, "PING")
         if stream_id:
             raise Http2Error(Error.PROTOCOL_ERROR, "PING belongs to the connection")
         if not flags & ACK:
@@ -557,7 +563,7 @@ class Http2Connection(asyncio.Protocol):
 
     def _priority(self, flags: int, stream_id: int, payload: bytes) -> None:
         """Check the form only: RFC 9113 deprecates priorities, so there is no tree of streams."""
-        _check_size(payload, 5, "PRIORITY")
+        check_size(payload, 5, "PRIORITY")
         if not stream_id:
             raise Http2Error(Error.PROTOCOL_ERROR, "PRIORITY belongs to a stream")
 
@@ -582,18 +588,3 @@ class Http2Connection(asyncio.Protocol):
         """Check that a stream was open once."""
         if stream_id > self._last_id or not stream_id % 2:
             raise Http2Error(Error.PROTOCOL_ERROR, f"stream {stream_id} was never opened")
-
-
-def _unpadded(payload: bytes, least: int) -> bytes:
-    """Return a payload without its padding; at least ``least`` bytes of it are needed."""
-    size = len(payload) - 1 - payload[0] if payload else -1
-    if size < least:
-        raise Http2Error(Error.PROTOCOL_ERROR, "a frame is padded with more bytes than it has")
-    return payload[1 : 1 + size]
-
-
-def _check_size(payload: bytes, size: int, name: str) -> None:
-    if len(payload) != size:
-        raise Http2Error(
-            Error.FRAME_SIZE_ERROR, f"{name} has {len(payload)} bytes instead of {size}"
-        )

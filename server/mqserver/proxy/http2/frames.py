@@ -104,3 +104,19 @@ def goaway(last_id: int, error: Error, text: str = "") -> bytes:
     """Return a frame that ends a connection; ``last_id`` is the last stream that was served."""
     payload = WORD.pack(last_id) + WORD.pack(error) + text.encode()
     return frame(FrameType.GOAWAY, 0, 0, payload)
+
+
+def unpadded(payload: bytes, least: int) -> bytes:
+    """Return a payload without its padding; at least ``least`` bytes of it are needed."""
+    size = len(payload) - 1 - payload[0] if payload else -1
+    if size < least:
+        raise Http2Error(Error.PROTOCOL_ERROR, "a frame is padded with more bytes than it has")
+    return payload[1 : 1 + size]
+
+
+def check_size(payload: bytes, size: int, name: str) -> None:
+    """Check that the payload of a frame of this name has ``size`` bytes."""
+    if len(payload) != size:
+        raise Http2Error(
+            Error.FRAME_SIZE_ERROR, f"{name} has {len(payload)} bytes instead of {size}"
+        )

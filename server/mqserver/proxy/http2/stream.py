@@ -30,6 +30,9 @@ class StreamReceiver:
     def ended(self) -> None:
         """Take note that the peer sends no more bytes."""
 
+    def drop(self) -> None:
+        """Keep nothing of what was received, since the stream is about to be closed."""
+
     def cancelled(self) -> None:
         """Take note that the stream is closed, and nothing can be sent any more."""
 
@@ -134,6 +137,12 @@ class Stream:
     def hold(self, size: int) -> None:
         """Note that the receiver holds ``size`` bytes more, or less when it is negative."""
         self.connection.hold(size)
+
+    def drop(self) -> None:
+        """Keep nothing of what was received and of what waits, since the connection is closed."""
+        self.connection.hold(-len(self.waiting))
+        self.waiting.clear()
+        self.receiver.drop()
 
     def reset(self, error: Error) -> None:
         """End the stream at once, and tell the peer why."""

@@ -183,7 +183,7 @@ def echo_methods() -> dict[str, GrpcMethod]:
     """Return methods that give back what they get: a message, each of a stream, or many."""
 
     async def echo(call: GrpcCall) -> bytes:
-        return call.message
+        return call.request
 
     async def each(call: GrpcCall) -> None:
         async for message in call.messages():
@@ -191,7 +191,7 @@ def echo_methods() -> dict[str, GrpcMethod]:
 
     async def thrice(call: GrpcCall) -> None:
         for _ in range(3):
-            await call.write(call.message)
+            await call.write(call.request)
 
     return {
         "Echo": GrpcMethod(echo),

@@ -45,6 +45,13 @@ def _ticking() -> "itertools.count[float]":
     return itertools.count(1.0, READING_S)
 
 
+class Busy:
+    """Work without end."""
+
+    def work(self, end_s: float) -> bool:
+        return True
+
+
 FLOODS = {
     "ping flood": frame(FrameType.PING, 0, 0, bytes(8)),
     "settings flood": settings({Setting.INITIAL_WINDOW_SIZE: 1}),
@@ -209,6 +216,88 @@ async def test_empty_messages_of_a_stream_stay_bytes_until_they_are_asked_for() 
     call = peer.connection.streams[stream].receiver
     assert isinstance(call, GrpcCall)
     assert len(call._data) >= 5 * 2_990
+    peer.connection.connection_lost(None)
+
+
+async def test_a_connection_that_waits_for_its_slice_is_not_read_from() -> None:
+    clock = _ticking()
+    peer = Peer(now_s=lambda: next(clock))
+    await peer.heard()
+    peer.resources.turns.add(Busy())
+
+    peer.say(frame(FrameType.PING, 0, 0, bytes(8)))
+
+    assert peer.resources.turns.waiting_count == 2
+    assert not peer.wire.reads
+
+
+async def test_what_gives_way_frees_what_it_holds_at_once() -> None:
+    peer = Peer(budget=(budget := Budget(1 << 20)))
+    streams = [peer.call("Each", ends=False) for _ in range(20)]
+    await peer.heard()
+    call = peer.connection.streams[streams[0]].receiver
+    assert isinstance(call, GrpcCall)
+
+    for stream in streams:
+        peer.say(frame(FrameType.DATA, 0, stream, b"\x00\x00\x0f\x00\x00" + bytes(16_000)) * 4)
+
+    assert peer.wire.was_closed
+    assert not call._data
+    assert peer.connection.held_size <= 20 * (costs.STREAM.size + 2_000)
+    peer.connection.connection_lost(None)
+    await peer.heard()
+    assert (peer.connection.held_size, budget.used_size) == (0, 0)
+
+
+async def test_messages_of_a_stream_share_the_time_of_a_turn() -> None:
+    clock = _ticking()
+    handled_count = 0
+
+    async def run(call: GrpcCall) -> None:
+        nonlocal handled_count
+        async for _ in call.messages():
+            handled_count += 1
+
+    def prepare(message: bytes) -> tuple[bytes, int]:
+        for _ in range(100):
+            next(clock)
+        return message, 0
+
+    methods = {"Run": GrpcMethod(run, takes_stream=True, prepare=prepare)}
+    peer = Peer(methods, now_s=lambda: next(clock))
+    peer.call("Run", ends=False)
+    await peer.heard()
+
+    peer.say(frame(FrameType.DATA, 0, 1, bytes(5 * 3_000)))
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert 0 < handled_count <= 10 * TURN_S / (100 * READING_S)
+    peer.connection.connection_lost(None)
+
+
+async def test_a_message_of_a_stream_is_charged_until_it_is_handled() -> None:
+    budget, is_handled = Budget(), asyncio.Event()
+
+    async def run(call: GrpcCall) -> None:
+        async for _ in call.messages():
+            await is_handled.wait()
+
+    methods = {"Run": GrpcMethod(run, takes_stream=True, prepare=lambda data: (data, 7_000))}
+    peer = Peer(methods, budget=budget)
+    stream = peer.call("Run", ends=False)
+    await peer.heard()
+    open_size = budget.used_size
+
+    peer.say_message(stream, bytes(10_000))
+    await peer.heard()
+    handling_size = budget.used_size
+    is_handled.set()
+    await peer.heard()
+    peer.connection.charge()
+
+    assert handling_size == open_size + 17_000
+    assert budget.used_size == open_size
     peer.connection.connection_lost(None)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import os
 import signal
 import socket
@@ -41,6 +42,24 @@ def test_a_signal_stops_the_server_cleanly(capsys) -> None:
 
     assert server.stopped == 1
     assert capsys.readouterr().out == "listening on 9876\n"
+
+
+def test_a_full_collection_does_not_walk_what_was_loaded_before_the_start() -> None:
+    class Counting(OneShot):
+        async def start(self) -> int:
+            asyncio.get_running_loop().call_later(0, self.count)
+            return 9876
+
+        def count(self) -> None:
+            self.frozen_count, self.walked_count = gc.get_freeze_count(), len(gc.get_objects())
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    server = Counting()
+
+    assert run(server) == EXIT_OK
+
+    assert server.frozen_count > 10 * server.walked_count
+    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.parametrize("kind", ["path", "abstract"])
