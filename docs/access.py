@@ -137,10 +137,10 @@ comes first in that order, `AccessFor`, with the request code, the time and the 
 server. So what is signed begins with what it is for. Our brokers refuse such a signature for
 another code, another address than their own or a time more than 15 minutes away; Java's brokers
 verify it as one more field. Set the clocks of clients and brokers. Where a broker is reached by an
-address that it does not know (a tunnel, a port of a container), map it: `mqadmin --map
-ADVERTISED=REACHED`. Our own request codes (10001 to 10004) need such a signature. 10005, with which
-brokers ask each other for their epoch, needs no key; its answer carries a proof that covers the
-challenge in the question.
+address that it does not know (a tunnel, a port of a container), map it in a context
+(`--map ADVERTISED=REAL` of `mqadmin context add`). Our own request codes (10001 to 10004) need
+such a signature. 10005, with which brokers ask each other for their epoch, needs no key; its answer
+carries a proof that covers the challenge in the question.
 
 The rest of this section is about signatures of Java's clients and about Java's brokers. The
 following is not part of such a signature, so an attacker who can change the network traffic can do

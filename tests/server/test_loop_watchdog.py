@@ -395,6 +395,7 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     ExtensionCode.GET_LOCK_TABLE: Ask(),
     ExtensionCode.GET_OPEN_TRANSACTIONS: Ask(),
     ExtensionCode.PROMOTE_SLAVE: Ask(),
+    ExtensionCode.GET_EPOCH: Ask(ext={"challenge": "1"}),
     ExtensionCode.DEMOTE_MASTER: Ask(ext={"brokerId": "1"}),
     R.CLEAN_UNUSED_TOPIC: Ask(),
     LaterCode.POP_MESSAGE: (

@@ -100,18 +100,16 @@ async def export_messages(
     wanted = RecordFilter(begin_ms=state.begin_ms, end_ms=state.end_ms)
     wish = MessageQuery(topic=topic, filter=wanted, queue=queue, tags=tag)
     if call.is_offline:
-        wanted = replace(wanted, topic=topic)
+        wish = replace(wish, filter=replace(wanted, topic=topic), limit=limit, no_body=no_body)
         with target.writer(state, csv_raw=call.settings.csv_raw) as writer:
-            for row in stored_rows(
-                call, replace(wish, filter=wanted, limit=limit, no_body=no_body)
-            ):
+            for row in stored_rows(call, wish):
                 writer.add(row)
             return writer.finish(target)
     consumer, spans = await consumer_and_spans(call, wish)
     left = _left(spans, state)
     count_max = None if limit is None else max(0, limit - state.rows)
-    total = sum(span.end - span.start for span in spans)
-    before = total - sum(span.end - span.start for span in left)
+    total, rest = (sum(span.end - span.start for span in each) for each in (spans, left))
+    before = total - rest
     with (
         target.writer(state, csv_raw=call.settings.csv_raw) as writer,
         Progress(call.console, "export") as progress,

@@ -29,7 +29,7 @@ from mqserver.broker.files.loads import load_state, loss_warnings, missing_files
 from mqserver.broker.files.saves import StateFiles
 from mqserver.broker.files.topic_files import TopicFiles
 from mqserver.broker.ha.epoch import EpochFile
-from mqserver.broker.ha.ha_file import before_start
+from mqserver.broker.ha.ha_file import HaFile, before_start
 from mqserver.broker.ha.replication import Replication
 from mqserver.broker.intervals import while_used, while_written
 from mqserver.broker.pop.checkpoints import revive_topic
@@ -143,23 +143,17 @@ class BrokerApp:
         """
         config, now_ms = self._config, self._clock.now_ms()
         pack_host(config.broker_ip1, config.listen_port)
-        loop = asyncio.get_running_loop()
         paths = StorePaths(Path(config.store.store_path_root_dir))
         # Every start of this broker writes this file, and the state files as well.
         was_used = (paths.root / SAFE_POINT).exists()
-        await loop.run_in_executor(self._disk, self._settings.load)
-        ha_file = await loop.run_in_executor(self._disk, before_start, config)
-        epochs = await loop.run_in_executor(self._disk, EpochFile.read, paths.root)
-        store = await loop.run_in_executor(
-            self._disk, lambda: MessageStore.open(config.store, now_ms=now_ms)
-        )
+        opening = asyncio.get_running_loop().run_in_executor(self._disk, self._open_store, now_ms)
+        store, ha_file, epochs = await opening
         try:
             any_port = config.listen_port == 0
             broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)
             if was_used and not config.is_slave:
-                # In a store that only the real broker has used, a topic that it deleted before a
-                # crash may have queues again, and cannot be told from a lost one. So there such
-                # topics are only logged.
+                # In a store of the real broker alone, a topic that it deleted before a crash may
+                # have queues again and looks like a lost one; there such topics are only logged.
                 broker.make_lost_topics(now_ms=now_ms)
             if not config.is_slave:
                 broker.complete_last_commit(now_ms=now_ms)
@@ -195,8 +189,16 @@ class BrokerApp:
         await self._open_grpc_port(broker)
         return config.listen_port
 
+    def _open_store(self, now_ms: int) -> tuple[MessageStore, HaFile, EpochFile]:
+        """Open the store and what is beside it; waits for the disk."""
+        self._settings.load()
+        ha_file = before_start(self._config)
+        epochs = EpochFile.read(Path(self._config.store.store_path_root_dir))
+        store = MessageStore.open(self._config.store, now_ms=now_ms, is_cut=ha_file.is_cut)
+        return store, ha_file.store_opened(), epochs
+
     async def _open_grpc_port(self, broker: Broker) -> None:
-        """Serve gRPC clients, too, where grpcServerPort says so."""
+        """Serve gRPC clients as well if grpcServerPort says so."""
         try:
             self._endpoint = await open_grpc_port(
                 self._config, self._clock, access=broker.access, resources=self._server.resources
@@ -218,7 +220,6 @@ class BrokerApp:
             on_epoch=fence.hear_name_server,
             is_fenced=lambda: fence.is_fenced,
         )
-
         fence.fenced.add(replication.disconnect_slaves)
         fence.fenced.add(registration.leave)
         return registration
@@ -252,11 +253,9 @@ class BrokerApp:
         self._declare_files(broker, paths)
         for name in missing_files(stored):
             self._files.mark(name)
+        addresses = broker.filter_servers.addresses
         broker.access = open_access(
-            config,
-            store,
-            now_ms=self._clock.now_ms,
-            filter_servers=broker.filter_servers.addresses,
+            config, store, now_ms=self._clock.now_ms, filter_servers=addresses
         )
         return broker
 

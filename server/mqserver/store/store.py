@@ -123,14 +123,19 @@ class MessageStore:
         self._log.warm_size = self._config.warm_size
 
     @classmethod
-    def open(cls, config: StoreConfig, *, now_ms: int, disk: Disk | None = None) -> "MessageStore":
+    def open(
+        cls, config: StoreConfig, *, now_ms: int, disk: Disk | None = None, is_cut: bool = False
+    ) -> "MessageStore":
         """Lock, load and recover a store directory, or create it if it is absent.
+
+        Args:
+            is_cut: whether the log was cut on purpose, so that queues point behind its end.
 
         Raises:
             StoreLocked: another broker serves the directory.
             StoreError: the directory cannot be used; the text says what to do.
         """
-        return cls(config, open_directory(config, disk or RealDisk(), now_ms))
+        return cls(config, open_directory(config, disk or RealDisk(), now_ms, is_cut=is_cut))
 
     def close(self, now_ms: int) -> None:
         """Write and sync everything, then mark the directory as shut down properly.

@@ -28,7 +28,10 @@ KINDS = {
     "List<PlainAccessConfig>": (str, None),
 }
 ALL = [getattr(headers, name) for name in headers.__all__]
-OURS = {"DemoteMaster", "HaEpoch", "PromoteSlave"}
+OURS = {
+    "DemoteMaster", "GetAllConsumerOffset", "GetEpoch", "GetEpochResponse", "HaEpoch",
+    "PromoteSlave",
+}  # fmt: skip
 """Headers of requests that no Java broker knows, and of fields that none looks at."""
 LATER = set(pop.__dict__) & set(headers.__all__) - {"Rpc"}
 """Headers of RocketMQ 5."""

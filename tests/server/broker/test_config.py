@@ -90,6 +90,7 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "connectionsMax",
         "connectionsPerAddressMax",
         "inFlightSizeMax",
+        "startWithLostCommitLog",
         *ratios,
         *timer,
     }

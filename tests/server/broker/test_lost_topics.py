@@ -52,7 +52,7 @@ async def test_lost_topics_are_made_again_with_their_queues_and_can_be_read(tmp_
     assert again == found
 
 
-async def test_deleted_topic_stays_deleted_though_a_delayed_message_came_later(
+async def test_deleted_topic_stays_deleted_and_empty_when_a_delayed_message_is_due(
     tmp_path: Path,
 ) -> None:
     clock = FakeClock(START_MS)
@@ -65,7 +65,7 @@ async def test_deleted_topic_stays_deleted_though_a_delayed_message_came_later(
 
     found = await topics_of(tmp_path)
 
-    assert count == 1
+    assert count == 0
     assert found[TOPIC] is None
 
 

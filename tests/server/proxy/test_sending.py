@@ -51,6 +51,7 @@ async def test_requests_on_a_connection_are_those_that_open_it_and_that_are_sign
     for each in signed:
         assert each.ext.pop("AccessKey") == "key"
         assert each.ext.pop("Signature")
+        assert each.ext.pop("AccessFor").startswith(f"mqfor1;{RequestCode.SEND_MESSAGE_V2};")
         each.opaque = opening.opaque
         assert each == opening
 

@@ -124,9 +124,11 @@ def left_open(store: MessageStore) -> None:
     """Hear of a store on the real disk; the ``conftest`` of this room stops it after the test."""
 
 
-def open_store(config: StoreConfig, *, disk: Disk | None = None) -> MessageStore:
+def open_store(
+    config: StoreConfig, *, disk: Disk | None = None, is_cut: bool = False
+) -> MessageStore:
     """Open a store at a fixed time."""
-    store = MessageStore.open(config, now_ms=START_MS, disk=disk)
+    store = MessageStore.open(config, now_ms=START_MS, disk=disk, is_cut=is_cut)
     if disk is None:
         left_open(store)
     return store

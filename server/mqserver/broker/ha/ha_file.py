@@ -43,6 +43,8 @@ class HaFile:
     promoted: BrokerRole | None = None
     demoted: int | None = None
     cut_tail: bool = False
+    is_cut: bool = False
+    """Whether this start has cut the log, which the file says until the store is open again."""
 
     @classmethod
     def read(cls, root: Path) -> Self:
@@ -99,8 +101,21 @@ class HaFile:
             self.path.unlink()
             REAL_FILES.sync_directory(self.path.parent)
         return dataclasses.replace(
-            self, parts_at=parts_at, promoted=promoted, demoted=demoted, cut_tail=cut_tail
+            self,
+            parts_at=parts_at,
+            promoted=promoted,
+            demoted=demoted,
+            cut_tail=cut_tail,
+            is_cut=False,
         )
+
+    def store_opened(self) -> Self:
+        """Record that the store is open, so that a cut log is not cut again; return the content.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        return self.replace(demoted=self.demoted) if self.is_cut else self
 
 
 def before_start(config: BrokerConfig) -> HaFile:
@@ -140,7 +155,7 @@ def before_start(config: BrokerConfig) -> HaFile:
             "this log was cut at %d; what its master does not have of it is in %s, where "
             "`mqadmin store log` reads it", file.parts_at, copy,
         )  # fmt: skip
-        file = file.replace(demoted=file.demoted)
+        file = dataclasses.replace(file, parts_at=None, cut_tail=False, is_cut=True)
     return file
 
 

@@ -119,9 +119,7 @@ class Replication(Ha):
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
-            LOG.warning(
-                "this broker proves nothing to other brokers, its keys are unread: %s", error
-            )
+            LOG.warning("this broker can prove nothing to others, its keys are unread: %s", error)
             return None
 
     async def start(self) -> None:
@@ -285,11 +283,9 @@ class Replication(Ha):
         # This challenge comes first: the requests that follow are signed for a proved master only.
         peer = await self.fence.ask(self.master.address)
         if peer is not None and self.trust.has_accounts and not peer.is_trusted:
-            LOG.warning(
-                "master %s has no account of this slave: its epoch is not believed, and nothing "
-                "is signed for it; name it in brokerAddresses if it is the master",
-                peer.address,
-            )
+            hint = "its epoch is not believed, and nothing is signed for it; if it is the master, "
+            hint += "name it in brokerAddresses"
+            LOG.warning("master %s has no account of this slave: %s", peer.address, hint)
             peer = None
         found = await self.master.log_range()
         if peer is not None:

@@ -18,7 +18,6 @@ stored again then, so that their record is not deleted with its file.
 
 All times are those of the wall clock, because producers and the files give times of this kind. If
 the clock is set back, slots that have ended stay ended, as in 5.4.0.
-
 Source: store/timer/TimerMessageStore.java (5.4.0).
 """
 
@@ -84,7 +83,7 @@ class _Leaving(NamedTuple):
     place: int
     """Position of its unit, or its queue offset if it has none."""
     topic: str
-    """Its real topic if the metrics count it as waiting, else ""."""
+    """Its real topic if the metrics count it; "" otherwise."""
     message: PutMessage | None
     """What is put; None if it is recalled, lost or already delivered."""
 

@@ -135,8 +135,13 @@ class OpenedStore:
     last_store_ms: int
 
 
-def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
+def open_directory(
+    config: StoreConfig, disk: Disk, now_ms: int, *, is_cut: bool = False
+) -> OpenedStore:
     """Return a store that is ready to serve; the directory is created if it is absent.
+
+    Args:
+        is_cut: whether the log was cut on purpose, so that queues point behind its end.
 
     Raises:
         StoreLocked: another broker serves the directory.
@@ -148,7 +153,9 @@ def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
         lock_ns = lock_time(disk, paths)
         release = disk.lock(paths.lock)
         try:
-            return _Opening(config, disk, paths, lock_ns=lock_ns).run(release, now_ms)
+            return _Opening(config, disk, paths, lock_ns=lock_ns).run(
+                release, now_ms, is_cut=is_cut
+            )
         except BaseException:
             release()
             raise
@@ -177,9 +184,10 @@ class _Opening:
             if path.name.endswith(SUFFIX):
                 remove_tree(disk, path)
 
-    def run(self, release: Callable[[], None], now_ms: int) -> OpenedStore:
+    def run(self, release: Callable[[], None], now_ms: int, *, is_cut: bool) -> OpenedStore:
         log = self._open_log()
-        self._refuse_lost_log(log)
+        if not is_cut:
+            self._refuse_lost_log(log)
         file_size, notes = queue_file_size_of(
             self._listing.queue_file_sizes, self._config, self._point
         )
@@ -233,7 +241,7 @@ class _Opening:
         Raises:
             StoreFailed: the log is not the one that the queues were made of.
         """
-        why = lost_log(self._disk, self._paths, listing=self._listing, log=log, point=self._point)
+        why = lost_log(self._disk, self._paths, listing=self._listing, log=log)
         if why and not self._config.start_with_lost_commit_log:
             raise StoreFailed(
                 f"store {self._paths.root}: {why}; a start would empty the queues. Nothing was "

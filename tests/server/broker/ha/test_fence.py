@@ -16,7 +16,7 @@ from mqserver.namesrv.routes import RouteTable
 from remoting.bodies import ClusterInfo
 from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import Command
-from remoting.headers import DemoteMaster, PromoteSlave
+from remoting.headers import DemoteMaster, HaEpoch, PromoteSlave
 from storefmt.offline.views.storedir import StoreDir
 from tests.ports import free_ports
 from tests.server.broker.desk import Desk, end_transaction
@@ -46,7 +46,7 @@ def deaf_to_epochs(patch: pytest.MonkeyPatch) -> None:
     register = RouteTable.register
 
     def deaf(self: RouteTable, *words: object, **options: object) -> object:
-        return register(self, *words, **{**options, "epoch": 0})  # type: ignore[arg-type]
+        return register(self, *words, **{**options, "epoch": HaEpoch()})  # type: ignore[arg-type]
 
     patch.setattr(RouteTable, "register", deaf)
 

@@ -88,6 +88,8 @@ def test_tail_is_cut_by_an_order_and_the_demotion_holds(tmp_path: Path) -> None:
     file = before_start(broker_settings(tmp_path))
 
     assert (file.parts_at, file.demoted, file.cut_tail) == (None, 1, False)
+    assert HaFile.read(tmp_path).parts_at == places[4]
+    assert file.store_opened() == HaFile.read(tmp_path)
     assert len(messages_in(tmp_path / "tails" / f"{places[4]:020d}")) == 6
     assert len(messages_in(tmp_path)) == 4
 
@@ -140,7 +142,7 @@ def test_cut_log_ends_there_and_goes_on(tmp_path: Path, number: int) -> None:
 
     assert cut_log(StorePaths(tmp_path), places[number]) > 0
 
-    store = open_store(small_config(tmp_path))
+    store = open_store(small_config(tmp_path), is_cut=True)
     assert store.written_offset <= places[number]
     assert len(bodies(store, "topic-a", 0)) + len(bodies(store, "topic-a", 1)) == number
     put_all(store, range(number, 100))

@@ -174,6 +174,7 @@ def master_of(desk: Desk) -> ReturningMaster:
         client=desk.client,
         calls=lambda address: MasterCalls(desk.client, address),
         may_ask=lambda address: True,
+        challenge=desk.app.broker.ha.fence.ask,
         epoch=5,
     )
 

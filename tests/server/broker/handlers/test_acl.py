@@ -57,9 +57,9 @@ async def test_pulls_are_checked_alike_with_the_kernel_and_without(
     checked: list[int] = []
     check = AccessControl.check
 
-    def noted(self: AccessControl, ip: str, command: Command) -> None:
+    def noted(self: AccessControl, ip: str, command: Command, *, at: str = "") -> None:
         checked.append(command.code)
-        check(self, ip, command)
+        check(self, ip, command, at=at)
 
     monkeypatch.setattr(AccessControl, "check", noted)
     await make_topics(guarded, "T")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.config import BrokerRole
+from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.disk.disk import DiskUsage, RealDisk
 from mqserver.store.results import PutResult, PutStatus, RunResult
 from mqserver.store.store import MessageStore
@@ -139,10 +140,12 @@ def _no_next_file(code: int) -> Callable[[Desk, pytest.MonkeyPatch], None]:
 
 
 def _break_write(desk: Desk, patch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
+    def refuse(job: LogWrite) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    patch.setattr(desk.app.broker.store._log, "write", refuse)
+    # Without a segment, a thread of Python's calls ``work``.
+    patch.setattr(LogWrite, "segment", None)
+    patch.setattr(LogWrite, "work", refuse)
 
 
 TROUBLES = [

@@ -404,7 +404,8 @@ async def settle(app: BrokerApp) -> None:
     """Wait until all that was put is written, and synced with SYNC_FLUSH, and answered."""
     for _ in range(3):
         await asyncio.sleep(0)
-    while app.broker.turn._flushing is not None or app.broker.slices._running_count:
+    turn = app.broker.turn
+    while turn.is_due or turn.is_writing or turn._flushing or app.broker.slices._running_count:
         await asyncio.sleep(0.001)
     # Some answers wait until topics.json has the topic that their message created.
     await app._files.settle()
@@ -478,14 +479,17 @@ async def test_the_same_reads_leave_the_same_bytes_with_and_without_the_kernel(
         tmp_path, monkeypatch, streams, sync=sync, file_size=file_size, kind=kind
     )
 
-    for ours, theirs in zip(compiled.answers, plain.answers, strict=True):
-        # How long a sync takes decides whether a refusal overtakes an answer that waits for it.
-        assert (sorted(ours, key=repr) == sorted(theirs, key=repr)) if sync else ours == theirs
+    assert in_any_order(compiled) == in_any_order(plain)
     assert compiled.counters == plain.counters
     assert compiled.files == plain.files
     assert compiled.counters["put"] > 100
     assert sum(compiled.taken) > 2_000
     assert not sum(plain.taken)
+
+
+def in_any_order(outcome: Outcome) -> list[list[str]]:
+    """Return the answers of each read; how long the disk takes decides which refusal overtakes."""
+    return [sorted(map(repr, answers)) for answers in outcome.answers]
 
 
 @pytest.mark.parametrize(
@@ -508,7 +512,9 @@ async def test_a_header_with_any_wrong_bit_is_read_as_without_the_kernel(
 
     compiled, plain = await both(tmp_path, monkeypatch, streams, kind=kind)
 
-    assert compiled == plain
+    assert in_any_order(compiled) == in_any_order(plain)
+    assert compiled.counters == plain.counters
+    assert compiled.files == plain.files
     assert len(streams) > 1_000
 
 

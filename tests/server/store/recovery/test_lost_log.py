@@ -56,29 +56,6 @@ async def test_start_beside_a_log_that_is_not_mounted_stops_and_changes_nothing(
         assert len(await desk.bodies()) == 5
 
 
-@pytest.mark.parametrize("old_count", [1, 3])
-async def test_log_older_than_the_queues_is_refused(tmp_path: Path, old_count: int) -> None:
-    await used(tmp_path / "s", old_count)
-    shutil.copytree(tmp_path / "s" / "commitlog", tmp_path / "old")
-    await used(tmp_path / "s", 6)
-    shutil.rmtree(tmp_path / "s" / "commitlog")
-    shutil.copytree(tmp_path / "old", tmp_path / "s" / "commitlog")
-
-    assert "older than the queues" in await refusal(tmp_path / "s")
-
-
-async def test_log_of_another_store_is_refused(tmp_path: Path) -> None:
-    await used(tmp_path / "s", 6)
-    async with running(tmp_path / "other") as desk:
-        await desk.create_topic("Other")
-        for number in range(9):
-            await desk.send(b"y" * (300 + number), topic="Other")
-    shutil.rmtree(tmp_path / "s" / "commitlog")
-    shutil.copytree(tmp_path / "other" / "commitlog", tmp_path / "s" / "commitlog")
-
-    assert "other records than the queues" in await refusal(tmp_path / "s")
-
-
 async def test_missing_queues_and_index_are_built_again_from_the_log(tmp_path: Path) -> None:
     await used(tmp_path, 5)
     shutil.rmtree(tmp_path / "consumequeue")
@@ -103,8 +80,7 @@ async def test_confirmed_start_empties_the_queues_and_the_log_that_is_back_has_a
         assert "the queues are emptied" in " ".join(desk.app.broker.store.recovery.notes)
     shutil.rmtree(root / "commitlog")
     (tmp_path / "unmounted").rename(root / "commitlog")
-    # The queues are those of the other log, so this start is confirmed, too.
-    async with running(root, config=replace(settings, store=store)) as desk:
+    async with running(root) as desk:
         for number in range(20):
             assert await keys_found(desk, f"old{number}") == 1
 
