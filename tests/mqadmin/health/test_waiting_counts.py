@@ -114,7 +114,7 @@ def test_a_delete_says_what_still_waits(
     at("topic", "create", topic, "-q", "1")
     at("topic", "create", "WAITED_FOR_NOT", "-q", "1")
     for name in (topic, topic, "WAITED_FOR_NOT"):
-        at("message", "send", name, "later", "--delay-level", "18")
+        at("message", "send", name, "later", "--delay-level", "17")
     half = "TRAN_MSG\1true\2PGROUP\1PG\2UNIQ_KEY\1WAITED"
     asyncio.run(prepare(servers, topic, half, 4))
     asyncio.run(prepare(servers, topic, "TIMER_DELAY_SEC\0013600\2UNIQ_KEY\1TIMED", 0))
