@@ -102,6 +102,41 @@ is hidden. `receive` waits up to `wait_ms` (15 s) for the first message; if it i
 broker has given meanwhile comes again after its invisible time."""
 """How a simple consumer works."""
 
+IDS: Final = """\
+A message has two ids. The producer's client makes the **unique key** before it sends; the message
+carries it as property `UNIQ_KEY` wherever it is stored. The broker gives each stored record an
+**offset id**: its own address and the offset in its commit log.
+
+| | unique key | offset id |
+| --- | --- | --- |
+| `SendResult` | `unique_key` (Java: `getMsgId()`) | `msg_id` (Java: `getOffsetMsgId()`) |
+| a received message | `unique_key` (Java: `getMsgId()`) | `msg_id` (Java: `getOffsetMsgId()`) |
+| `mqadmin` | `message query unique-key` | `message query id`, `message get` |
+
+So `msg_id` of this client is never what `getMsgId()` returns for a message of a Java client. The
+unique key stays the same while a message is stored again: when it was delayed, committed, given
+back by a consumer or moved to a dead letter topic, each copy has another offset id. The `msg_id`
+in the result of a delayed or transactional send is therefore that of the record that waits, not of
+the message that consumers get. A batch has an id of each kind for every message, joined by commas.
+A message that some other producer sent without `UNIQ_KEY` has `unique_key` None, and Java's
+`getMsgId()` returns the offset id. To tell a repeated message, compare unique keys or, better, a
+key of your own: an application that sends a message again gives it a new unique key."""
+"""Which id is which."""
+
+LAST_OFFSET: Final = """\
+`consume_from_where` counts only in a queue where the group has no offset. The default,
+`CONSUME_FROM_LAST_OFFSET`, means the end of the queue, and yet a new group may read old messages:
+while a queue still has its very first message, and the broker (Java's or ours) expects that message
+to be in memory, it answers that the group begins at 0. That is the rule for small and new topics,
+so that a group that starts a moment after the first messages does not miss them. Once the first
+messages were deleted or have left memory (`accessMessageInMemoryMaxRatio`), the group begins at the
+end. `CONSUME_FROM_TIMESTAMP` meets the same answer.
+
+Give a group that must not read old messages its offsets before it starts: `mqadmin offset reset
+GROUP TOPIC --to latest`. A `SimpleConsumer` has the same exception; otherwise it begins with the
+last message of each queue, as in RocketMQ 5."""
+"""Why a new group may read old messages."""
+
 BROADCASTING: Final = """\
 Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
 as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
@@ -234,6 +269,8 @@ def client() -> str:
     lines += ["", "## Java's other parameters", "", "| parameter | here |", "| --- | --- |"]
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
+    lines += ["", "## Ids of a message", "", *IDS.splitlines()]
+    lines += ["", "## Where a new group begins", "", *LAST_OFFSET.splitlines()]
     lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
     lines += ["", "## Traces", "", *TRACES.splitlines()]

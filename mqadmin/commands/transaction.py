@@ -8,6 +8,7 @@ list, and a note says how many there are at most, by GET_TOPIC_STATS_INFO and
 GET_ALL_CONSUMER_OFFSET.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,13 +16,15 @@ import click
 
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import TOPIC
-from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.health.checkup_facts import undecided_queues
 from mqadmin.messages.broker_reader import QueueSpan, read_queue, spans_of
 from mqadmin.output.rows import PARTLY
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import NoRoute
 from mqclient.message import MessageExt
+from remoting.bodies import OpenTransactions
 from storefmt.formats.properties import (
     PRODUCER_GROUP,
     REAL_QUEUE_ID,
@@ -82,17 +85,17 @@ class TransactionRow(Row):
 async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
     """Return one row for each open half message, then those given up, oldest first."""
     admin = await call.admin()
+    answers = Answers(call)
     rows: list[TransactionRow] = []
     notes: list[str] = []
     unable = 0
-    for node in await masters(admin, every=True):
-        view = await admin.open_transactions(node.address)
-        if view is None:
+    nodes = await masters(admin, every=True)
+    for node, view in await answers.each(nodes, lambda node: _open_at(admin, node.address)):
+        if isinstance(view, int):
             unable += 1
-            most = await undecided_at_most(admin, node.address)
             notes.append(
                 f"{node.broker} has no request that lists open transactions; by its half topic "
-                f"{most} half message(s) at most are undecided or were decided since its last check"
+                f"{view} half message(s) at most are undecided or were decided since its last check"
             )
             continue
         if not view.is_complete:
@@ -102,28 +105,44 @@ async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
             for half in view.transactions
             if topic in (None, half.topic)
         ]
-    rows += [row for row in await _given_up(call, notes) if topic in (None, row.topic)]
-    return Outcome(rows, exit_code=PARTLY if unable else 0, notes=tuple(notes))
+    given_up = await _given_up(call, answers, nodes, notes)
+    rows += [row for row in given_up if topic in (None, row.topic)]
+    return Outcome(rows, exit_code=PARTLY if unable else answers.exit_code, notes=tuple(notes))
 
 
-async def _given_up(call: Call, notes: list[str]) -> list[TransactionRow]:
+async def _open_at(admin: "Admin", address: str) -> OpenTransactions | int:
+    """Return the open transactions of a broker, or of a Java broker how many there are at most."""
+    view = await admin.open_transactions(address)
+    return await undecided_at_most(admin, address) if view is None else view
+
+
+async def _given_up(
+    call: Call, answers: Answers, nodes: Sequence[ServerNode], notes: list[str]
+) -> list[TransactionRow]:
     """Return the newest half messages that were given up, the oldest first."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     try:
         queues = await consumer.queues(CHECK_MAX_TIME_TOPIC)
     except NoRoute:
         return []
-    rows = []
-    for span in await spans_of(consumer, queues):
-        start = max(span.start, span.end - GIVEN_UP_COUNT_MAX)
-        if start > span.start:
-            notes.append(
-                f"{span.queue.broker_name} has given up {span.end - span.start} half messages, of "
-                f"which the last {GIVEN_UP_COUNT_MAX} are listed"
-            )
-        broker, newest = span.queue.broker_name, QueueSpan(span.queue, start, span.end)
-        rows += [given_up_row(message, broker) async for message in read_queue(consumer, newest)]
-    return rows
+
+    async def at_broker(node: ServerNode) -> list[TransactionRow]:
+        here = [queue for queue in queues if queue.broker_name == node.broker]
+        rows = []
+        for span in await spans_of(consumer, here):
+            start = max(span.start, span.end - GIVEN_UP_COUNT_MAX)
+            if start > span.start:
+                notes.append(
+                    f"{node.broker} has given up {span.end - span.start} half messages, of which "
+                    f"the last {GIVEN_UP_COUNT_MAX} are listed"
+                )
+            newest = QueueSpan(span.queue, start, span.end)
+            rows += [
+                given_up_row(message, node.broker) async for message in read_queue(consumer, newest)
+            ]
+        return rows
+
+    return [row for _, found in await answers.each(nodes, at_broker) for row in found]
 
 
 def given_up_row(message: MessageExt, broker: str) -> TransactionRow:

@@ -1,7 +1,9 @@
 """The life of one message as brokers report it: every place it was stored, and who read it.
 
     store          in its own topic; `born_ms` of the record is when it was sent
-    delay          in SCHEDULE_TOPIC_XXXX: delayed by its producer, or a retry that waits
+    delay          in SCHEDULE_TOPIC_XXXX or rmq_sys_wheel_timer: delayed by its producer, or a
+                   retry that waits
+    half           in RMQ_SYS_TRANS_HALF_TOPIC: prepared by its producer, decided or not
     retry          in %RETRY%group, delivered again
     dead_letter    in %DLQ%group, given up
     group          where a group stands now: has read it, reads it next, so many before it
@@ -12,7 +14,7 @@ is not there, and a topic that no broker has is no error.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +24,15 @@ from mqadmin.output.times import iso_utc
 from mqclient.client import routes
 from mqclient.errors import NoRoute
 from mqclient.trace.trace_data import TraceRecord, read_records
-from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, TRACE_TOPIC
+from storefmt.formats.properties import REAL_TOPIC
+from storefmt.names import (
+    DLQ_PREFIX,
+    HALF_TOPIC,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+    TIMER_TOPIC,
+    TRACE_TOPIC,
+)
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -64,8 +74,9 @@ async def stored_steps(
     rows = [_stored("store", message, f"born {iso_utc(message.born_ms)}") for message in own]
     keys = {message.unique_key or key for message in own} or {key}
     for name in sorted(keys):
-        waited = await _find(admin, SCHEDULE_TOPIC, name)
-        rows += [_stored("delay", message, _level(message)) for message in waited]
+        for place, (step, text_of) in _WAITING.items():
+            waited = await _find(admin, place, name, route_of=topic)
+            rows += [_stored(step, message, text_of(message)) for message in waited]
         for group in sorted(groups):
             for step, prefix in (("retry", RETRY_PREFIX), ("dead_letter", DLQ_PREFIX)):
                 found = await _find(admin, prefix + group, name)
@@ -120,9 +131,11 @@ async def traced_steps(
     return sorted(found.values(), key=lambda row: row.step_ms)
 
 
-async def _find(admin: "Admin", topic: str, key: str) -> list["MessageExt"]:
+async def _find(
+    admin: "Admin", topic: str, key: str, *, route_of: str | None = None
+) -> list["MessageExt"]:
     try:
-        return await admin.query_message(topic, key)
+        return await admin.query_message(topic, key, route_of=route_of)
     except NoRoute:
         return []
 
@@ -144,8 +157,20 @@ def _stored(step: str, message: "MessageExt", detail: str, *, group: str | None 
 
 
 def _level(message: "MessageExt") -> str:
-    real = message.properties.get("REAL_TOPIC", "")
-    return f"level {message.queue_id + 1}, for {real}" if real else f"level {message.queue_id + 1}"
+    return f"level {message.queue_id + 1}{_meant_for(message)}"
+
+
+def _meant_for(message: "MessageExt") -> str:
+    real = message.properties.get(REAL_TOPIC, "")
+    return f", for {real}" if real else ""
+
+
+_WAITING: Final[dict[str, tuple[str, Callable[["MessageExt"], str]]]] = {
+    SCHEDULE_TOPIC: ("delay", _level),
+    TIMER_TOPIC: ("delay", lambda message: f"timer{_meant_for(message)}"),
+    HALF_TOPIC: ("half", lambda message: f"prepared{_meant_for(message)}"),
+}
+"""The step of a record in each topic where messages wait, and what its detail says."""
 
 
 def position_text(queue_offset: int, at: int | None) -> str:

@@ -22,7 +22,7 @@ class KeyQueries(Protocol):
     """What looks messages up by key."""
 
     async def query_message(
-        self, topic: str, key: str, *, unique: bool = False
+        self, topic: str, key: str, *, unique: bool = False, route_of: str | None = None
     ) -> list[MessageExt]: ...
 
 
@@ -33,9 +33,9 @@ async def waiting_hint(messages: KeyQueries, topic: str, key: str, *, unique: bo
     """
     for place, until in _WAITS.items():
         try:
-            found = await messages.query_message(place, key, unique=unique)
+            found = await messages.query_message(place, key, unique=unique, route_of=topic)
         except ClientError:
-            # Such as no route: nothing has ever waited there.
+            # The answer is a hint of an error that is reported anyway.
             continue
         for message in found:
             if message.properties.get(REAL_TOPIC) == topic:

@@ -94,6 +94,7 @@ class MessageCalls(AdminCalls):
         begin_ms: int = 0,
         end_ms: int = END_OF_TIME_MS,
         unique: bool = False,
+        route_of: str | None = None,
         on_silent: Callable[[ClientError], None] | None = None,
     ) -> list[MessageExt]:
         """Return the messages of a topic with a key, newest last, from all its brokers.
@@ -105,6 +106,8 @@ class MessageCalls(AdminCalls):
             count_max: the limit on the messages of each broker, and on all messages.
             begin_ms, end_ms: earliest and latest store time, in ms since 1970.
             unique: True for a unique key.
+            route_of: the topic whose brokers are asked, where ``topic`` is one of the brokers' own
+                that no name server needs to know, such as that of the half messages.
             on_silent: gets the error of each broker that does not answer, whose messages are left
                 out. When it is None, or when no broker answers, the error is raised.
 
@@ -114,7 +117,7 @@ class MessageCalls(AdminCalls):
         """
         found: list[MessageExt] = []
         silent: list[ClientError] = []
-        readers = routes.readers(await self._client.route(topic))
+        readers = routes.readers(await self._client.route(route_of or topic))
         for broker_name, address in readers.items():
             command = Command.request(
                 RequestCode.QUERY_MESSAGE,

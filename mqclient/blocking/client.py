@@ -146,7 +146,7 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
         group: str,
         settings: PushSettings | None = None,
         *,
-        local_dir: Path = LOCAL_DIR,
+        local_dir: str | Path = LOCAL_DIR,
     ) -> None:
         super().__init__(client, PushConsumer(client.mq, group, settings, local_dir=local_dir))
         self.settings = self.own.settings
@@ -191,7 +191,7 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
         group: str,
         settings: LitePullSettings | None = None,
         *,
-        local_dir: Path = LOCAL_DIR,
+        local_dir: str | Path = LOCAL_DIR,
     ) -> None:
         super().__init__(client, LitePullConsumer(client.mq, group, settings, local_dir=local_dir))
         self.settings = self.own.settings
@@ -352,7 +352,7 @@ class BlockingClient(BlockingLoop):
         *,
         orderly: bool = False,
         settings: PushSettings | None = None,
-        local_dir: Path = LOCAL_DIR,
+        local_dir: str | Path = LOCAL_DIR,
     ) -> Iterator[BlockingPushConsumer]:
         """Start a push consumer, which is shut down when the block ends.
 
@@ -380,7 +380,7 @@ class BlockingClient(BlockingLoop):
         topics: Mapping[str, str | MessageSelector],
         settings: LitePullSettings | None = None,
         *,
-        local_dir: Path = LOCAL_DIR,
+        local_dir: str | Path = LOCAL_DIR,
     ) -> Iterator[BlockingLitePullConsumer]:
         """Start a lite pull consumer, which is shut down when the block ends.
 

@@ -62,7 +62,7 @@ class GroupConsumer(Queries):
     _consume_type: ClassVar[ConsumeType]
 
     def __init__(
-        self, client: MQClient, group: str, *, shared: PushSettings, local_dir: Path
+        self, client: MQClient, group: str, *, shared: PushSettings, local_dir: str | Path
     ) -> None:
         self.group = group = checked_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")

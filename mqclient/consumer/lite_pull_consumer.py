@@ -69,7 +69,7 @@ class LitePullConsumer(GroupConsumer):
         group: str,
         settings: LitePullSettings | None = None,
         *,
-        local_dir: Path = LOCAL_DIR,
+        local_dir: str | Path = LOCAL_DIR,
     ) -> None:
         self.settings = settings or LitePullSettings()
         super().__init__(client, group, shared=self.settings.as_push(), local_dir=local_dir)

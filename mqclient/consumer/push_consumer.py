@@ -76,7 +76,7 @@ class PushConsumer(GroupConsumer):
         group: str,
         settings: PushSettings | None = None,
         *,
-        local_dir: Path = LOCAL_DIR,
+        local_dir: str | Path = LOCAL_DIR,
     ) -> None:
         self.settings = settings or PushSettings()
         super().__init__(client, group, shared=self.settings, local_dir=local_dir)

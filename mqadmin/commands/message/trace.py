@@ -1,7 +1,7 @@
 """``message trace``: show the whole life of a message in one time line.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_TOPIC_CONSUME_BY_WHO, QUERY_MESSAGE in the topic, the
-delay topic, retry and dead letter topics of its groups and the trace topic,
+topics where messages wait, retry and dead letter topics of its groups and the trace topic,
 GET_ALL_CONSUMER_OFFSET and GET_CONSUMER_LIST_BY_GROUP for where the groups stand.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @command(
     "message trace",
-    details="The steps are store, delay, retry and dead_letter (where it is stored), sent, "
+    details="The steps are store, delay, half, retry and dead_letter (where it is stored), sent, "
     "delivered, consumed and decided (what clients traced), and group (where each group "
     "stands now). Without --topic only the traces of clients are read.",
     examples=(

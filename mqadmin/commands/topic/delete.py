@@ -4,7 +4,7 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_CONFIG on each broker,
 DELETE_TOPIC_IN_BROKER where it is, GET_ALL_TOPIC_LIST_FROM_NAMESERVER and
 DELETE_TOPIC_IN_NAMESRV on each name server. Who is online: QUERY_TOPIC_CONSUME_BY_WHO and
 GET_CONSUMER_LIST_BY_GROUP on each broker that has it. Offsets: GET_ALL_CONSUMER_OFFSET and, with
---offsets, UPDATE_CONSUMER_OFFSET.
+--offsets, UPDATE_CONSUMER_OFFSET. What waits for the topic: see ``health.waiting_counts``.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,11 @@ from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
 from mqadmin.errors import ItemNotFound
+from mqadmin.health.waiting_counts import DELAYED_READ_MAX, WaitingCounts, count_waiting
 from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE
 from mqclient.errors import BrokerRefused, ClientError, NotFound
 from remoting.bodies import MessageQueue
+from storefmt.names import UNDELIVERED_TOPIC
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
 if TYPE_CHECKING:
@@ -50,6 +52,9 @@ class TopicRemoval(Row):
         ("mqadmin topic delete orders -y", "delete it without being asked"),
         ("mqadmin topic delete orders --offsets", "and let groups begin at 0 if it is made again"),
     ),
+    details="Delayed, timer and half messages that still wait for the topic are counted first; at "
+    f"each broker at most {DELAYED_READ_MAX:,} delayed messages are read to find those of the "
+    "topic. Once they are due, our broker puts them into rmq_sys_UNDELIVERED.",
     rows=TopicRemoval,
     columns=("topic", "server", "address", "result", "remark"),
     writes=True,
@@ -83,16 +88,22 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
     left = await groups_with_offsets(admin, here, topic)
     if not having and not known_at and not (offsets and left.groups):
         raise ItemNotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
-    online = await _online(admin, [step.target.node for step in having], topic)
+    nodes = [step.target.node for step in having]
+    online = await _online(admin, nodes, topic)
+    waiting = await count_waiting(admin, await call.client(), nodes, topic)
+    waiting_notes = _waiting_notes(topic, waiting)
     if call.dry_run:
-        for text in (f"{topic} is in use: {online}" if online else "", left.text(topic)):
+        in_use = [f"{topic} is in use: {online}"] if online else []
+        for text in (*in_use, left.text(topic), *waiting_notes):
             if text:
                 call.warn(text)
     done = await carry_out(
         call,
         having + known_at,
         title=f"topic delete {topic}",
-        question=_question(topic, len(having), online=online, left=left, offsets=offsets),
+        question=_question(
+            topic, len(having), online=online, left=left, offsets=offsets, waiting=waiting
+        ),
         in_order=True,
     )
     rows = [
@@ -105,6 +116,8 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
         rows += await _remove_offsets(call, admin, left, topic, without=failed)
     elif left.groups and not call.dry_run:
         notes.append(left.text(topic))
+    if not call.dry_run:
+        notes += waiting_notes
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent), notes=tuple(notes))
 
@@ -152,11 +165,34 @@ async def groups_with_offsets(admin: "Admin", nodes: list[ServerNode], topic: st
     return LeftOffsets(places, "; ".join(failures))
 
 
-def _question(topic: str, count: int, *, online: str, left: LeftOffsets, offsets: bool) -> str:
+def _waiting_notes(topic: str, waiting: WaitingCounts) -> list[str]:
+    """Return what waits for the topic and where it will go, and what could not be counted."""
+    notes = []
+    if text := waiting.text():
+        notes.append(
+            f"{text} of {topic} still wait: once due, they go to {UNDELIVERED_TOPIC}, or on a Java "
+            f"broker into {topic}, where they are read if it is made again"
+        )
+    if waiting.unknown:
+        notes.append(f"what else waits for {topic} is not known: {'; '.join(waiting.unknown)}")
+    return notes
+
+
+def _question(
+    topic: str,
+    count: int,
+    *,
+    online: str,
+    left: LeftOffsets,
+    offsets: bool,
+    waiting: WaitingCounts,
+) -> str:
     """Return what is asked before the topic is deleted."""
     text = f"delete topic {topic} with all its messages on {count} broker(s)"
     if online:
         text += f", while it is in use ({online})"
+    if text_of_waiting := waiting.text():
+        text += f", for which {text_of_waiting} still wait"
     if left.groups:
         verb = "remove" if offsets else "keep"
         text += f", and {verb} the offsets of group {', '.join(left.groups)}"

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 
 from mqclient.client import offsets
 from mqclient.client.instance import MQClient
-from mqclient.errors import BadAnswer, ClientError
+from mqclient.errors import BadAnswer, BadRequest, ClientError
 from remoting.bodies import MessageQueue
 from remoting.bodies.offsets import OffsetSerializeWrapper
 from remoting.errors import BadBody
@@ -209,7 +209,7 @@ def _spread(queue: MessageQueue) -> int:
 
 
 def offset_store(
-    client: MQClient, group: str, *, broadcasting: bool, local_dir: Path
+    client: MQClient, group: str, *, broadcasting: bool, local_dir: str | Path
 ) -> OffsetStore:
     """Return the offset store of a consumer: a file for broadcasting, or the brokers.
 
@@ -220,8 +220,11 @@ def offset_store(
         local_dir: the directory of the offset files.
 
     Raises:
+        BadRequest: ``local_dir`` is not a path.
         BadAnswer: neither the offset file of this member nor its ``.bak`` can be read.
     """
+    if not isinstance(local_dir, str | Path):
+        raise BadRequest(f"local_dir {local_dir!r} is not a path", hint="give a text or a Path")
     if broadcasting:
-        return LocalOffsets(client.broadcast_id, group, directory=local_dir)
+        return LocalOffsets(client.broadcast_id, group, directory=Path(local_dir))
     return RemoteOffsets(client, group)

@@ -90,6 +90,13 @@ def test_the_others_are_shown_and_the_silent_one_is_named(ask: Run, words: tuple
     assert "it may have been done" not in done.err
 
 
+def test_transactions_of_the_others_are_listed(ask: Run) -> None:
+    done = ask("transaction", "list", "-ojson")
+
+    assert (done.exit_code, done.rows) == (5, [])
+    assert done.err.count("is missing: ") == 1
+
+
 def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Run) -> None:
     group = ask("group", "show", "readers", "-ojson")
     nobody = ask("offset", "show", "nobody")

@@ -2,8 +2,11 @@
 
 import pytest
 
+from storefmt.config.tables import TopicTable, load_config
+from storefmt.errors import ConfigDamaged
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
+from tests.mqadmin.conftest import cells
 
 
 @pytest.mark.parametrize("name", ["basic", "kinds", "retention"])
@@ -39,6 +42,40 @@ def test_damage_is_exit_6_with_file_and_offset(
     assert set(found[0]) >= {
         "kind", "severity", "file", "offset", "field", "found", "expected", "hint",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "the file is empty"),
+        (b"\0" * 500, "500 bytes, all of them zeros or blanks"),
+        (b" \n\0", "3 bytes, all of them zeros or blanks"),
+    ],
+)
+@pytest.mark.parametrize("has_backup", [False, True])
+def test_state_file_without_content_is_told_as_a_broker_meets_it(
+    golden: Golden, data: bytes, text: str, *, has_backup: bool
+) -> None:
+    store = golden.store("basic")
+    topics = store / "config/topics.json"
+    good = topics.read_bytes()
+    topics.write_bytes(data)
+    topics.with_name("topics.json.bak").write_bytes(good if has_backup else data)
+
+    ran = run("store", "verify", store)
+
+    found = [one for one in ran.rows[0]["findings"] if one["file"].startswith("config/topics")]
+    assert found[0]["found"] == text
+    if has_backup:
+        assert cells(found, "kind", "severity") == [("config_fallback", "warning")]
+        assert found[0]["hint"].startswith("a broker takes config/topics.json.bak")
+        assert load_config(topics, TopicTable.decode, passed_over=[]) is not None
+    else:
+        assert cells(found, "kind", "severity")[:2] == [("config_damaged", "error")] * 2
+        assert found[1]["found"] == text
+        assert found[0]["hint"].startswith("a broker does not start until the file is restored")
+        with pytest.raises(ConfigDamaged):
+            load_config(topics, TopicTable.decode, passed_over=[])
 
 
 def test_abort_file_is_worth_knowing_and_exit_0(golden: Golden) -> None:

@@ -7,9 +7,11 @@ import pytest
 from mqadmin.shell.server import ServerAddresses
 from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode
+from remoting.header import Header
 from remoting.headers import ConsumerSendMsgBack
 from tests.mqadmin.commands.test_messages import fill
 from tests.mqadmin.conftest import Result, Run, cells, rows
+from tests.server.broker.desk import send
 from tests.waiting import wait
 
 TOPIC, GROUP = "dead-letter-verbs", "DeadG"
@@ -141,7 +143,8 @@ def test_delayed_messages_are_counted_by_level(at: Run) -> None:
     for _ in range(2):
         at("message", "send", "delayed", "later", "--delay-level", "18")
 
-    levels = at.rows("delay", "list")
+    # Timer messages of other tests have rows of their own, without a level.
+    levels = [row for row in at.rows("delay", "list") if row["level"] is not None]
     waiting = at.rows("delay", "list", "--waiting")
 
     assert len(levels) == 18
@@ -150,3 +153,81 @@ def test_delayed_messages_are_counted_by_level(at: Run) -> None:
     assert last["next_due_time"].endswith("Z")
     assert last in waiting
     assert at("delay", "list", "--broker", "nobody").exit_code == 3
+
+
+@pytest.fixture(scope="module")
+def stored_to_wait() -> dict[str, str]:
+    """Return a dict for the unique keys of the messages that wait, by kind."""
+    return {}
+
+
+@pytest.fixture
+def waiting(at: Run, servers: ServerAddresses, stored_to_wait: dict[str, str]) -> dict[str, str]:
+    """Return the unique keys of a delayed, a timer and a half message of one topic, by kind."""
+    if not stored_to_wait:
+        at("topic", "create", "WAITS", "-q", "1")
+        for kind, more, sys_flag in (
+            ("delayed", "DELAY\00117", 0),
+            ("timer", "TIMER_DELAY_SEC\0013600", 0),
+            ("half", "TRAN_MSG\1true\2PGROUP\1PG", 4),
+        ):
+            key = f"7F0000010000{kind.upper()}"
+            properties = f"UNIQ_KEY\1{key}\2KEYS\1{kind}\2{more}"
+            header = send(topic="WAITS", properties=properties, sys_flag=sys_flag)
+            asyncio.run(ask(servers, RequestCode.SEND_MESSAGE_V2, header))
+            stored_to_wait[kind] = key
+    return stored_to_wait
+
+
+async def ask(servers: ServerAddresses, code: RequestCode, header: Header) -> None:
+    async with MQClient(servers.namesrv, timeout_s=60) as client:
+        await client.call(servers.broker, code, header, what="a request", body=b"x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("delayed", "is in SCHEDULE_TOPIC_XXXX and waits until its delay has passed"),
+        ("timer", "is in rmq_sys_wheel_timer and waits for its time of delivery"),
+        ("half", "is in RMQ_SYS_TRANS_HALF_TOPIC and waits for the commit of its transaction"),
+    ],
+)
+def test_a_query_says_that_the_message_still_waits(
+    at: Run, waiting: dict[str, str], kind: str, text: str
+) -> None:
+    for words in (
+        ("message", "query", "key", "WAITS", kind),
+        ("message", "query", "unique-key", "WAITS", waiting[kind]),
+        ("message", "get", kind, "--topic", "WAITS"),
+        ("message", "get", waiting[kind], "--topic", "WAITS"),
+    ):
+        # An index file gets its entries a moment after the message was stored.
+        wait(lambda words=words: text in at(*words).err)
+        assert at(*words).exit_code == 3
+
+
+def test_a_message_that_waits_for_another_topic_is_not_named(
+    at: Run, waiting: dict[str, str]
+) -> None:
+    at("topic", "create", "WAITS_NOT", "-q", "1")
+
+    done = at("message", "query", "key", "WAITS_NOT", "delayed")
+
+    assert done.exit_code == 3
+    assert "check the key" in done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"), [("delayed", "delay"), ("timer", "delay"), ("half", "half")]
+)
+def test_a_trace_shows_where_the_message_waits(
+    at: Run, waiting: dict[str, str], kind: str, step: str
+) -> None:
+    wait(lambda: at("message", "trace", kind, "--topic", "WAITS").exit_code == 0)
+
+    (by_key,) = at.rows("message", "trace", kind, "--topic", "WAITS")
+    (by_id,) = at.rows("message", "trace", waiting[kind], "--topic", "WAITS")
+
+    assert by_key == by_id
+    assert by_key["step"] == step
+    assert by_key["detail"].endswith("for WAITS")

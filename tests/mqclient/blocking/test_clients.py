@@ -31,14 +31,14 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.simple_consumer import SimpleConsumer
-from mqclient.errors import BadRequest
+from mqclient.errors import BadRequest, NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import TransactionProducer
 from mqserver.pytest_plugin import RocketMQ
-from remoting.bodies import ConsumeFromWhere, MessageQueue
+from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 from tests.waiting import wait
 
 Own = AbstractAsyncContextManager[object, None]
@@ -130,6 +130,49 @@ def test_plain_methods_may_be_called_in_the_loop_and_waiting_ones_may_not() -> N
             return consumer.assignment()
 
         assert client.run(listener()) == []
+
+
+@pytest.mark.parametrize(("local_dir", "is_refused"), [("offsets", False), (None, True), (5, True)])
+def test_a_directory_of_offsets_is_a_path_or_its_text(
+    local_dir: object, *, is_refused: bool
+) -> None:
+    cast = PushSettings(message_model=MessageModel.BROADCASTING)
+    with BlockingClient("127.0.0.1:1") as client:
+        if is_refused:
+            with pytest.raises(BadRequest, match=r"local_dir .* is not a path"):
+                BlockingPushConsumer(client, "G", cast, local_dir=local_dir)  # type: ignore[arg-type]
+        else:
+            BlockingPushConsumer(client, "G", cast, local_dir=local_dir)  # type: ignore[arg-type]
+
+
+def has_route(client: BlockingClient, topic: str) -> bool:
+    try:
+        return bool(client.run(client.mq.route(topic)))
+    except NoRoute:
+        return False
+
+
+def test_a_simple_consumer_of_the_client_begins_where_it_is_asked_to(rocketmq: RocketMQ) -> None:
+    with BlockingClient(rocketmq.namesrv, timeout_s=60) as client:
+        client.send(Message("begins", b"old"))
+        # The broker registers the topic that it has made a moment after its answer.
+        wait(lambda: has_route(client, "begins"))
+        with client.simple_consumer(
+            "begins-first", {"begins": "*"}, consume_from_where=FROM_FIRST
+        ) as consumer:
+            (message,) = consumer.receive(1, invisible_ms=60_000)
+            consumer.ack(message)
+        with (
+            pytest.raises(BadRequest, match="CONSUME_FROM_TIMESTAMP"),
+            client.simple_consumer(
+                "begins-then",
+                {"begins": "*"},
+                consume_from_where=ConsumeFromWhere.CONSUME_FROM_TIMESTAMP,
+            ),
+        ):
+            pass
+
+    assert message.body == b"old"
 
 
 def test_a_producer_with_settings_sends_in_every_way(rocketmq: RocketMQ) -> None:

@@ -39,7 +39,7 @@ from remoting.bodies import MessageQueue, OffsetMovedEvent
 from remoting.codes import ResponseCode
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import DELAY, KEYS, TAGS, in_java_order, parse_properties
-from storefmt.names import OFFSET_MOVED_TOPIC
+from storefmt.names import OFFSET_MOVED_TOPIC, TOOLS_GROUP
 
 LOG = logging.getLogger(__name__)
 
@@ -373,9 +373,11 @@ class Puller:
         nums.times += 1
         size.sum += sum(map(len, result.chunks))
         size.times += 1
-        stats.broker_get.sum += result.count
         stats.get_found.count += 1
-        stats.transferred.count += result.count
+        # What a tool shows to a person is not consumption: it may not look like a group at work.
+        if waiting.pull.consumer_group != TOOLS_GROUP:
+            stats.broker_get.sum += result.count
+            stats.transferred.count += result.count
 
     def forget_counters(self) -> None:
         """Drop the cached counters, because a topic or group was deleted."""

@@ -11,6 +11,7 @@ from mqserver.runtime.program.kernels import kernels_in_use
 from mqserver.runtime.settings import Value
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode
+from storefmt.names import TOOLS_GROUP
 from tests.golden import Golden
 from tests.server.broker.desk import Desk
 
@@ -41,6 +42,19 @@ async def test_runtime_numbers_have_every_key_of_the_java_broker(
     program = {"kernels": kernels_in_use(), "eventLoop": loop_name()}
     assert table.items() >= {"brokerVersionDesc": "V4_9_7", **totals, **program}.items()
     assert int(table["commitLogMaxOffset"]) > 0
+
+
+async def test_reads_of_tools_do_not_count_as_consumption(desk: Desk) -> None:
+    await desk.send()
+
+    await desk.pull()
+    before = KVTable.decode((await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)).body).table
+    read = await desk.pull(consumer_group=TOOLS_GROUP)
+    table = KVTable.decode((await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)).body).table
+
+    assert read.code == 0
+    assert (before["msgGetTotalTodayNow"], table["msgGetTotalTodayNow"]) == ("1", "1")
+    assert desk.app.broker.stats.broker_get.sum == 1
 
 
 async def test_listed_settings_change_at_once(desk: Desk) -> None:

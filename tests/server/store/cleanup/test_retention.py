@@ -1,5 +1,6 @@
 """Retention depends on age, hour, disk usage and orders, and not on a clock that jumps."""
 
+import logging
 from datetime import datetime
 from pathlib import Path
 
@@ -103,6 +104,23 @@ def test_messages_are_taken_again_below_the_forcible_ratio(percent: int, is_full
     retention.look(NOON_MS, bases=[0], active=0, usage=usage)
 
     assert bool(retention.disk_full) == is_full
+
+
+def test_log_says_once_that_a_full_disk_refuses_messages_and_once_that_it_has_space(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    retention = policy()
+    caplog.set_level(logging.WARNING)
+
+    for percent in (50, 91, 95, 88, 91, 85, 50):
+        usage = DiskUsage(percent, 100 - percent)
+        retention.look(NOON_MS, bases=[0], active=0, usage=usage)
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "messages are refused: the disk is 91 % full, over diskSpaceWarningLevelRatio=90; free "
+        "space or add some",
+        "messages are accepted again, the disk is 85 % full",
+    ]
 
 
 def test_usage_is_rounded_up_as_in_java() -> None:
