@@ -11,7 +11,7 @@ Rule: a cost is charged before the work is done. Where only the work shows how m
 that it may be is charged first and corrected afterwards. An object costs what it takes in memory,
 not what its bytes took on the wire: an empty message is not free.
 
-Source: ours; the sizes are rounded up from what CPython 3.11 allocates.
+Source: ours; the sizes are estimates.
 """
 
 from typing import Final, NamedTuple
