@@ -9,6 +9,7 @@ Every message is also counted on the slave before anything is compared.
 
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -240,7 +241,9 @@ def tables_are_copied(namesrv: Namesrv, master: Broker, slave: Broker, *, positi
 def test_slave_of_a_master_with_accounts_copies_log_and_tables(
     order: str, java_side: JavaSide, our_side: OurSide, namesrv: Namesrv, tmp_path: Path
 ) -> None:
-    """Ours signs with the keys in conf/tools.yml; Java's signs nothing, and has to be listed."""
+    """Ours signs with the keys in conf/tools.yml, and for a Java master only where its settings
+    name it; Java's signs nothing, and has to be listed.
+    """
     homes = {name: tmp_path / name for name in ("java", "ours")}
     for home in homes.values():
         (home / "conf").mkdir(parents=True)
@@ -260,14 +263,17 @@ def test_slave_of_a_master_with_accounts_copies_log_and_tables(
     own = {"ours": {"rocketmqHome": str(homes["ours"])}, "java": {}}
     name = f"accounts-{of_master}"
     accounts = settings(name, aclEnable="true", brokerRole="SYNC_MASTER", **own[of_master])
-    follows = settings(name, brokerRole="SLAVE", brokerId="1", **own[of_slave])
     address = namesrv.address
-    with (
-        Broker(
-            sides[of_master], store=tmp_path / "m", namesrv=address, settings=accounts
-        ) as master,
-        Broker(sides[of_slave], store=tmp_path / "s", namesrv=address, settings=follows) as slave,
-    ):
+    with ExitStack() as running:
+        master = running.enter_context(
+            Broker(sides[of_master], store=tmp_path / "m", namesrv=address, settings=accounts)
+        )
+        if of_slave == "ours":
+            own["ours"]["brokerAddresses"] = master.address
+        follows = settings(name, brokerRole="SLAVE", brokerId="1", **own[of_slave])
+        slave = running.enter_context(
+            Broker(sides[of_slave], store=tmp_path / "s", namesrv=address, settings=follows)
+        )
         send(namesrv, master, seed=0, count=3, batches=0)
         tables_are_copied(namesrv, master, slave, position=3)
         assert catch_up(namesrv, master, slave) > 0
