@@ -115,8 +115,16 @@ def test_producer_commits_rolls_back_and_is_asked(
         assert looks == [None, *map(str, range(1, counts[key] + 1))]
         assert len(looks) > 1
     first, *rest = [count for name, count in copies if name == "spared"]
-    assert (first, rest) == (None, list("123")[: len(rest)])
-    assert 1 <= counts["spared"] <= len(rest) <= 3
+    assert first is None
+    assert counts["spared"] >= 1
+    if side.name == "java":
+        assert rest == list("123")[: len(rest)]
+        assert counts["spared"] <= len(rest) <= 3
+    else:
+        # Ours counts questions alone: a look within the immunity time writes the same count again.
+        looked = [int(count or 0) for count in rest]
+        assert looked == sorted(looked)
+        assert looked[-1] <= counts["spared"]
     final = records(store, TOPIC)
     assert {(record.keys[0], record.sys_flag, record.queue_id) for record in final} == {
         ("yes", 8, 0), ("later", 8, 0), ("spared", 8, 0),

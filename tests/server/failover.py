@@ -378,7 +378,9 @@ def main() -> None:
     net = loopback() if sys.argv[4] == "loopback" else namespaces()
     conf = directory / "namesrv.conf"
     kv_path = directory / "kv.json"
-    conf.write_text(f"listenPort={net.namesrv_port}\nkvConfigPath={kv_path}\n")
+    conf.write_text(
+        f"listenPort={net.namesrv_port}\nkvConfigPath={kv_path}\nbrokerAddresses=10.77.0.*\n"
+    )
     with (directory / "namesrv.log").open("ab") as log:
         command = [sys.executable, "-m", "mqserver.namesrv.app", "-c", str(conf)]
         namesrv = subprocess.Popen(command, stdout=log, stderr=log)
