@@ -8,7 +8,6 @@ imports them from the current folder.
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from tests.server.test_wheel import (
     pure_wheel,
     run,
 )
+from tests.waiting import wait
 
 APPLICATION = {
     "pyproject.toml": """
@@ -159,12 +159,12 @@ def test_it(rocketmq_broker):
     time.sleep(600)
 """)
     with subprocess.Popen([programs / "python", "-m", "pytest", "-q"], cwd=tmp_path) as process:
-        await_that(lambda: (tmp_path / "ports").exists())
+        wait(lambda: (tmp_path / "ports").exists())
         process.send_signal(signal.SIGKILL)
 
     host, _, port = (tmp_path / "ports").read_text().rpartition(":")
-    await_that(lambda: is_refused(host, int(port)))
-    await_that(lambda: not Path((tmp_path / "store").read_text()).exists())
+    wait(lambda: is_refused(host, int(port)))
+    wait(lambda: not Path((tmp_path / "store").read_text()).exists())
 
 
 def test_the_plugin_imports_nothing_of_the_server(programs: Path, tmp_path: Path) -> None:
@@ -218,13 +218,6 @@ def test_uninstalling_leaves_nothing_behind(
 
     left = [path for path in sorted(tmp_path.rglob("*")) if "__pycache__" not in path.parts]
     assert left == [path for path in before if "__pycache__" not in path.parts]
-
-
-def await_that(condition: object) -> None:
-    """Return when the condition holds; the limit of the test ends the wait."""
-    assert callable(condition)
-    while not condition():
-        time.sleep(0.01)
 
 
 def is_refused(host: str, port: int) -> bool:
