@@ -37,7 +37,7 @@ from mqserver.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from mqserver.broker.ports import open_grpc_port, server_of
 from mqserver.broker.registration import Registration
 from mqserver.broker.send.kernel import plain_sends
-from mqserver.broker.startup import log_opening, run, version_line
+from mqserver.broker.startup import build_line, log_opening, run
 from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
 from mqserver.runtime.clock import Clock, SystemClock, read_together
@@ -581,17 +581,17 @@ class BrokerApp:
             LOG.error("the store takes no more messages: %s", error)
 
 
-def version() -> str:
-    """Return what ``--version`` prints."""
+def build() -> str:
+    """Return what ``--version`` prints after the version."""
     # As at the start of a broker: the handlers bring kernels, too.
     collect(handlers)
-    return version_line()
+    return build_line()
 
 
 def main() -> int:
     """Run ``mqbroker`` until a signal stops it, and return the exit code."""
     return run(
-        lambda config, restart: BrokerApp(config, SystemClock(), restart=restart), version=version
+        lambda config, restart: BrokerApp(config, SystemClock(), restart=restart), build=build
     )
 
 
