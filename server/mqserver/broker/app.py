@@ -31,7 +31,7 @@ from mqserver.broker.files.topic_files import TopicFiles
 from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.ha.ha_file import HaFile, before_start
 from mqserver.broker.ha.replication import Replication
-from mqserver.broker.intervals import while_used, while_written
+from mqserver.broker.intervals import while_asked, while_unsettled, while_used, while_written
 from mqserver.broker.pop.checkpoints import revive_topic
 from mqserver.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from mqserver.broker.ports import open_grpc_port, server_of
@@ -425,8 +425,9 @@ class BrokerApp:
         )
         every(TOPICS_MS, self._complete_topics, name="topics")
         every(FILTERS_MS, self._save_filters, name="filters")
-        every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
-        every(HOUSEKEEPING_MS, self._make_log_file, name="next log file")
+        unsettled_ms = while_unsettled(store, HOUSEKEEPING_MS)
+        every(unsettled_ms, self._housekeeping, name="store housekeeping")
+        every(while_written(store, HOUSEKEEPING_MS), self._make_log_file, name="next log file")
         every(CLEAN_MS, self._clean, name="retention", first_ms=0)
         every(
             lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
@@ -444,7 +445,7 @@ class BrokerApp:
             broker.check_transactions,
             name="transactions",
         )
-        every(CALLS_MS, broker.calls.expire, name="requests to clients")
+        every(while_asked(broker.calls, CALLS_MS), broker.calls.expire, name="requests to clients")
         every(SECOND_MS, self._sample, name="statistics")
         every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")
         if broker.access is not None:
