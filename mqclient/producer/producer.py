@@ -5,12 +5,12 @@
         result = await producer.send(message, sharding_key="order-17")
         reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
 
-A send to a queue that the application chose (``queue``, ``select``, ``sharding_key``) is tried
-once, because another queue would break its order. Any other send tries up to three brokers within
-one time limit, so a message can be stored twice when an answer is lost; both copies then have the
-same unique key. ``send_async`` tries again as Java's send with a callback does: only where no
-broker answered, and at a chosen queue, too. Without ``start`` everything works except ``request``,
-because brokers do not know the client then.
+A send that fails is tried again until its time limit, at another broker where there is one
+(``attempts``), so a message can be stored twice when an answer is lost; both copies then have the
+same unique key. A queue that the application chose (``queue``, ``select``, ``sharding_key``) stays
+the same, because another one would break its order; where the order of failed messages counts,
+await each send before the next. Without ``start`` everything works except ``request``, because
+brokers do not know the client then.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
 client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
@@ -29,7 +29,7 @@ from mqclient.namespace import checked_group
 from mqclient.producer.delivery import Delivery
 from mqclient.producer.hooks import SendHook
 from mqclient.producer.publish_routes import PublishRoutes
-from mqclient.producer.queue_selector import Select, by_function, by_hash
+from mqclient.producer.queue_selector import Select, choice_of
 from mqclient.producer.send_request import MessagePacker, PackedMessage
 from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
@@ -134,9 +134,10 @@ class Producer(Queries):
             BrokerRefused, NotFound, Unreachable, TimedOut: the last attempt failed.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms(), system=system)
-        if select is not None or sharding_key is not None:
-            queue = await self._choose(message, queue, select, sharding_key)
-        return await self._delivery.send(out, [message], queue=queue, timeout_s=timeout_s)
+        choose = choice_of(message, queue, select, sharding_key)
+        return await self._delivery.send(
+            out, [message], queue=queue, choose=choose, timeout_s=timeout_s
+        )
 
     def send_async(
         self,
@@ -149,10 +150,10 @@ class Producer(Queries):
     ) -> "asyncio.Future[SendResult]":
         """Send one message without waiting; the future gets the result and need not be awaited.
 
-        This is Java's send with a callback (``add_done_callback``). It is tried again
-        ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
-        same queue when one is given or chosen. ``shutdown`` waits for the sends under way. An
-        application that sends faster than brokers store must limit how many are under way.
+        This is Java's send with a callback (``add_done_callback``). It is tried again as ``send``
+        is, ``retry_times_when_send_async_failed`` times at most. ``shutdown`` waits for the sends
+        under way. An application that sends faster than brokers store must limit how many are
+        under way.
 
         Args:
             message: the message.
@@ -162,12 +163,10 @@ class Producer(Queries):
             BadRequest: the message or the queue is not allowed; the future raises other errors.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
-        if select is not None or sharding_key is not None:
-            choice = self._choose(message, queue, select, sharding_key)
-            return self._delivery.send_async_to_choice(
-                out, message, choice=choice, timeout_s=timeout_s
-            )
-        return self._delivery.send_async(out, message, queue=queue, timeout_s=timeout_s)
+        choose = choice_of(message, queue, select, sharding_key)
+        return self._delivery.send_async(
+            out, message, queue=queue, choose=choose, timeout_s=timeout_s
+        )
 
     async def send_batch(
         self,
@@ -222,11 +221,9 @@ class Producer(Queries):
             BadRequest, NoRoute, Unreachable: the message could not be sent.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
-        chosen = await self._choose(message, queue, select, sharding_key)
-        if chosen is None:
-            target = self._delivery.round_robin.pick(await self.queues(out.topic))
-        else:
-            target = self._publish_routes.checked_queue(chosen, out.topic)
+        choose = choice_of(message, queue, select, sharding_key) or self._delivery.round_robin.pick
+        chosen = choose(await self.queues(out.topic)) if queue is None else queue
+        target = self._publish_routes.checked_queue(chosen, out.topic)
         address = await self._publish_routes.address(target)
         command = self._delivery.requests.command(
             out, target, now_ms=self._client.now_ms(), oneway=True
@@ -316,21 +313,6 @@ class Producer(Queries):
     def request_handlers(self) -> dict[int, RequestHandler]:
         """Return the method that answers each request code of a broker."""
         return {}
-
-    async def _choose(
-        self,
-        message: Message,
-        queue: MessageQueue | None,
-        select: Select | None,
-        sharding_key: str | None,
-    ) -> MessageQueue | None:
-        if sum(way is not None for way in (queue, select, sharding_key)) > 1:
-            raise BadRequest("queue, select and sharding_key exclude each other")
-        if sharding_key is not None:
-            return by_hash(await self.queues(message.topic), sharding_key)
-        if select is not None:
-            return by_function(await self.queues(message.topic), message, select=select)
-        return queue
 
 
 class InnerProducer(Producer):

@@ -31,7 +31,7 @@ from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
 from mqclient.producer.hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.producer import Producer
-from mqclient.producer.queue_selector import Select
+from mqclient.producer.queue_selector import Select, choice_of
 from mqclient.producer.send_result import SendResult, SendStatus
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -150,9 +150,11 @@ class TransactionProducer(Producer):
             system={TRANSACTION_PREPARED: "true", PRODUCER_GROUP: self.group},
             prepared=True,
         )
+        choose = choice_of(message, queue, select, sharding_key)
         await self._known_to_brokers(message.topic)
-        chosen = await self._choose(message, queue, select, sharding_key)
-        sent = await self.deliver(out, [message], queue=chosen, timeout_s=timeout_s)
+        sent = await self._delivery.send(
+            out, [message], queue=queue, choose=choose, timeout_s=timeout_s
+        )
         remark: str | None = None
         state = LocalTransactionState.ROLLBACK_MESSAGE
         if sent.status is SendStatus.SEND_OK:

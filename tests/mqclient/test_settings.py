@@ -42,12 +42,15 @@ OTHER_NAMES: Mapping[str, str | None] = {
     "compress_type": None,
     "compress_level": None,
     "send_latency_fault_enable": None,
+    "retry_backoff_ms": None,
     "connect_broker_by_user": None,
     "default_broker_id": None,
 }
 # Given in another form here: an object there, a time from now, the client's own limit; or more
-# than Java's.
+# than Java's (attempts are spread over the time limit).
 OTHER_DEFAULTS = {
+    "retry_times_when_send_failed",
+    "retry_times_when_send_async_failed",
     "retry_response_codes",
     "allocate_strategy",
     "consume_from_ms",

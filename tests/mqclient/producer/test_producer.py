@@ -19,6 +19,9 @@ from storefmt.formats.msgid import UniqueIds
 from storefmt.formats.sysflag import Compression, inflate
 from tests.mqclient.fake import NOW_MS, STORED, serving
 
+AS_JAVA = ProducerSettings(retry_backoff_ms=0)
+SOON = ProducerSettings(retry_backoff_ms=1)
+
 
 async def test_message_travels_in_the_fields_of_java() -> None:
     async with serving() as (fake, client):
@@ -115,7 +118,7 @@ async def test_refusal_is_tried_again_only_where_java_does(code: int, count: int
     async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
         with pytest.raises(BrokerRefused) as refused:
-            await Producer(client).send(Message("T", b"x"))
+            await Producer(client, settings=AS_JAVA).send(Message("T", b"x"))
         assert (refused.value.code, refused.value.remark) == (code, "no")
         assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == count
 
@@ -124,18 +127,69 @@ async def test_refusal_is_tried_again_only_where_java_does(code: int, count: int
 async def test_who_sends_says_which_refusals_are_tried_again(code: int, count: int) -> None:
     async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
-        settings = ProducerSettings(retry_response_codes=frozenset({13}))
+        settings = ProducerSettings(retry_response_codes=frozenset({13}), retry_backoff_ms=0)
         with pytest.raises(BrokerRefused):
             await Producer(client, settings=settings).send(Message("T", b"x"))
         assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == count
 
 
-async def test_send_to_a_chosen_queue_is_tried_once() -> None:
+async def test_send_to_a_chosen_queue_is_tried_once_by_the_rule_of_java() -> None:
     async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="no")
         with pytest.raises(BrokerRefused):
-            await Producer(client).send(Message("T", b"x"), queue=MessageQueue("T", "broker-0", 0))
+            await Producer(client, settings=AS_JAVA).send(
+                Message("T", b"x"), queue=MessageQueue("T", "broker-0", 0)
+            )
         assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == 1
+
+
+@pytest.mark.parametrize("sharding_key", [None, "order-17"])
+async def test_a_broker_that_restarts_gets_the_message_when_it_is_back(
+    sharding_key: str | None,
+) -> None:
+    # It refuses connections, then sends: not recovered yet, without the topic, not the master yet.
+    async with serving() as (fake, client):
+        for _ in range(5):
+            fake.drop(RequestCode.SEND_MESSAGE_V2)
+        for code in (1, 17, 14):
+            fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="not yet")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+
+        producer = Producer(client, settings=SOON)
+        await producer.send(Message("T", b"x"), sharding_key=sharding_key)
+
+        requests = fake.asked_for(RequestCode.SEND_MESSAGE_V2)
+        assert len(requests) == 9
+        assert len({request.ext["i"] for request in requests}) == 1
+        if sharding_key is not None:
+            assert len({request.ext["e"] for request in requests}) == 1
+
+
+async def test_each_further_attempt_asks_for_a_fresh_route() -> None:
+    async with serving(brokers=2) as (fake, client):
+        fake.drop(RequestCode.SEND_MESSAGE_V2)
+        fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="not the master")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+
+        await Producer(client, settings=SOON).send(Message("T", b"x"))
+
+        assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == 3
+
+
+async def test_a_send_waits_for_a_master_while_the_route_has_a_slave_only() -> None:
+    async with serving() as (fake, client):
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        slave = {1: fake.address}
+        fake.route("T", slaves=slave, has_master=False)
+        sending = asyncio.ensure_future(
+            Producer(client, settings=SOON).send(Message("T", b"x"), sharding_key="k")
+        )
+        while len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) < 3:
+            await asyncio.sleep(0)
+        assert not sending.done()
+        fake.route("T", slaves=slave)
+
+        assert (await sending).status is SendStatus.SEND_OK
 
 
 async def test_time_limit_holds_for_all_tries_together() -> None:
