@@ -123,6 +123,22 @@ A message that some other producer sent without `UNIQ_KEY` has `unique_key` None
 key of your own: an application that sends a message again gives it a new unique key."""
 """Which id is which."""
 
+LISTENERS: Final = """\
+A listener gets a list of messages and a context. What it returns decides what becomes of them:
+
+| result | concurrent | orderly | Java |
+| --- | --- | --- | --- |
+| None (no `return`) | consumed | as `SUCCESS` | a failure |
+| `CONSUME_SUCCESS` | consumed, up to `context.ack_index` | | the same |
+| `SUCCESS` | | consumed; with `context.auto_commit=False` kept until `COMMIT` | the same |
+| `RECONSUME_LATER` | again after 10 s, 30 s, 1 min, … or `context.delay_level` | | the same |
+| `SUSPEND_CURRENT_QUEUE_A_MOMENT` | | again after a pause of the queue | the same |
+| anything else | again | again | does not compile |
+| an exception | again | again | the same |
+
+An exception is the usual way to say that a message was not consumed; no status is needed."""
+"""What the result of a listener means."""
+
 LAST_OFFSET: Final = """\
 `consume_from_where` counts only in a queue where the group has no offset. The default,
 `CONSUME_FROM_LAST_OFFSET`, means the end of the queue, and yet a new group may read old messages:
@@ -188,7 +204,11 @@ BAD_INPUT: Final = {
         "`BadRequest`: a client belongs to one loop of one process."
     ),
     "an SQL92 expression the broker cannot read": "`BrokerRefused` (23) from `start`.",
-    "a listener that raises, or returns something that is not a status": "it is logged, and the "
+    "a listener that cannot be called with messages and a context, or is a generator": (
+        "`BadRequest` when it is registered."
+    ),
+    "a listener that raises, or returns something that is neither None nor a status": "it is "
+    "logged, and the "
     "messages come again: concurrent ones from the retry topic, orderly ones from the same queue "
     "after the pause. After `max_reconsume_times` they go to `%DLQ%group`. In broadcasting they "
     "are dropped, as in Java.",
@@ -270,6 +290,7 @@ def client() -> str:
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
     lines += ["", "## Ids of a message", "", *IDS.splitlines()]
+    lines += ["", "## What a listener returns", "", *LISTENERS.splitlines()]
     lines += ["", "## Where a new group begins", "", *LAST_OFFSET.splitlines()]
     lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]

@@ -5,7 +5,7 @@
 
         @consumer.concurrently
         async def listen(messages, context):
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+            ...  # An exception brings the messages again.
 
         await consumer.start()
 
@@ -29,7 +29,11 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.listener.consume_orderly import ConsumeOrderly
-from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
+from mqclient.consumer.listener.listeners import (
+    ConcurrentListener,
+    OrderlyListener,
+    checked_listener,
+)
 from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumeService
 from mqclient.consumer.state.hooks import ConsumeHook
@@ -106,11 +110,11 @@ class PushConsumer(GroupConsumer):
             orderly: True consumes each queue in order, under the broker's lock.
 
         Raises:
-            BadRequest: the consumer has started, or the listener cannot be called.
+            BadRequest: the consumer has started, or the listener cannot be called with messages
+                and a context.
         """
         self._check_not_started("another listener")
-        if not callable(listener):
-            raise BadRequest(f"listener {listener!r} cannot be called", hint="give a function")
+        checked_listener(listener)
         self._listener = listener
         self._orderly = orderly
 
