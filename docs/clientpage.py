@@ -82,10 +82,14 @@ which names that broker; `LitePullConsumer` consumes from every broker.
 ```python
 async with MQClient("127.0.0.1:9876") as client, SimpleConsumer(client, "group") as consumer:
     consumer.subscribe("orders", "new || paid")
-    for message in await consumer.receive(16, invisible_ms=30_000):
-        ...
-        await consumer.ack(message)
+    async for message in consumer.messages(invisible_ms=30_000):
+        async with consumer.consuming(message):
+            ...
 ```
+
+`messages` receives one message at a time until the shutdown, and the end of a `consuming` block
+acknowledges it; after an error in the block it comes again. `receive` and `ack` do the same by
+hand, for many messages at a time.
 
 The broker hides what it gave for `invisible_ms` (1 s to 12 h). A message that is not acknowledged
 by then is received again, by any member, with `reconsume_times` one higher; after
@@ -153,6 +157,46 @@ GROUP TOPIC --to latest`. A `SimpleConsumer` has the same exception; otherwise i
 last message of each queue, as in RocketMQ 5."""
 """Why a new group may read old messages."""
 
+POLLING: Final = """\
+```python
+async with MQClient("127.0.0.1:9876") as client, LitePullConsumer(client, "group") as consumer:
+    consumer.subscribe("orders")
+    await consumer.start()
+    async for message in consumer:
+        ...
+```
+
+A message counts as consumed when the loop asks for the next one, so leaving the loop early loses
+none. Where several messages are worked on together, `poll` returns a batch, and a block says when
+the batch is done, whatever `auto_commit` is:
+
+```python
+async with consumer.batch() as messages:
+    await store(messages)
+```
+
+The end of the block commits. After an error the next poll returns the same messages again. In
+blocking clients the same loops and blocks are `for` and `with`."""
+"""How a lite pull consumer is read."""
+
+SENDING: Final = """\
+A send that fails is tried again until the time limit of the message (`send_msg_timeout_ms`, or
+`timeout_s`): at once at another broker of the topic, then after pauses that begin with
+`retry_backoff_ms` and double up to 1 s. Each attempt asks for a fresh route. So a producer outlasts
+a broker that is restarted (refused connections, "not ready", "not the master", "no such topic"),
+and the time limit says for how long. A queue that was chosen (`queue`, `select`, `sharding_key`) is
+tried again too, and stays the same. A missing permission is tried again twice, as time does not
+heal it. A topic that has no route at all raises `NoRoute` at once. A message whose answer was lost
+may be stored twice, with the same unique key.
+
+`ProducerSettings(retry_backoff_ms=0)` is Java's rule: two more attempts without a pause, and only
+one attempt for a chosen queue; `send_async` tries again only where no broker answered.
+
+`send_async` returns a future at once, and nothing limits how many messages are under way.
+`await producer.send_soon(message)` does the same, but waits while `max_in_flight` messages are
+under way, so that a source that is faster than the brokers is slowed down."""
+"""When a send is tried again, and how many are under way."""
+
 BROADCASTING: Final = """\
 Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
 as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
@@ -175,6 +219,11 @@ trace = OpenTelemetryTrace()
 producer.register_send_hook(trace)
 consumer.register_consume_hook(trace)
 ```
+
+Every consumer has `register_consume_hook`. A push consumer calls the hook around each call of its
+listener, a lite pull consumer around a `batch` block, a simple consumer around a `consuming` block
+or an `ack`. `poll` and `pull` call it before they return messages, as in Java, so there the span
+does not contain the work on them.
 
 The span of a send is `TOPIC publish`. Its context travels in properties of the message
 (`traceparent`), and the span `TOPIC process` of a listener's call is its child. A call with several
@@ -290,6 +339,8 @@ def client() -> str:
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
     lines += ["", "## Ids of a message", "", *IDS.splitlines()]
+    lines += ["", "## Sending", "", *SENDING.splitlines()]
+    lines += ["", "## Polling", "", *POLLING.splitlines()]
     lines += ["", "## What a listener returns", "", *LISTENERS.splitlines()]
     lines += ["", "## Where a new group begins", "", *LAST_OFFSET.splitlines()]
     lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]

@@ -27,7 +27,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mqclient.admin.queries import Queries
 from mqclient.blocking.loop import BlockingLoop
-from mqclient.blocking.proxy import BlockingProxy, blocking_call, future_call
+from mqclient.blocking.proxy import (
+    BlockingProxy,
+    blocking_block,
+    blocking_call,
+    blocking_iterator,
+    future_call,
+    iterate,
+    started_call,
+)
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
@@ -88,6 +96,7 @@ class _BlockingSends(_BlockingQueries[_S_co]):
     register_send_hook = blocking_call(Producer.register_send_hook)
     send = blocking_call(Producer.send)
     send_async = future_call(Producer.send_async)
+    send_soon = started_call(Producer.send_soon)
     send_batch = blocking_call(Producer.send_batch)
     send_batches = blocking_call(Producer.send_batches)
     send_oneway = blocking_call(Producer.send_oneway)
@@ -201,12 +210,18 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
         """Whether ``start`` was called and ``shutdown`` was not."""
         return self.own.is_running
 
+    def __iter__(self) -> Iterator[MessageExt]:
+        """Yield messages until the shutdown, as ``async for`` does."""
+        return iterate(self._client, self.own)
+
     start = blocking_call(LitePullConsumer.start)
     subscribe = blocking_call(LitePullConsumer.subscribe)
     unsubscribe = blocking_call(LitePullConsumer.unsubscribe)
     assign = blocking_call(LitePullConsumer.assign)
     set_sub_expression_for_assign = blocking_call(LitePullConsumer.set_sub_expression_for_assign)
     poll = blocking_call(LitePullConsumer.poll)
+    batch = blocking_block(LitePullConsumer.batch)
+    register_consume_hook = blocking_call(LitePullConsumer.register_consume_hook)
     commit = blocking_call(LitePullConsumer.commit)
     committed = blocking_call(LitePullConsumer.committed)
     seek = blocking_call(LitePullConsumer.seek)
@@ -230,6 +245,7 @@ class BlockingPullConsumer(_BlockingQueries[PullConsumer]):
 
     queues = blocking_call(PullConsumer.queues)
     pull = blocking_call(PullConsumer.pull)
+    register_consume_hook = blocking_call(PullConsumer.register_consume_hook)
     upload_filter = blocking_call(PullConsumer.upload_filter)
     committed = blocking_call(PullConsumer.committed)
     commit = blocking_call(PullConsumer.commit)
@@ -261,9 +277,16 @@ class BlockingSimpleConsumer(_BlockingQueries[SimpleConsumer]):
         )
         super().__init__(client, own)
 
+    def __iter__(self) -> Iterator[MessageExt]:
+        """Yield messages until the shutdown, as ``async for`` does."""
+        return self.messages()
+
     subscribe = blocking_call(SimpleConsumer.subscribe)
     unsubscribe = blocking_call(SimpleConsumer.unsubscribe)
     receive = blocking_call(SimpleConsumer.receive)
+    messages = blocking_iterator(SimpleConsumer.messages)
+    consuming = blocking_block(SimpleConsumer.consuming)
+    register_consume_hook = blocking_call(SimpleConsumer.register_consume_hook)
     ack = blocking_call(SimpleConsumer.ack)
     change_invisible_time = blocking_call(SimpleConsumer.change_invisible_time)
 

@@ -30,6 +30,7 @@ from mqclient.consumer.rebalance.queue_locks import QueueLocks
 from mqclient.consumer.rebalance.rebalancing import Rebalancing
 from mqclient.consumer.settings import HALF_AN_HOUR_MS, LitePullSettings, PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
+from mqclient.consumer.state.hooks import ConsumeHook
 from mqclient.consumer.state.offset_store import offset_store
 from mqclient.consumer.subscription import (
     ALL,
@@ -99,6 +100,10 @@ class GroupConsumer(Queries):
         """End the subscription to a topic; its queues go to other members."""
         topic = wrap(self._connections.namespace, topic)
         self._loop.do(partial(self._set_subscription, topic, None))
+
+    def register_consume_hook(self, hook: ConsumeHook) -> None:
+        """Call a hook before and after every consumption, see ``state/hooks.py``."""
+        self._state.hooks.append(hook)
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues that this member has now, sorted; topics are with the namespace."""

@@ -36,7 +36,6 @@ from mqclient.consumer.listener.listeners import (
 )
 from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumeService
-from mqclient.consumer.state.hooks import ConsumeHook
 from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.state.process_queue import LOCK_AGAIN_MS
 from mqclient.consumer.subscription import (
@@ -127,10 +126,6 @@ class PushConsumer(GroupConsumer):
         """Decorate a listener that gets the messages of each queue in order, a batch at a time."""
         self.register_message_listener(listener, orderly=True)
         return listener
-
-    def register_consume_hook(self, hook: ConsumeHook) -> None:
-        """Call a hook before and after every call of the listener."""
-        self._state.hooks.append(hook)
 
     # The following methods start and stop the consumer.
 

@@ -3,6 +3,7 @@
     async with Producer(client, "group") as producer:
         result = await producer.send(Message("T", b"hello"))
         result = await producer.send(message, sharding_key="order-17")
+        future = await producer.send_soon(message)      waits while too many are under way
         reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
 
 A send that fails is tried again until its time limit, at another broker where there is one
@@ -69,6 +70,7 @@ class Producer(Queries):
         self._hooks = self._delivery.hooks
         self._requests = client.requests
         self._announced: set[str] = set()
+        self._slots = asyncio.Semaphore(self.settings.max_in_flight)
         self._running = False
 
     # The following methods start and stop the producer.
@@ -152,8 +154,7 @@ class Producer(Queries):
 
         This is Java's send with a callback (``add_done_callback``). It is tried again as ``send``
         is, ``retry_times_when_send_async_failed`` times at most. ``shutdown`` waits for the sends
-        under way. An application that sends faster than brokers store must limit how many are
-        under way.
+        under way. Nothing limits how many are under way; ``send_soon`` does.
 
         Args:
             message: the message.
@@ -167,6 +168,40 @@ class Producer(Queries):
         return self._delivery.send_async(
             out, message, queue=queue, choose=choose, timeout_s=timeout_s
         )
+
+    async def send_soon(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Begin to send one message as soon as fewer than ``max_in_flight`` are under way.
+
+        An application that produces faster than brokers store waits here, and not in memory.
+
+        Args:
+            message: the message.
+            queue, select, sharding_key, timeout_s: see ``send``.
+
+        Returns:
+            The future of the result, see ``send_async``.
+
+        Raises:
+            BadRequest: the message or the queue is not allowed; the future raises other errors.
+        """
+        await self._slots.acquire()
+        try:
+            future = self.send_async(
+                message, queue=queue, select=select, sharding_key=sharding_key, timeout_s=timeout_s
+            )
+        except BaseException:
+            self._slots.release()
+            raise
+        future.add_done_callback(lambda _: self._slots.release())
+        return future
 
     async def send_batch(
         self,

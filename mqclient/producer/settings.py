@@ -20,6 +20,7 @@ _RANGES: Final = {
     "retry_times_when_send_failed": (0, 1000),
     "retry_times_when_send_async_failed": (0, 1000),
     "retry_backoff_ms": (0, 60_000),
+    "max_in_flight": (1, 1_000_000),
     "max_message_size": (1, 2**31 - 1),
     "default_topic_queue_nums": (1, 1000),
 }
@@ -42,6 +43,7 @@ class ProducerSettings:
         retry_times_when_send_failed: how many attempts may follow the first, at another broker
             where there is one; None means as many as the time limit allows (2 by Java's rule).
         retry_times_when_send_async_failed: the same for `send_async`.
+        max_in_flight: how many messages of `send_soon` may be under way; the next one waits.
         retry_response_codes: the error codes after which there is another attempt: those of Java,
             and those of a busy broker, which has not stored the message. A missing permission or a
             wrong unit is tried again at most twice.
@@ -61,6 +63,7 @@ class ProducerSettings:
     retry_backoff_ms: int = 100
     retry_times_when_send_failed: int | None = None
     retry_times_when_send_async_failed: int | None = None
+    max_in_flight: int = 1000
     retry_response_codes: frozenset[int] = RETRIABLE
     retry_another_broker_when_not_store_ok: bool = False
     max_message_size: int = BODY_SIZE_MAX

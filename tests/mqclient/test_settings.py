@@ -43,6 +43,7 @@ OTHER_NAMES: Mapping[str, str | None] = {
     "compress_level": None,
     "send_latency_fault_enable": None,
     "retry_backoff_ms": None,
+    "max_in_flight": None,
     "connect_broker_by_user": None,
     "default_broker_id": None,
 }
@@ -153,6 +154,8 @@ def test_every_parameter_has_its_meaning(name: str) -> None:
         (ProducerSettings, {"compress_level": 10}),
         (ProducerSettings, {"send_msg_timeout_ms": 0}),
         (ProducerSettings, {"max_message_size": 0}),
+        (ProducerSettings, {"max_in_flight": 0}),
+        (ProducerSettings, {"retry_backoff_ms": -1}),
     ],
 )
 def test_a_value_out_of_its_range_is_refused(

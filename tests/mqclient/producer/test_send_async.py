@@ -16,6 +16,7 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from tests.mqclient.fake import STORED, FakeServer, serving
+from tests.waiting import until
 
 SEND = RequestCode.SEND_MESSAGE_V2
 MESSAGE = Message("T", b"x")
@@ -271,3 +272,32 @@ async def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
         assert result.queue == by_hash(queues, "k")
         assert len({request.ext["e"] for request in fake.asked_for(SEND)}) == 1
         assert len(fake.asked_for(SEND)) == 2
+
+
+async def test_as_many_are_under_way_as_the_setting_allows() -> None:
+    async with serving() as (fake, client):
+        held: list[Command] = []
+        fake.do(SEND, held.append)
+        producer = Producer(client, settings=ProducerSettings(max_in_flight=2))
+        first = await producer.send_soon(MESSAGE)
+        await producer.send_soon(MESSAGE)
+        waiting = asyncio.ensure_future(producer.send_soon(MESSAGE))
+        await until(lambda: len(held) == 2)
+        assert not waiting.done()
+
+        first.cancel()
+        last = await waiting
+
+        assert not last.done()
+        await until(lambda: len(held) == 3)
+        last.cancel()
+
+
+async def test_a_message_that_is_refused_takes_no_place() -> None:
+    async with serving() as (fake, client):
+        fake.do(SEND, stored)
+        producer = Producer(client, settings=ProducerSettings(max_in_flight=1))
+        with pytest.raises(BadRequest, match="no body"):
+            await producer.send_soon(Message("T", b""))
+        for _ in range(3):
+            await (await producer.send_soon(MESSAGE))
