@@ -197,6 +197,31 @@ one attempt for a chosen queue; `send_async` tries again only where no broker an
 under way, so that a source that is faster than the brokers is slowed down."""
 """When a send is tried again, and how many are under way."""
 
+TYPED: Final = """\
+`producer.publish(value, topic)` sends a value as JSON, `message.body_as(Order)` reads one, and a
+`Router` calls the handler of a topic and a tag:
+
+```python
+router = Router()
+
+@router.handler("orders", "new || paid")
+async def order_came(order: Order, message: MessageExt) -> None:
+    ...
+
+router.register(consumer)   # subscribes and sets the listener
+```
+
+Parameters are found by their annotations: `MessageExt`, `ConsumeConcurrentlyContext`, and any other
+type for the body. Types may be dataclasses, models of pydantic (extra `pydantic`), structs of
+msgspec (extra `msgspec`), and everything that JSON has; `bytes` and `str` are the body as it is.
+The libraries are used only where an application passes their models. `Producer(serializer=…)`
+and `Router(deserializer=…)` take other formats: functions `value -> bytes` and
+`(bytes, type) -> value`.
+
+A body that does not have the type goes to `%DLQ%group` at once, with an error in the log that
+names the place. A message without a handler comes again, as after any exception."""
+"""How values and handlers are typed."""
+
 BROADCASTING: Final = """\
 Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
 as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
@@ -341,6 +366,7 @@ def client() -> str:
     lines += ["", "## Ids of a message", "", *IDS.splitlines()]
     lines += ["", "## Sending", "", *SENDING.splitlines()]
     lines += ["", "## Polling", "", *POLLING.splitlines()]
+    lines += ["", "## Typed bodies and handlers", "", *TYPED.splitlines()]
     lines += ["", "## What a listener returns", "", *LISTENERS.splitlines()]
     lines += ["", "## Where a new group begins", "", *LAST_OFFSET.splitlines()]
     lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ConsumeOrderlyContext,
         ConsumeOrderlyStatus,
     )
+    from mqclient.consumer.listener.router import NoHandler, Router
     from mqclient.consumer.lite_pull_consumer import LitePullConsumer
     from mqclient.consumer.pull.pull_request import PullResult, PullStatus
     from mqclient.consumer.pull_consumer import PullConsumer
@@ -53,8 +54,10 @@ if TYPE_CHECKING:
         NoRoute,
         NotFound,
         TimedOut,
+        UnexpectedBody,
         Unreachable,
     )
+    from mqclient.json_body import from_json, to_json
     from mqclient.message import Message, MessageExt
     from mqclient.producer.producer import Producer
     from mqclient.producer.send_result import SendResult, SendStatus
@@ -96,6 +99,7 @@ __all__ = [
     "MessageModel",
     "MessageQueue",
     "MessageSelector",
+    "NoHandler",
     "NoRoute",
     "NotFound",
     "Producer",
@@ -105,6 +109,7 @@ __all__ = [
     "PullStatus",
     "PushConsumer",
     "PushSettings",
+    "Router",
     "SendResult",
     "SendStatus",
     "SimpleConsumer",
@@ -113,7 +118,10 @@ __all__ = [
     "TransactionListener",
     "TransactionProducer",
     "TransactionSendResult",
+    "UnexpectedBody",
     "Unreachable",
+    "from_json",
+    "to_json",
 ]
 
 _PLACES: Final = {
@@ -137,7 +145,8 @@ _PLACES: Final = {
     "mqclient.consumer.simple_consumer": "SimpleConsumer",
     "mqclient.consumer.subscription": "MessageSelector",
     "mqclient.errors": (
-        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
+        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut UnexpectedBody "
+        "Unreachable"
     ),
     "mqclient.message": "Message MessageExt",
     "mqclient.producer.producer": "Producer",
@@ -146,6 +155,8 @@ _PLACES: Final = {
     "mqclient.producer.transaction_producer": (
         "LocalTransactionState TransactionListener TransactionProducer TransactionSendResult"
     ),
+    "mqclient.json_body": "from_json to_json",
+    "mqclient.consumer.listener.router": "NoHandler Router",
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",
 }
 """The public names that each module has."""

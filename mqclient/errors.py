@@ -8,7 +8,8 @@
     │                      built-in ConnectionError
     ├── TimedOut           no answer came in time; also a built-in TimeoutError
     ├── BadAnswer          the answer cannot be decoded
-    └── BadRequest         the caller asked for something that cannot be sent
+    ├── BadRequest         the caller asked for something that cannot be sent
+    └── UnexpectedBody     a body, or a value for one, does not have the expected type
 
 Rule: every error carries the same data (``code``, ``remark``, ``address``, ``hint``,
 ``retriable``), so that a caller can show any error without knowing its class. ``retriable`` means
@@ -110,6 +111,10 @@ class BadRequest(ClientError):
     """The caller asked for something that cannot be sent; nothing left this process."""
 
     exit_code = 2
+
+
+class UnexpectedBody(ClientError):
+    """The body of a message is not of the expected type, or a value cannot become a body."""
 
 
 RETRIABLE: Final = frozenset(

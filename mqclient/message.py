@@ -11,7 +11,7 @@ Source: common/message/Message.java, common/message/MessageExt.java (4.9.7).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from mqclient.errors import BadAnswer, BadRequest
 from remoting.receipt import POP_CK
@@ -30,6 +30,8 @@ from storefmt.formats.properties import (
     hashmap_order,
 )
 from storefmt.formats.sysflag import COMPRESSED, inflate
+
+_T = TypeVar("_T")
 
 BODY_SIZE_MAX: Final = 4 * 1024 * 1024
 """The limit of producers and brokers on a body as it is sent, in bytes (maxMessageSize)."""
@@ -176,6 +178,18 @@ class MessageExt:
                     f"message {self.msg_id}: {error}", hint="record.body has the stored bytes"
                 ) from error
         return self._body
+
+    def body_as(self, kind: type[_T]) -> _T:
+        """Return the body as a value of a type: a dataclass, a pydantic or msgspec model, a dict, …
+
+        Raises:
+            UnexpectedBody: the body is not JSON, or the value is of another type.
+            BadAnswer: see ``body``.
+        """
+        # Most consumers read bytes and need no JSON.
+        from mqclient.json_body import from_json
+
+        return from_json(self.body, kind)
 
     @property
     def unreadable(self) -> str:

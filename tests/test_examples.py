@@ -65,6 +65,28 @@ def test_lite_pull_consumer_polls_and_commits(filled: RocketMQ) -> None:
     assert sorted(lines) == ["order 1", "order 2", "order 3"]
 
 
+def test_loops_and_blocks_consume_each_message_once(filled: RocketMQ) -> None:
+    lines = run("-m", "examples.iteration", filled.namesrv, "3")
+
+    assert sorted(lines) == sorted(
+        f"{way} order {number}"
+        for way in ("message", "batch", "acknowledged")
+        for number in (1, 2, 3)
+    )
+
+
+def test_a_fast_producer_stores_every_reading(rocketmq: RocketMQ) -> None:
+    assert run("-m", "examples.fast_producer", rocketmq.namesrv, "1000") == ["1000 stored"]
+
+
+def test_handlers_get_typed_bodies_by_tag(rocketmq: RocketMQ) -> None:
+    asyncio.run(make_topic(rocketmq, "ExampleTyped"))
+
+    lines = run("-m", "examples.typed_handlers", rocketmq.namesrv)
+
+    assert sorted(lines) == ["order 7 tea, cups", "paid 7 1250", "refunded 7 -1250"]
+
+
 def test_broadcast_consumer_keeps_its_positions(filled: RocketMQ, tmp_path: Path) -> None:
     lines = run("-m", "examples.broadcast_consumer", filled.namesrv, "3", str(tmp_path))
 

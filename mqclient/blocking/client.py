@@ -53,6 +53,7 @@ from mqclient.producer.transaction_producer import TransactionListener, Transact
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 
 if TYPE_CHECKING:
+    from mqclient.json_body import Serializer
     from remoting.aio.client import OnExchange
     from remoting.aio.tls import ClientTls
 
@@ -95,6 +96,7 @@ class _BlockingSends(_BlockingQueries[_S_co]):
     start = blocking_call(Producer.start)
     register_send_hook = blocking_call(Producer.register_send_hook)
     send = blocking_call(Producer.send)
+    publish = blocking_call(Producer.publish)
     send_async = future_call(Producer.send_async)
     send_soon = started_call(Producer.send_soon)
     send_batch = blocking_call(Producer.send_batch)
@@ -113,8 +115,10 @@ class BlockingProducer(_BlockingSends[Producer]):
         client: BlockingLoop,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,
+        *,
+        serializer: "Serializer | None" = None,
     ) -> None:
-        super().__init__(client, Producer(client.mq, group, settings))
+        super().__init__(client, Producer(client.mq, group, settings, serializer=serializer))
 
 
 class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):

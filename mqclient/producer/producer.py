@@ -19,7 +19,7 @@ client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from mqclient.admin.queries import Queries
 from mqclient.client.instance import MQClient
@@ -37,6 +37,9 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 
+if TYPE_CHECKING:
+    from mqclient.json_body import Serializer
+
 DEFAULT_GROUP: Final = "PY_PRODUCER"
 
 
@@ -47,6 +50,7 @@ class Producer(Queries):
         client: the connections.
         group: name of the producer group.
         settings: see ``ProducerSettings``; None means the defaults.
+        serializer: returns the body for a value of ``publish``; None means ``to_json``.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -59,6 +63,8 @@ class Producer(Queries):
         client: MQClient,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,
+        *,
+        serializer: "Serializer | None" = None,
     ) -> None:
         namespace = client.namespace if self._has_namespace else ""
         self.group = checked_group(group, namespace)
@@ -68,6 +74,7 @@ class Producer(Queries):
         self._publish_routes = PublishRoutes(client, self.settings, namespace=namespace)
         self._delivery = Delivery(client, self.group, self.settings, self._publish_routes)
         self._hooks = self._delivery.hooks
+        self._serializer = serializer
         self._requests = client.requests
         self._announced: set[str] = set()
         self._slots = asyncio.Semaphore(self.settings.max_in_flight)
@@ -140,6 +147,38 @@ class Producer(Queries):
         return await self._delivery.send(
             out, [message], queue=queue, choose=choose, timeout_s=timeout_s
         )
+
+    async def publish(
+        self,
+        value: object,
+        topic: str,
+        *,
+        tags: str | None = None,
+        keys: str | Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> SendResult:
+        """Send a value of the application, which the serializer turns into a body.
+
+        Args:
+            value: with the default serializer: bytes, a text, a dataclass, a pydantic or msgspec
+                model, or what ``json`` knows.
+            topic, tags, keys, properties: see ``Message``.
+            sharding_key, timeout_s: see ``send``.
+
+        Raises:
+            UnexpectedBody: the value has no form in JSON.
+            ClientError: see ``send``.
+        """
+        if self._serializer is None:
+            # Most producers send bytes and need no JSON.
+            from mqclient.json_body import to_json
+
+            self._serializer = to_json
+        body = self._serializer(value)
+        message = Message(topic, body, tags=tags, keys=keys, properties=properties or {})
+        return await self.send(message, sharding_key=sharding_key, timeout_s=timeout_s)
 
     def send_async(
         self,
