@@ -222,6 +222,15 @@ A body that does not have the type goes to `%DLQ%group` at once, with an error i
 names the place. A message without a handler comes again, as after any exception."""
 """How values and handlers are typed."""
 
+PROBES: Final = """\
+`await client.ping()` asks a name server, and every broker of the client's producers and consumers,
+and raises the error of one that does not answer: that is for readiness. `consumer.is_running` and
+`consumer.last_poll_ms` (when a broker last answered a pull or a `receive`) ask nobody: they are for
+liveness. `consumer.lag()` returns the entries that are left in each queue of this member, as of its
+last pull. [`examples/probes.py`](../examples/probes.py) serves them over HTTP, and
+[`probes.yaml`](../examples/probes.yaml) has the probes of a Kubernetes deployment."""
+"""What a health check asks."""
+
 BROADCASTING: Final = """\
 Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
 as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
@@ -371,6 +380,7 @@ def client() -> str:
     lines += ["", "## Where a new group begins", "", *LAST_OFFSET.splitlines()]
     lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
+    lines += ["", "## Probes", "", *PROBES.splitlines()]
     lines += ["", "## Traces", "", *TRACES.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
     lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]

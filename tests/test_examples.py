@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 from django.test import Client as DjangoClient
 
 from examples import django_service
@@ -21,7 +22,7 @@ from mqserver.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
 from tests.golden import REPOSITORY
 from tests.programs import python
-from tests.waiting import eventually
+from tests.waiting import eventually, wait
 
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
@@ -156,6 +157,42 @@ def test_django_sends_and_says_503_while_no_broker_can_be_asked(
     assert refused.status_code == 503
     assert refused.json()["error"]
     assert service.get("/orders/o-1").status_code == 405
+
+
+def test_probes_say_that_a_worker_is_ready_and_alive(filled: RocketMQ) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.probes"],
+        cwd=REPOSITORY,
+        env={**os.environ, "NAMESRV_ADDR": filled.namesrv, "PROBE_PORT": "0"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        assert worker.stdout is not None
+        port = int(worker.stdout.readline().split()[1])
+
+        def page(path: str) -> httpx.Response:
+            return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=60)
+
+        try:
+            wait(lambda: page("/lag"), lambda answer: answer.text == "0")
+            wait(lambda: page("/live"), lambda answer: "last answer" in answer.text)
+            ready = page("/ready")
+            assert (ready.status_code, page("/other").status_code) == (200, 404)
+            assert filled.namesrv in ready.text
+            assert filled.broker in ready.text
+        finally:
+            worker.terminate()
+    assert worker.returncode == 0
+
+
+def test_the_deployment_probes_pages_that_the_worker_has() -> None:
+    text = (REPOSITORY / "examples" / "probes.yaml").read_text()
+    (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
+    probes = [value for name, value in container.items() if name.endswith("Probe")]
+    worker = (REPOSITORY / "examples" / "probes.py").read_text()
+
+    assert len(probes) == 3
+    assert all(f'"{probe["httpGet"]["path"]}":' in worker for probe in probes)
 
 
 def test_a_worker_ends_when_the_messages_in_its_hands_are_done(filled: RocketMQ) -> None:

@@ -38,6 +38,7 @@ from mqclient.blocking.proxy import (
 )
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
+from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from remoting.aio.tls import ClientTls
 
 _Q_co = TypeVar("_Q_co", bound=Queries, covariant=True)
+_M_co = TypeVar("_M_co", bound=GroupConsumer, covariant=True)
 _S_co = TypeVar("_S_co", bound=Producer, covariant=True)
 
 
@@ -142,7 +144,24 @@ class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
     send_message_in_transaction = blocking_call(TransactionProducer.send_message_in_transaction)
 
 
-class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
+class _BlockingMember(_BlockingQueries[_M_co]):
+    """The state of push and lite pull consumers, for probes."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether ``start`` was called and ``shutdown`` was not."""
+        return self.own.is_running
+
+    @property
+    def last_poll_ms(self) -> int | None:
+        """When a broker last answered a pull, in ms since 1970; None before the first answer."""
+        return self.own.last_poll_ms
+
+    lag = blocking_call(GroupConsumer.lag)
+    register_consume_hook = blocking_call(GroupConsumer.register_consume_hook)
+
+
+class BlockingPushConsumer(_BlockingMember[PushConsumer]):
     """A blocking ``PushConsumer``.
 
     Args:
@@ -179,7 +198,6 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
     register_message_listener = blocking_call(PushConsumer.register_message_listener)
     concurrently = blocking_call(PushConsumer.concurrently)
     orderly = blocking_call(PushConsumer.orderly)
-    register_consume_hook = blocking_call(PushConsumer.register_consume_hook)
     suspend = blocking_call(PushConsumer.suspend)
     resume = blocking_call(PushConsumer.resume)
     update_core_pool_size = blocking_call(PushConsumer.update_core_pool_size)
@@ -187,7 +205,7 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
     assignment = blocking_call(PushConsumer.assignment)
 
 
-class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
+class BlockingLitePullConsumer(_BlockingMember[LitePullConsumer]):
     """A blocking ``LitePullConsumer``.
 
     Args:
@@ -209,11 +227,6 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
         super().__init__(client, LitePullConsumer(client.mq, group, settings, local_dir=local_dir))
         self.settings = self.own.settings
 
-    @property
-    def is_running(self) -> bool:
-        """Whether ``start`` was called and ``shutdown`` was not."""
-        return self.own.is_running
-
     def __iter__(self) -> Iterator[MessageExt]:
         """Yield messages until the shutdown, as ``async for`` does."""
         return iterate(self._client, self.own)
@@ -225,7 +238,6 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
     set_sub_expression_for_assign = blocking_call(LitePullConsumer.set_sub_expression_for_assign)
     poll = blocking_call(LitePullConsumer.poll)
     batch = blocking_block(LitePullConsumer.batch)
-    register_consume_hook = blocking_call(LitePullConsumer.register_consume_hook)
     commit = blocking_call(LitePullConsumer.commit)
     committed = blocking_call(LitePullConsumer.committed)
     seek = blocking_call(LitePullConsumer.seek)
@@ -280,6 +292,11 @@ class BlockingSimpleConsumer(_BlockingQueries[SimpleConsumer]):
             max_reconsume_times=max_reconsume_times,
         )
         super().__init__(client, own)
+
+    @property
+    def last_poll_ms(self) -> int | None:
+        """When a broker last answered ``receive``, in ms since 1970; None before."""
+        return self.own.last_poll_ms
 
     def __iter__(self) -> Iterator[MessageExt]:
         """Yield messages until the shutdown, as ``async for`` does."""
@@ -343,6 +360,10 @@ class BlockingClient(BlockingLoop):
         super().__init__(mq)
         self.producer = BlockingProducer(self, group, settings)
         self.send = self.producer.send
+
+    def ping(self) -> dict[str, int]:
+        """Return the ms that a name server, and each broker, took to answer; see ``MQClient``."""
+        return self.run(self.mq.ping())
 
     def request(
         self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None

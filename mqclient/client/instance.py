@@ -32,6 +32,7 @@ from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.header import Header
 from remoting.headers import GetRouteInfo
+from storefmt.names import AUTO_CREATE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.client.members import Members
@@ -327,6 +328,27 @@ class MQClient:
             hint="is one of them running?",
             retriable=True,
         ) from failures[-1]
+
+    async def ping(self) -> dict[str, int]:
+        """Ask a name server and the brokers for a sign of life; return the ms that each took.
+
+        Brokers get a heartbeat, so only those of producers and consumers that have started are
+        asked. This is for readiness probes. Each server may take ``timeout_s``.
+
+        Raises:
+            Unreachable, TimedOut: no name server answered, or a broker did not.
+            BrokerRefused: a broker refused the heartbeat.
+        """
+        started_ms = self.now_ms()
+        # Any answer is a sign of life, also that there is no such topic.
+        header = GetRouteInfo(topic=AUTO_CREATE_TOPIC, accept_standard_json_only=True)
+        address, _ = await self.ask_namesrv(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what="ping of a name server"
+        )
+        elapsed_ms = {address: self.now_ms() - started_ms}
+        if self._members is not None:
+            elapsed_ms |= await self._members.ping()
+        return elapsed_ms
 
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
         """Return the route of a topic; a known one is used while no newer one is available.

@@ -38,6 +38,7 @@ class Connections(Protocol):
 
     client_id: str
     closed: bool
+    now_ms: Callable[[], int]
 
     async def call(
         self, address: str, code: int, header: Header | None = None, *, what: str, body: bytes = b""
@@ -145,6 +146,24 @@ class Members:
                 )
             except ClientError as error:
                 LOG.warning("%s", error)
+
+    async def ping(self) -> dict[str, int]:
+        """Send a heartbeat to every broker at once; return the ms that each took to answer.
+
+        Raises:
+            ClientError: a broker did not answer, or refused.
+        """
+        body = self.heartbeat_data().encode()
+
+        async def elapsed_ms(address: str) -> int:
+            started_ms = self._connections.now_ms()
+            await self._connections.call(
+                address, RequestCode.HEART_BEAT, what="heartbeat", body=body
+            )
+            return self._connections.now_ms() - started_ms
+
+        addresses = await self.addresses()
+        return dict(zip(addresses, await asyncio.gather(*map(elapsed_ms, addresses)), strict=True))
 
     def heartbeat_data(self) -> HeartbeatData:
         """Return the body of a heartbeat."""

@@ -113,6 +113,37 @@ class GroupConsumer(Queries):
             if not process_queue.dropped
         )
 
+    @property
+    def is_running(self) -> bool:
+        """Whether ``start`` was called and ``shutdown`` was not."""
+        return self._service is not None
+
+    @property
+    def last_poll_ms(self) -> int | None:
+        """When a broker last answered a pull, in ms since 1970; None before the first answer.
+
+        A broker holds a pull without messages for 15 s (``PushSettings``) or 20 s
+        (``LitePullSettings``), so a member that has queues and works is never far above that.
+        """
+        return self._state.last_pull_ms
+
+    def lag(self) -> dict[MessageQueue, int]:
+        """Return how many entries of each of this member's queues are not consumed yet.
+
+        This is as new as the last pull of each queue, and asks no broker; queues that were not
+        pulled yet are left out. Topics are with the namespace.
+        """
+        offsets = self._state.offsets
+        lags: dict[MessageQueue, int] = {}
+        for queue, process_queue in self._process_queues.items():
+            if process_queue.dropped or process_queue.broker_offset is None:
+                continue
+            position = offsets.known(queue)
+            if position is None:
+                position = process_queue.next_offset - process_queue.count
+            lags[queue] = max(0, process_queue.broker_offset - position)
+        return lags
+
     async def shutdown(self) -> None:
         """Leave the group: stop pulls and listeners, persist offsets, release locks.
 

@@ -162,11 +162,6 @@ class LitePullConsumer(GroupConsumer):
             await self.shutdown()
             raise
 
-    @property
-    def is_running(self) -> bool:
-        """Whether ``start`` was called and ``shutdown`` was not."""
-        return self._service is not None
-
     # The following methods return messages, and read and set offsets.
 
     async def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:

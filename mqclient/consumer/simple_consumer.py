@@ -88,6 +88,9 @@ class SimpleConsumer(Queries):
         max_reconsume_times: how often a message may come again; it then goes to the dead letter
             queue of the group.
 
+    Attributes:
+        last_poll_ms: when a broker last answered ``receive``, in ms since 1970; None before.
+
     Raises:
         BadRequest: the group name or ``consume_from_where`` is not allowed.
     """
@@ -117,6 +120,7 @@ class SimpleConsumer(Queries):
         )
         self._subscriptions: dict[str, Subscription] = {}
         self._hooks: list[ConsumeHook] = []
+        self.last_poll_ms: int | None = None
         self._turn = 0
 
     def subscribe(
@@ -348,6 +352,7 @@ class SimpleConsumer(Queries):
             )
             try:
                 popped = await self._pop_api.pop(asked)
+                self.last_poll_ms = self._client.now_ms()
             except ClientError as error:
                 self._client.doubt_route(place.topic)
                 if not error.retriable:

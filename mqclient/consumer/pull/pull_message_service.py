@@ -221,6 +221,8 @@ class PullMessageService:
         self, process_queue: ProcessQueue, result: PullResult, *, asked_ms: int
     ) -> float:
         state = self._state
+        state.last_pull_ms = state.client.now_ms()
+        process_queue.broker_offset = result.max_offset
         if result.status is PullStatus.OFFSET_ILLEGAL and self._lite is None:
             await self._begin_elsewhere(process_queue, result)
             return 0.0

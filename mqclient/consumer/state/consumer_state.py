@@ -54,6 +54,7 @@ class ConsumerState:
         process_queues: the queues that this member has, with their messages.
         hooks: called before and after every call of the listener.
         stats: rates by topic.
+        last_pull_ms: when a broker last answered a pull, in ms since 1970; None before.
         paused: queues that are neither pulled nor polled for now.
         rebalance_now: set to rebalance as soon as possible instead of at the next 20 s.
         tasks: background tasks, which end with the consumer.
@@ -72,6 +73,7 @@ class ConsumerState:
         self.process_queues: dict[MessageQueue, ProcessQueue] = {}
         self.hooks: list[ConsumeHook] = []
         self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
+        self.last_pull_ms: int | None = None
         self.paused: set[MessageQueue] = set()
         self.rebalance_now = asyncio.Event()
         self.tasks = Tasks()

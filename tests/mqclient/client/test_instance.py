@@ -4,13 +4,14 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient, local_ip, parse_addresses
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
 from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RemotingError
-from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.mqclient.fake import NOW_MS, FakeServer, serving
 from tests.waiting import eventually
 
 DOWN = "127.0.0.1:1"
@@ -192,3 +193,32 @@ async def test_mark_of_a_unique_key_query_is_sent_but_not_signed(fake: FakeServe
 
     assert ext.pop(UNIQUE_KEY_QUERY) == "true"
     assert ext["Signature"] == signature_of(content_of(ext, b""), "12345678")
+
+
+async def test_ping_asks_a_name_server_and_the_brokers_of_the_members() -> None:
+    async with serving() as (fake, client):
+        assert await client.ping() == {fake.address: 0}
+        assert fake.asked_for(RequestCode.HEART_BEAT) == []
+        fake.take_members()
+        consumer = LitePullConsumer(client, "G")
+        consumer.subscribe("T")
+        await client.members.join_consumer(consumer)
+        fake.asked.clear()
+
+        assert await client.ping() == {fake.address: 0}
+
+        assert len(fake.asked_for(RequestCode.HEART_BEAT)) == 1
+
+
+async def test_ping_raises_the_error_of_a_server_that_does_not_answer() -> None:
+    async with serving() as (fake, client):
+        fake.say(RequestCode.HEART_BEAT)
+        fake.drop(RequestCode.HEART_BEAT)
+        consumer = LitePullConsumer(client, "G")
+        consumer.subscribe("T")
+        await client.members.join_consumer(consumer)
+        with pytest.raises(Unreachable, match=fake.address):
+            await client.ping()
+    async with MQClient(DOWN, timeout_s=1) as client:
+        with pytest.raises(Unreachable):
+            await client.ping()
