@@ -20,7 +20,7 @@ Listeners that are plain functions run in threads and may call every blocking me
 functions run in the event loop and may not block there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -316,7 +316,7 @@ class BlockingClient(BlockingLoop):
     """A blocking ``MQClient`` with a producer.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876.
+        namesrv: ``host:port;host:port``, or a list of addresses; a missing port means 9876.
         group: the producer group of ``send``.
         settings: the settings of the same producer.
         timeout_s: how long one request may take, in seconds.
@@ -335,7 +335,7 @@ class BlockingClient(BlockingLoop):
 
     def __init__(
         self,
-        namesrv: str,
+        namesrv: str | Sequence[str],
         *,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,

@@ -15,13 +15,15 @@ client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
 
 import contextlib
 import itertools
+import math
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
+from mqclient.checks import check_seconds, checked_settings
 from mqclient.client import responses, routes
 from mqclient.client.settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
@@ -65,8 +67,8 @@ class MQClient:
     """Connections to name servers and brokers, shared by producers, consumers and admin calls.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876. None is for a client that
-            only asks brokers by their addresses.
+        namesrv: ``host:port;host:port``, or a list of addresses; a missing port means 9876. None is
+            for a client that only asks brokers by their addresses.
         settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
         timeout_s: how long one request may take, in seconds (mqClientApiTimeout).
         access_key: together with ``secret_key``, signs every request (ACL of 4.9).
@@ -87,12 +89,13 @@ class MQClient:
         namespace: the namespace of the producers and consumers; "" when there is none.
 
     Raises:
-        BadRequest: ``namesrv`` contains no address, or only one of the two keys is given.
+        BadRequest: ``namesrv`` is not an address, only one of the two keys is given, or another
+            parameter is not of its type.
     """
 
     def __init__(
         self,
-        namesrv: str | None,
+        namesrv: str | Sequence[str] | None,
         settings: ClientSettings | None = None,
         *,
         timeout_s: float = 5.0,
@@ -108,9 +111,12 @@ class MQClient:
         self.namesrv_addresses = [] if namesrv is None else parse_addresses(namesrv)
         if bool(access_key) != bool(secret_key):
             raise BadRequest("access key and secret key go together: give both or none")
+        check_seconds("timeout_s", timeout_s, limit=math.inf)
+        if isinstance(tls, bool | str):
+            raise BadRequest(f"tls is {tls!r}, expected ClientTls", hint="give ClientTls()")
         self.timeout_s = timeout_s
         self.now_ms = clock_ms
-        self.settings = settings = settings or ClientSettings()
+        self.settings = settings = checked_settings(settings, ClientSettings)
         self.namespace = settings.namespace or ""
         ip = settings.client_ip or local_ip()
         unit = settings.unit_name or ""
@@ -431,16 +437,35 @@ class MQClient:
         return found[0]
 
 
-def parse_addresses(text: str) -> list[str]:
-    """Return the addresses in ``host:port;host:port``; a missing port means 9876.
+def parse_addresses(namesrv: str | Sequence[str]) -> list[str]:
+    """Return the addresses in ``host:port;host:port``, or in a list; a missing port means 9876.
 
     Raises:
-        BadRequest: the text contains no address.
+        BadRequest: there is no address, or one of them is not ``host:port``.
     """
-    found = [part.strip() for part in text.replace(",", ";").split(";") if part.strip()]
+    texts: object = [namesrv] if isinstance(namesrv, str) else namesrv
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise BadRequest(
+            f"namesrv is {namesrv!r}, expected a text or a list of texts", hint="as: host:port"
+        )
+    parts = [part.strip() for text in texts for part in text.replace(",", ";").split(";")]
+    found = [part for part in parts if part]
     if not found:
         raise no_name_server()
-    return [address if ":" in address else f"{address}:{NAMESRV_PORT}" for address in found]
+    return [_checked_address(part) for part in found]
+
+
+def _checked_address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if "/" in text:
+        raise BadRequest(
+            f"namesrv has {text!r}, expected host:port", hint="leave out the scheme and the path"
+        )
+    if not host:
+        return f"{text}:{NAMESRV_PORT}"
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise BadRequest(f"namesrv has {text!r}, and {port!r} is not a port", hint="as: host:9876")
+    return text
 
 
 def no_name_server() -> BadRequest:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import check_text
 from mqclient.client import routes
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
@@ -190,6 +191,7 @@ class GroupConsumer(Queries):
     def _subscription(
         self, topic: str, expression: str | MessageSelector, kind: str
     ) -> TopicSubscription:
+        check_text("topic", topic)
         return TopicSubscription.of(
             wrap(self._client.namespace, topic),
             Subscription.parse(expression, kind=kind),

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Self
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import checked_settings
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.group_consumer import GroupConsumer
@@ -74,7 +75,7 @@ class LitePullConsumer(GroupConsumer):
         *,
         local_dir: str | Path = LOCAL_DIR,
     ) -> None:
-        self.settings = settings or LitePullSettings()
+        self.settings = checked_settings(settings, LitePullSettings)
         super().__init__(client, group, shared=self.settings.as_push(), local_dir=local_dir)
         self._assigned: list[MessageQueue] | None = None
         self._poll_buffer = PollBuffer(self._state, auto_commit=self.settings.auto_commit)

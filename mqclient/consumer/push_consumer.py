@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from mqclient.checks import checked_settings
 from mqclient.client.instance import MQClient
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
@@ -81,7 +82,7 @@ class PushConsumer(GroupConsumer):
         *,
         local_dir: str | Path = LOCAL_DIR,
     ) -> None:
-        self.settings = settings or PushSettings()
+        self.settings = checked_settings(settings, PushSettings)
         super().__init__(client, group, shared=self.settings, local_dir=local_dir)
         self._listener: ConcurrentListener | OrderlyListener | None = None
         self._orderly = False

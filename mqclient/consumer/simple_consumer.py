@@ -29,9 +29,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import check_range, check_text
 from mqclient.client import responses, routes
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import check_range
 from mqclient.consumer.pop.pop_request import (
     FROM_MAX,
     FROM_MIN,
@@ -137,6 +137,7 @@ class SimpleConsumer(Queries):
         Raises:
             BadRequest: the topic name or the expression is not allowed.
         """
+        check_text("topic", topic)
         topic = wrap(self._client.namespace, topic)
         parsed = Subscription.parse(expression, kind=kind)
         TopicSubscription.of(topic, parsed, version=0)  # checks the name

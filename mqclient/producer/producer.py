@@ -22,6 +22,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import checked_settings
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
 from mqclient.errors import BadRequest
@@ -69,7 +70,7 @@ class Producer(Queries):
         namespace = client.namespace if self._has_namespace else ""
         self.group = checked_group(group, namespace)
         super().__init__(client, f"producer of group {group}")
-        self.settings = settings or ProducerSettings()
+        self.settings = checked_settings(settings, ProducerSettings)
         self._packer = MessagePacker(client.unique_ids, self.settings, namespace=namespace)
         self._publish_routes = PublishRoutes(client, self.settings, namespace=namespace)
         self._delivery = Delivery(client, self.group, self.settings, self._publish_routes)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from mqclient.checks import check_range, check_text
 from mqclient.errors import BadRequest
 from mqclient.message import Message
 from mqclient.namespace import is_retry_topic, wrap
@@ -180,6 +181,7 @@ class MessagePacker:
         return BATCH_ENTRY_SIZE + len(message.body) + len(properties)
 
     def _check(self, message: Message) -> None:
+        check_text("topic", message.topic)
         _checked_topic(message.topic)
         if not isinstance(message.body, _BODIES):
             raise BadRequest(
@@ -190,10 +192,7 @@ class MessagePacker:
             raise BadRequest(
                 f"message to {message.topic} has no body", hint="send at least one byte"
             )
-        if not -(2**31) <= message.flag < 2**31:
-            raise BadRequest(
-                f"flag {message.flag} of a message does not fit a signed 32-bit number"
-            )
+        check_range("flag", message.flag, low=-(2**31), high=2**31 - 1)
         if len(message.body) > self._settings.max_message_size:
             raise BadRequest(
                 f"body of {len(message.body)} bytes, at most {self._settings.max_message_size}",
@@ -337,8 +336,8 @@ def _check_batch(messages: Sequence[Message]) -> None:
             raise BadRequest(f"{where} is for topic {message.topic}, the first for {first.topic}")
         if is_retry_topic(message.topic):
             raise BadRequest(f"{where} is for a retry topic, which takes no batches")
-        if message.delay_level:
-            raise BadRequest(f"{where} has a delay level, send it alone")
+        if message.is_delayed:
+            raise BadRequest(f"{where} has a delay, send it alone")
         if message.wait_stored != first.wait_stored:
             raise BadRequest(f"{where} and the first differ in wait_stored")
 
@@ -352,7 +351,7 @@ def _around_key(tags: str | None, wait_stored: bool) -> tuple[str, str]:
 
 
 def _properties_text(message: Message, unique_key: str, system: Mapping[str, str] | None) -> str:
-    if not (message.keys or message.properties or message.delay_level or system):
+    if not (message.keys or message.properties or message.is_delayed or system):
         # The usual message has a short tag, so its text is short and needs no check.
         tags = message.tags
         if tags is None or (type(tags) is str and len(tags) < _TAGS_SIZE_USUAL):

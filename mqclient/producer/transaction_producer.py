@@ -142,7 +142,7 @@ class TransactionProducer(Producer):
             raise BadRequest(
                 "a transaction needs a producer that was started", hint="await start() first"
             )
-        if message.delay_level:
+        if message.is_delayed:
             raise BadRequest("a transactional message cannot be delayed")
         out = self._packer.single(
             message,

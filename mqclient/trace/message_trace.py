@@ -109,7 +109,7 @@ class MessageTrace:
         kind = MessageType.NORMAL
         if event.out.sys_flag & sysflag.TRANSACTION_MASK == sysflag.TRANSACTION_PREPARED:
             kind = MessageType.TRANSACTION_HALF
-        elif event.messages[0].delay_level:
+        elif event.messages[0].is_delayed:
             kind = MessageType.DELAY
         first = event.messages[0]
         text = record(

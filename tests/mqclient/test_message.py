@@ -1,6 +1,7 @@
 """Messages: properties as Java writes them, and received messages as they were sent."""
 
 import zlib
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -8,6 +9,8 @@ from mqclient.errors import BadAnswer, BadRequest
 from mqclient.message import Message, MessageExt, read_messages, read_pulled
 from storefmt.formats.sysflag import COMPRESSED, Compression
 from tests.mqclient.fake import record
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 def test_properties_stand_in_the_order_of_javas_map() -> None:
@@ -25,6 +28,32 @@ def test_only_what_was_given_becomes_a_property() -> None:
         "WAIT": "false",
         "DELAY": "3",
     }
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "value"),
+    [
+        (Message("T", b"x", delay_level=18), "DELAY", "18"),
+        (Message("T", b"x", delay_s=90), "TIMER_DELAY_MS", "90000"),
+        (Message("T", b"x", delay_s=0.0001), "TIMER_DELAY_MS", "1"),
+        (Message("T", b"x", deliver_at=NOON), "TIMER_DELIVER_MS", "1893499200000"),
+        (
+            Message("T", b"x", deliver_at=NOON.astimezone(timezone(timedelta(hours=8)))),
+            "TIMER_DELIVER_MS",
+            "1893499200000",
+        ),
+    ],
+)
+def test_a_delay_is_the_property_of_java(message: Message, name: str, value: str) -> None:
+    assert message.is_delayed
+    assert message.wire_properties(None) == {"WAIT": "true", name: value}
+
+
+def test_no_delay_is_no_property() -> None:
+    message = Message("T", b"x", delay_level=0, delay_s=0, deliver_at=None)
+
+    assert not message.is_delayed
+    assert message.wire_properties(None) == {"WAIT": "true"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Sends: the request on the wire, the broker that it goes to, and what follows a failure."""
 
 import asyncio
+import math
 import zlib
+from datetime import UTC, datetime
 
 import pytest
 
@@ -19,6 +21,7 @@ from storefmt.formats.msgid import UniqueIds
 from storefmt.formats.sysflag import Compression, inflate
 from tests.mqclient.fake import NOW_MS, STORED, serving
 
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 AS_JAVA = ProducerSettings(retry_backoff_ms=0)
 SOON = ProducerSettings(retry_backoff_ms=1)
 
@@ -255,6 +258,19 @@ async def test_oneway_is_marked_and_not_waited_for() -> None:
         (Message("T", b"x", properties={"p": 1}), "texts"),  # type: ignore[dict-item]
         (Message("T", b"x", tags=1), "texts"),  # type: ignore[arg-type]
         (Message("T", b"x", keys=[1]), "list of texts"),  # type: ignore[list-item]
+        (Message(7, b"x"), "topic is 7, expected a text"),  # type: ignore[arg-type]
+        (Message("T", b"x", flag="1"), "flag is '1', allowed are"),  # type: ignore[arg-type]
+        (Message("T", b"x", flag=2**31), "flag is 2147483648, allowed are"),
+        (Message("T", b"x", delay_level=99), "delay_level is 99, allowed are 0 to 18"),
+        (Message("T", b"x", delay_level=-1), "delay_level is -1, allowed are 0 to 18"),
+        (Message("T", b"x", delay_level="3"), "delay_level is '3'"),  # type: ignore[arg-type]
+        (Message("T", b"x", delay_s=-1), "delay_s is -1, expected a number of seconds"),
+        (Message("T", b"x", delay_s=math.inf), "delay_s is inf"),
+        (Message("T", b"x", delay_s=math.nan), "delay_s is nan"),
+        (Message("T", b"x", delay_s="5"), "delay_s is '5'"),  # type: ignore[arg-type]
+        (Message("T", b"x", deliver_at=datetime(2030, 1, 1)), "with a time zone"),
+        (Message("T", b"x", deliver_at=5), "deliver_at is 5"),  # type: ignore[arg-type]
+        (Message("T", b"x", delay_level=1, delay_s=1), "exclude each other"),
     ],
 )
 async def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str) -> None:
@@ -272,7 +288,9 @@ async def test_message_that_cannot_be_sent_is_refused_here(message: Message, tex
         ((Message("T", b"x") for _ in "12"), "is a generator, not a list"),
         ([Message("T", b"x"), Message("U", b"x")], "message 1 of the batch is for topic U"),
         ([Message("%RETRY%g", b"x")], "retry topic"),
-        ([Message("T", b"x", delay_level=1)], "delay level"),
+        ([Message("T", b"x", delay_level=1)], "message 0 of the batch has a delay"),
+        ([Message("T", b"x", delay_s=1)], "message 0 of the batch has a delay"),
+        ([Message("T", b"x", deliver_at=NOON)], "message 0 of the batch has a delay"),
         ([Message("T", b"x"), Message("T", b"x", wait_stored=False)], "wait_stored"),
         ([Message("T", b"x" * 3_000_000)] * 2, "send it in parts"),
     ],
