@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from mqclient.checks import check_seconds, checked_settings
 from mqclient.client import responses, routes
+from mqclient.client.outages import Outages
 from mqclient.client.settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, TopicRouteData
@@ -125,6 +126,7 @@ class MQClient:
         self.client_id = f"{ip}@{name}{unit}"
         self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
+        self._outages = Outages()
         self._requests: PendingReplies | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
@@ -228,13 +230,25 @@ class MQClient:
             BadRequest: the request cannot be encoded, or the address is not ``host:port``.
         """
         try:
-            return await self._remoting.invoke(
+            answer = await self._remoting.invoke(
                 self._port_of(address, command.code),
                 command,
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
             )
         except RemotingError as error:
             raise responses.client_error(error, address=address) from error
+        if self._outages:
+            self.note_answer(address, served=False)
+        return answer
+
+    def log_level(self, error: ClientError) -> int:
+        """Return the level at which to log a failure of a task that goes on; see ``outages``."""
+        return self._outages.level(error, now_ms=self.now_ms())
+
+    def note_answer(self, address: str, *, served: bool) -> None:
+        """Log the end of an outage; ``served`` says that the server did what was asked."""
+        if self._outages:
+            self._outages.answered(address, served=served, now_ms=self.now_ms())
 
     def _port_of(self, address: str, code: int) -> str:
         """Return the address to connect to for a request to an advertised address."""

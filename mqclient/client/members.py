@@ -50,6 +50,14 @@ class Connections(Protocol):
         """Return the route of a topic; see ``MQClient.route``."""
         ...
 
+    def log_level(self, error: ClientError) -> int:
+        """Return the level at which to log a failure; see ``MQClient.log_level``."""
+        ...
+
+    def note_answer(self, address: str, *, served: bool) -> None:
+        """Log the end of an outage; see ``MQClient.note_answer``."""
+        ...
+
 
 class Member(Protocol):
     """A producer or a consumer, as brokers know it."""
@@ -145,7 +153,9 @@ class Members:
                     address, RequestCode.HEART_BEAT, what="heartbeat", body=body
                 )
             except ClientError as error:
-                LOG.warning("%s", error)
+                LOG.log(self._connections.log_level(error), "%s", error)
+            else:
+                self._connections.note_answer(address, served=True)
 
     async def ping(self) -> dict[str, int]:
         """Send a heartbeat to every broker at once; return the ms that each took to answer.

@@ -226,7 +226,10 @@ class PushConsumer(GroupConsumer):
             await asyncio.sleep(self.settings.persist_consumer_offset_interval_ms / 1000)
             try:
                 await self.offsets.persist(list(self._process_queues))
-            except (ClientError, OSError) as error:
+            except ClientError as error:
+                level = self._client.log_level(error)
+                LOG.log(level, "offsets of %s were not persisted: %s", self.group, error)
+            except OSError as error:
                 LOG.warning("offsets of %s were not persisted: %s", self.group, error)
 
     async def _lock_often(self) -> None:

@@ -389,7 +389,7 @@ class SimpleConsumer(Queries):
         return found
 
     def _log(self, error: ClientError) -> None:
-        LOG.warning("%s: %s", self.group, error)
+        LOG.log(self._client.log_level(error), "%s: %s", self.group, error)
 
     async def _end(self, place: PopPlace, message: MessageExt) -> None:
         try:

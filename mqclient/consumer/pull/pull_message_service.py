@@ -153,7 +153,8 @@ class PullMessageService:
             try:
                 pause_s = await self._turn(process_queue)
             except ClientError as error:
-                LOG.warning("%s: %s", self._state.group, error)
+                level = self._state.client.log_level(error)
+                LOG.log(level, "%s: %s", self._state.group, error)
                 pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
                 if isinstance(error, Unreachable):
                     # A broker that restarts forgets its locks, so another member may get this one.

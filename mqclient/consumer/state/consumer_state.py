@@ -77,6 +77,7 @@ class ConsumerState:
         self.paused: set[MessageQueue] = set()
         self.rebalance_now = asyncio.Event()
         self.tasks = Tasks()
+        self._has_given_back = False
         self._sendback = SendBack(
             client,
             group,
@@ -121,6 +122,10 @@ class ConsumerState:
         await self._sendback.give_back(
             self.under_original_topic(message), delay_level=delay_level, broker_name=broker_name
         )
+        if not self._has_given_back:
+            # The first failure of a group may have created its retry topic.
+            self._has_given_back = True
+            self.rebalance_now.set()
 
 
 class ConsumeService(Protocol):
