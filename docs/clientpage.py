@@ -113,18 +113,19 @@ carries it as property `UNIQ_KEY` wherever it is stored. The broker gives each s
 
 | | unique key | offset id |
 | --- | --- | --- |
-| `SendResult` | `unique_key` (Java: `getMsgId()`) | `msg_id` (Java: `getOffsetMsgId()`) |
-| a received message | `unique_key` (Java: `getMsgId()`) | `msg_id` (Java: `getOffsetMsgId()`) |
+| `SendResult` | `msg_id` (Java: `getMsgId()`) | `offset_msg_id` (Java: `getOffsetMsgId()`) |
+| a received message | `msg_id` (Java: `getMsgId()`) | `offset_msg_id` (Java: `getOffsetMsgId()`) |
 | `mqadmin` | `message query unique-key` | `message query id`, `message get` |
 
-So `msg_id` of this client is never what `getMsgId()` returns for a message of a Java client. The
-unique key stays the same while a message is stored again: when it was delayed, committed, given
-back by a consumer or moved to a dead letter topic, each copy has another offset id. The `msg_id`
-in the result of a delayed or transactional send is therefore that of the record that waits, not of
-the message that consumers get. A batch has an id of each kind for every message, joined by commas.
-A message that some other producer sent without `UNIQ_KEY` has `unique_key` None, and Java's
-`getMsgId()` returns the offset id. To tell a repeated message, compare unique keys or, better, a
-key of your own: an application that sends a message again gives it a new unique key."""
+The unique key stays the same while a message is stored again: when it was delayed, committed, given
+back by a consumer or moved to a dead letter topic, each copy has another offset id. The
+`offset_msg_id` in the result of a delayed or transactional send is therefore that of the record
+that waits, not of the message that consumers get. A batch has an id of each kind for every message,
+joined by commas. A message that some other producer sent without `UNIQ_KEY` has `unique_key` None,
+and its `msg_id` is the offset id, as in Java. The column `msg_id` of `mqadmin` and of stored
+records is the offset id, which is where a record lies. To tell a repeated message, compare unique
+keys or, better, a key of your own: an application that sends a message again gives it a new unique
+key."""
 """Which id is which."""
 
 LISTENERS: Final = """\

@@ -193,7 +193,7 @@ class MessageExt:
         record = self.record
         return (
             f"MessageExt({record.topic} of {self.broker_name}, queue {record.queue_id}, "
-            f"offset {record.queue_offset}, {self.msg_id})"
+            f"offset {record.queue_offset}, {self.offset_msg_id})"
         )
 
     @property
@@ -207,7 +207,8 @@ class MessageExt:
             record = self.record
             if self.damage:
                 raise BadAnswer(
-                    f"message {self.msg_id}: {self.damage}", hint="record.body has what is left"
+                    f"message {self.offset_msg_id}: {self.damage}",
+                    hint="record.body has what is left",
                 )
             if not record.sys_flag & COMPRESSED:
                 return record.body
@@ -215,7 +216,8 @@ class MessageExt:
                 self._body = inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
             except (StoreError, ImportError) as error:
                 raise BadAnswer(
-                    f"message {self.msg_id}: {error}", hint="record.body has the stored bytes"
+                    f"message {self.offset_msg_id}: {error}",
+                    hint="record.body has the stored bytes",
                 ) from error
         return self._body
 
@@ -298,7 +300,12 @@ class MessageExt:
 
     @property
     def msg_id(self) -> str:
-        """The offset message id, which consists of broker address and log offset."""
+        """The unique key, or the offset id of a message without one (Java: getMsgId)."""
+        return self.unique_key or self.offset_msg_id
+
+    @property
+    def offset_msg_id(self) -> str:
+        """The offset id: the broker's address and the log offset (Java: getOffsetMsgId)."""
         return self.record.msg_id
 
     @property

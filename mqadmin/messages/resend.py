@@ -74,6 +74,6 @@ async def send_again(
         broker=done.queue.broker_name,
         queue_id=done.queue.queue_id,
         new_offset=done.queue_offset,
-        new_msg_id=done.msg_id,
-        new_unique_key=done.unique_key,
+        new_msg_id=done.offset_msg_id,
+        new_unique_key=done.msg_id,
     )

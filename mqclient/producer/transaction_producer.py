@@ -165,7 +165,7 @@ class TransactionProducer(Producer):
             LOG.warning(
                 "%s: the decision on %s was not sent, the broker will ask: %s",
                 self.group,
-                sent.unique_key,
+                sent.msg_id,
                 error,
             )
         return TransactionSendResult(sent, state)
@@ -204,7 +204,7 @@ class TransactionProducer(Producer):
             commit_log_offset=asked.commit_log_offset,
             commit_or_rollback=state.value,
             from_transaction_check=True,
-            msg_id=message.unique_key or message.msg_id,
+            msg_id=message.msg_id,
             transaction_id=asked.transaction_id,
             broker_name=asked.broker_name,
         )
@@ -221,22 +221,20 @@ class TransactionProducer(Producer):
         self, sent: SendResult, state: LocalTransactionState, remark: str | None
     ) -> None:
         try:
-            _, log_offset = parse_offset_id(sent.msg_id)
+            _, log_offset = parse_offset_id(sent.offset_msg_id)
         except StoreError as error:
-            raise BadAnswer(f"half message {sent.unique_key}: {error}") from error
+            raise BadAnswer(f"half message {sent.msg_id}: {error}") from error
         header = EndTransaction(
             producer_group=self.group,
             tran_state_table_offset=sent.queue_offset,
             commit_log_offset=log_offset,
             commit_or_rollback=state.value,
-            msg_id=sent.unique_key,
+            msg_id=sent.msg_id,
             transaction_id=sent.transaction_id or None,
             broker_name=sent.queue.broker_name,
         )
         address = await self._publish_routes.address(sent.queue)
-        event = EndTransactionEvent(
-            self.group, sent.queue.topic, sent.unique_key, address, state.name
-        )
+        event = EndTransactionEvent(self.group, sent.queue.topic, sent.msg_id, address, state.name)
         event.transaction_id = sent.transaction_id
         await self._tell(address, header, remark, event)
 

@@ -86,7 +86,8 @@ def test_record_becomes_the_users_message_again() -> None:
     assert (message.body, message.tags, message.keys) == (body, "A", ["k1", "k2"])
     assert (message.queue_offset, message.log_offset, message.unique_key) == (3, 77, "U")
     assert (message.born_host, message.store_host) == ("127.0.0.1:4242", "127.0.0.1:10911")
-    assert message.msg_id == "7F00000100002A9F000000000000004D"
+    assert message.msg_id == "U"
+    assert message.offset_msg_id == "7F00000100002A9F000000000000004D"
     assert (message.broker_name, message.topic, message.queue_id) == ("broker-a", "T", 0)
     assert (message.reconsume_times, message.born_ms) == (0, message.store_ms)
 
@@ -102,6 +103,7 @@ def test_message_without_properties_has_none() -> None:
 
     assert isinstance(message, MessageExt)
     assert (message.tags, message.keys, message.unique_key) == (None, [], None)
+    assert message.msg_id == message.offset_msg_id
 
 
 def test_a_broken_body_is_an_error_of_who_looks_at_it_alone() -> None:

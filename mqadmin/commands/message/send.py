@@ -121,7 +121,7 @@ async def send_message(
     place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
     handle = done.recall_handle or None
     return Outcome(
-        (SentMessage(str(done.status), done.msg_id, done.unique_key, *place, handle),),
+        (SentMessage(str(done.status), done.offset_msg_id, done.msg_id, *place, handle),),
         notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
     )
 

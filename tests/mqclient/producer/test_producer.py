@@ -51,7 +51,8 @@ async def test_message_travels_in_the_fields_of_java() -> None:
             "n": "broker-0",
         }
         assert request.body == b"hello"
-        assert (result.status, result.msg_id) == (SendStatus.SEND_OK, STORED.msg_id)
+        assert (result.status, result.offset_msg_id) == (SendStatus.SEND_OK, STORED.msg_id)
+        assert result.msg_id == result.unique_key
         assert (result.queue, result.queue_offset) == (queue, 5)
 
 
