@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mqclient.consumer.push_consumer import PushConsumer
     from mqclient.consumer.settings import LitePullSettings, PushSettings, Strategy
     from mqclient.consumer.simple_consumer import SimpleConsumer
+    from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
     from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
@@ -59,6 +60,12 @@ if TYPE_CHECKING:
     )
     from mqclient.json_body import from_json, to_json
     from mqclient.message import Message, MessageExt
+    from mqclient.producer.hooks import (
+        EndTransactionEvent,
+        EndTransactionHook,
+        SendEvent,
+        SendHook,
+    )
     from mqclient.producer.producer import Producer
     from mqclient.producer.send_result import SendResult, SendStatus
     from mqclient.producer.settings import ProducerSettings
@@ -68,7 +75,13 @@ if TYPE_CHECKING:
         TransactionProducer,
         TransactionSendResult,
     )
+    from mqclient.trace.message_trace import MessageTrace
+
+    # This one is not in ``__all__``: it needs an extra, and ``import *`` must not.
+    from mqclient.trace.open_telemetry import OpenTelemetryTrace as OpenTelemetryTrace
+    from remoting.aio.tls import ClientTls
     from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
+    from storefmt.formats.sysflag import Compression
 
 __all__ = [
     "Admin",
@@ -85,11 +98,18 @@ __all__ = [
     "BrokerRefused",
     "ClientError",
     "ClientSettings",
+    "ClientTls",
+    "Compression",
     "ConsumeConcurrentlyContext",
     "ConsumeConcurrentlyStatus",
+    "ConsumeEvent",
     "ConsumeFromWhere",
+    "ConsumeHook",
     "ConsumeOrderlyContext",
     "ConsumeOrderlyStatus",
+    "ConsumeReturnType",
+    "EndTransactionEvent",
+    "EndTransactionHook",
     "LitePullConsumer",
     "LitePullSettings",
     "LocalTransactionState",
@@ -99,6 +119,7 @@ __all__ = [
     "MessageModel",
     "MessageQueue",
     "MessageSelector",
+    "MessageTrace",
     "NoHandler",
     "NoRoute",
     "NotFound",
@@ -110,6 +131,8 @@ __all__ = [
     "PushConsumer",
     "PushSettings",
     "Router",
+    "SendEvent",
+    "SendHook",
     "SendResult",
     "SendStatus",
     "SimpleConsumer",
@@ -143,12 +166,14 @@ _PLACES: Final = {
     "mqclient.consumer.push_consumer": "PushConsumer",
     "mqclient.consumer.settings": "LitePullSettings PushSettings Strategy",
     "mqclient.consumer.simple_consumer": "SimpleConsumer",
+    "mqclient.consumer.state.hooks": "ConsumeEvent ConsumeHook ConsumeReturnType",
     "mqclient.consumer.subscription": "MessageSelector",
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut UnexpectedBody "
         "Unreachable"
     ),
     "mqclient.message": "Message MessageExt",
+    "mqclient.producer.hooks": "EndTransactionEvent EndTransactionHook SendEvent SendHook",
     "mqclient.producer.producer": "Producer",
     "mqclient.producer.send_result": "SendResult SendStatus",
     "mqclient.producer.settings": "ProducerSettings",
@@ -157,7 +182,11 @@ _PLACES: Final = {
     ),
     "mqclient.json_body": "from_json to_json",
     "mqclient.consumer.listener.router": "NoHandler Router",
+    "mqclient.trace.message_trace": "MessageTrace",
+    "mqclient.trace.open_telemetry": "OpenTelemetryTrace",
+    "remoting.aio.tls": "ClientTls",
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",
+    "storefmt.formats.sysflag": "Compression",
 }
 """The public names that each module has."""
 
