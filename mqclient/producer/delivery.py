@@ -24,7 +24,7 @@ from mqclient.producer.hooks import SendEvent, SendHook, call_hooks
 from mqclient.producer.publish_routes import PublishRoutes
 from mqclient.producer.queue_selector import Choose, LatencyFaults, RoundRobin
 from mqclient.producer.send_attempt import SendAttempt
-from mqclient.producer.send_request import PackedMessage, SendCommands
+from mqclient.producer.send_request import PackedMessage, SendCommands, compressed
 from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -115,6 +115,12 @@ class Delivery:
         future.add_done_callback(self._in_flight.discard)
         return future
 
+    async def compressed(self, out: PackedMessage) -> PackedMessage:
+        """Return a packed message as it is sent; a large body is compressed in a thread."""
+        if not out.is_to_compress:
+            return out
+        return await asyncio.to_thread(compressed, out, self._settings)
+
     async def shutdown(self) -> None:
         """Wait for the sends of ``send_async`` that are under way."""
         if self._in_flight:
@@ -137,6 +143,8 @@ class Delivery:
     ) -> SendResult:
         if queue is not None:
             queue = self._publish_routes.checked_queue(queue, out.topic)
+        if out.is_to_compress:
+            out = await self.compressed(out)
         queues: Sequence[MessageQueue] = ()
         while True:
             now_ms = self._client.now_ms()
@@ -183,7 +191,7 @@ class Delivery:
         """Begin an async send without a task; return None where something must be awaited first."""
         now_ms = self._client.now_ms()
         info = self._publish_routes.known(out.topic, now_ms=now_ms)
-        if info is None or not info.queues or self._is_watched:
+        if info is None or not info.queues or self._is_watched or out.is_to_compress:
             return None
         target = self._pick(info.queues, None, now_ms) if queue is None else queue
         address = info.masters.get(target.broker_name)

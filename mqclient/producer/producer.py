@@ -296,6 +296,7 @@ class Producer(Queries):
             BadRequest, NoRoute, Unreachable: the message could not be sent.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
+        out = await self._delivery.compressed(out)
         choose = choice_of(message, queue, select, sharding_key) or self._delivery.round_robin.pick
         chosen = choose(await self.queues(out.topic)) if queue is None else queue
         target = self._publish_routes.checked_queue(chosen, out.topic)

@@ -43,6 +43,8 @@ _TAGS_SIZE_USUAL: Final = 256
 _BODIES: Final = bytes, bytearray, memoryview
 _FRAMES_MAX: Final = 4_096
 """How many queues have their encoded names cached; one more queue empties the cache."""
+THREAD_SIZE: Final = 256 * 1024
+"""A larger body is compressed in a thread: 4 MiB would hold the event loop for 0.2 s."""
 BATCH_ENTRY_SIZE: Final = 22
 """How many bytes a message of a batch has beside its body and properties, rounded up."""
 
@@ -60,6 +62,8 @@ class PackedMessage(NamedTuple):
         unique_key: the id of the message; comma separated for a batch.
         reconsume_times: retry topics only: how often the message was delivered again.
         reconsume_count_max: retry topics only: how often it may be before it goes to %DLQ%group.
+        is_to_compress: True for a body that is so large that it is compressed in a thread; see
+            ``compressed``.
     """
 
     code: RequestCode
@@ -71,6 +75,7 @@ class PackedMessage(NamedTuple):
     unique_key: str
     reconsume_times: int = 0
     reconsume_count_max: int | None = None
+    is_to_compress: bool = False
 
 
 class MessagePacker:
@@ -116,13 +121,14 @@ class MessagePacker:
         unique_key = self._ids.next(now_ms)
         properties = _properties_text(message, unique_key, system)
         body, sys_flag = message.body, 0
-        if len(body) >= self._settings.compress_msg_body_over_howmuch:
-            kind = self._settings.compress_type
-            body = _COMPRESSORS[kind](body, self._settings.compress_level)
-            sys_flag = COMPRESSED | kind
         if prepared:
             sys_flag |= TRANSACTION_PREPARED
-        return PackedMessage(code, topic, body, message.flag, sys_flag, properties, unique_key)
+        out = PackedMessage(code, topic, body, message.flag, sys_flag, properties, unique_key)
+        if len(body) < self._settings.compress_msg_body_over_howmuch:
+            return out
+        if len(body) > THREAD_SIZE:
+            return out._replace(is_to_compress=True)
+        return compressed(out, self._settings)
 
     def batch(self, messages: Sequence[Message], *, now_ms: int) -> PackedMessage:
         """Return several messages, packed as a batch; they get consecutive queue offsets.
@@ -304,6 +310,16 @@ def _zstd(body: bytes, level: int) -> bytes:
     import zstandard
 
     return zstandard.ZstdCompressor(level=level).compress(body)
+
+
+def compressed(out: PackedMessage, settings: ProducerSettings) -> PackedMessage:
+    """Return a packed message with its body compressed; this may run in any thread."""
+    kind = settings.compress_type
+    return out._replace(
+        body=_COMPRESSORS[kind](out.body, settings.compress_level),
+        sys_flag=out.sys_flag | COMPRESSED | kind,
+        is_to_compress=False,
+    )
 
 
 _COMPRESSORS: Final[dict[Compression, Callable[[bytes, int], bytes]]] = {

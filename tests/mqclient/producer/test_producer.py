@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import threading
 import zlib
 from datetime import UTC, datetime
 
@@ -9,8 +10,9 @@ import pytest
 
 from mqclient.errors import BadRequest, BrokerRefused, NoRoute, TimedOut, Unreachable
 from mqclient.message import BODY_SIZE_MAX, Message
+from mqclient.producer import send_request
 from mqclient.producer.producer import Producer
-from mqclient.producer.send_request import MessagePacker
+from mqclient.producer.send_request import THREAD_SIZE, MessagePacker
 from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -20,6 +22,7 @@ from storefmt.formats.batch import split_batch
 from storefmt.formats.msgid import UniqueIds
 from storefmt.formats.sysflag import Compression, inflate
 from tests.mqclient.fake import NOW_MS, STORED, serving
+from tests.waiting import until
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 AS_JAVA = ProducerSettings(retry_backoff_ms=0)
@@ -65,6 +68,35 @@ async def test_large_body_is_compressed(size: int, sys_flag: str) -> None:
 
     assert request.ext["f"] == sys_flag
     assert len(zlib.decompress(request.body) if sys_flag != "0" else request.body) == size
+
+
+@pytest.mark.parametrize("size", [THREAD_SIZE, THREAD_SIZE + 1])
+@pytest.mark.parametrize("how", ["send", "send_async", "send_soon", "send_oneway"])
+async def test_a_body_over_256_kib_is_compressed_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, size: int, how: str
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def compress(body: bytes, level: int) -> bytes:
+        threads.append(threading.current_thread())
+        return zlib.compress(body, level)
+
+    monkeypatch.setitem(send_request._COMPRESSORS, Compression.ZLIB, compress)
+    async with serving() as (fake, client):
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        producer = Producer(client)
+        await producer.send(Message("T", b"connect"))
+        sent = getattr(producer, how)(Message("T", b"z" * size))
+        if how != "send_async":
+            sent = await sent
+        if how in ("send_async", "send_soon"):
+            await sent
+        await until(lambda: len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == 2)
+        request = fake.asked_for(RequestCode.SEND_MESSAGE_V2)[1]
+
+    assert [thread is threading.main_thread() for thread in threads] == [size == THREAD_SIZE]
+    assert request.ext["f"] == "769"
+    assert zlib.decompress(request.body) == b"z" * size
 
 
 async def test_batch_travels_as_one_body() -> None:
