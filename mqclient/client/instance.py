@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 from mqclient.checks import check_seconds, checked_settings
 from mqclient.client import responses, routes
-from mqclient.client.outages import Outages
 from mqclient.client.settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, TopicRouteData
@@ -39,6 +38,7 @@ from storefmt.names import AUTO_CREATE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.client.members import Members
+    from mqclient.client.outages import Outages
     from mqclient.client.request_reply import PendingReplies
     from mqclient.client.route_renewal import RouteRenewal
     from remoting.aio.channel import Channel
@@ -126,7 +126,7 @@ class MQClient:
         self.client_id = f"{ip}@{name}{unit}"
         self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
-        self._outages = Outages()
+        self._outages: Outages | None = None
         self._requests: PendingReplies | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
@@ -243,6 +243,11 @@ class MQClient:
 
     def log_level(self, error: ClientError) -> int:
         """Return the level at which to log a failure of a task that goes on; see ``outages``."""
+        if self._outages is None:
+            # Most commands ask one server one thing, and need no log.
+            from mqclient.client.outages import Outages
+
+            self._outages = Outages()
         return self._outages.level(error, now_ms=self.now_ms())
 
     def note_answer(self, address: str, *, served: bool) -> None:
