@@ -205,11 +205,12 @@ TYPED: Final = """\
 ```python
 router = Router()
 
-@router.handler("orders", "new || paid")
-async def order_came(order: Order, message: MessageExt) -> None:
-    ...
 
-router.register(consumer)   # subscribes and sets the listener
+@router.handler("orders", "new || paid")
+async def order_came(order: Order, message: MessageExt) -> None: ...
+
+
+router.register(consumer)  # subscribes and sets the listener
 ```
 
 Parameters are found by their annotations: `MessageExt`, `ConsumeConcurrentlyContext`, and any other

@@ -110,8 +110,7 @@ class MQClient:
         direct: bool = False,
     ) -> None:
         self.namesrv_addresses = [] if namesrv is None else parse_addresses(namesrv)
-        if bool(access_key) != bool(secret_key):
-            raise BadRequest("access key and secret key go together: give both or none")
+        _check_keys(access_key, secret_key)
         check_seconds("timeout_s", timeout_s, limit=math.inf)
         if isinstance(tls, bool | str):
             raise BadRequest(f"tls is {tls!r}, expected ClientTls", hint="give ClientTls()")
@@ -454,6 +453,11 @@ class MQClient:
         if found is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
         return found[0]
+
+
+def _check_keys(access_key: str | None, secret_key: str | None) -> None:
+    if bool(access_key) != bool(secret_key):
+        raise BadRequest("access key and secret key go together: give both or none")
 
 
 def parse_addresses(namesrv: str | Sequence[str]) -> list[str]:
