@@ -82,10 +82,14 @@ which names that broker; `LitePullConsumer` consumes from every broker.
 ```python
 async with MQClient("127.0.0.1:9876") as client, SimpleConsumer(client, "group") as consumer:
     consumer.subscribe("orders", "new || paid")
-    for message in await consumer.receive(16, invisible_ms=30_000):
-        ...
-        await consumer.ack(message)
+    async for message in consumer.messages(invisible_ms=30_000):
+        async with consumer.consuming(message):
+            ...
 ```
+
+`messages` receives one message at a time until the shutdown, and the end of a `consuming` block
+acknowledges it; after an error in the block it comes again. `receive` and `ack` do the same by
+hand, for many messages at a time.
 
 The broker hides what it gave for `invisible_ms` (1 s to 12 h). A message that is not acknowledged
 by then is received again, by any member, with `reconsume_times` one higher; after
@@ -109,19 +113,36 @@ carries it as property `UNIQ_KEY` wherever it is stored. The broker gives each s
 
 | | unique key | offset id |
 | --- | --- | --- |
-| `SendResult` | `unique_key` (Java: `getMsgId()`) | `msg_id` (Java: `getOffsetMsgId()`) |
-| a received message | `unique_key` (Java: `getMsgId()`) | `msg_id` (Java: `getOffsetMsgId()`) |
+| `SendResult` | `msg_id` (Java: `getMsgId()`) | `offset_msg_id` (Java: `getOffsetMsgId()`) |
+| a received message | `msg_id` (Java: `getMsgId()`) | `offset_msg_id` (Java: `getOffsetMsgId()`) |
 | `mqadmin` | `message query unique-key` | `message query id`, `message get` |
 
-So `msg_id` of this client is never what `getMsgId()` returns for a message of a Java client. The
-unique key stays the same while a message is stored again: when it was delayed, committed, given
-back by a consumer or moved to a dead letter topic, each copy has another offset id. The `msg_id`
-in the result of a delayed or transactional send is therefore that of the record that waits, not of
-the message that consumers get. A batch has an id of each kind for every message, joined by commas.
-A message that some other producer sent without `UNIQ_KEY` has `unique_key` None, and Java's
-`getMsgId()` returns the offset id. To tell a repeated message, compare unique keys or, better, a
-key of your own: an application that sends a message again gives it a new unique key."""
+The unique key stays the same while a message is stored again: when it was delayed, committed, given
+back by a consumer or moved to a dead letter topic, each copy has another offset id. The
+`offset_msg_id` in the result of a delayed or transactional send is therefore that of the record
+that waits, not of the message that consumers get. A batch has an id of each kind for every message,
+joined by commas. A message that some other producer sent without `UNIQ_KEY` has `unique_key` None,
+and its `msg_id` is the offset id, as in Java. The column `msg_id` of `mqadmin` and of stored
+records is the offset id, which is where a record lies. To tell a repeated message, compare unique
+keys or, better, a key of your own: an application that sends a message again gives it a new unique
+key."""
 """Which id is which."""
+
+LISTENERS: Final = """\
+A listener gets a list of messages and a context. What it returns decides what becomes of them:
+
+| result | concurrent | orderly | Java |
+| --- | --- | --- | --- |
+| None (no `return`) | consumed | as `SUCCESS` | a failure |
+| `CONSUME_SUCCESS` | consumed, up to `context.ack_index` | | the same |
+| `SUCCESS` | | consumed; with `context.auto_commit=False` kept until `COMMIT` | the same |
+| `RECONSUME_LATER` | again after 10 s, 30 s, 1 min, … or `context.delay_level` | | the same |
+| `SUSPEND_CURRENT_QUEUE_A_MOMENT` | | again after a pause of the queue | the same |
+| anything else | again | again | does not compile |
+| an exception | again | again | the same |
+
+An exception is the usual way to say that a message was not consumed; no status is needed."""
+"""What the result of a listener means."""
 
 LAST_OFFSET: Final = """\
 `consume_from_where` counts only in a queue where the group has no offset. The default,
@@ -137,6 +158,81 @@ GROUP TOPIC --to latest`. A `SimpleConsumer` has the same exception; otherwise i
 last message of each queue, as in RocketMQ 5."""
 """Why a new group may read old messages."""
 
+POLLING: Final = """\
+```python
+async with MQClient("127.0.0.1:9876") as client, LitePullConsumer(client, "group") as consumer:
+    consumer.subscribe("orders")
+    await consumer.start()
+    async for message in consumer:
+        ...
+```
+
+A message counts as consumed when the loop asks for the next one, so leaving the loop early loses
+none. Where several messages are worked on together, `poll` returns a batch, and a block says when
+the batch is done, whatever `auto_commit` is:
+
+```python
+async with consumer.batch() as messages:
+    await store(messages)
+```
+
+The end of the block commits. After an error the next poll returns the same messages again. In
+blocking clients the same loops and blocks are `for` and `with`."""
+"""How a lite pull consumer is read."""
+
+SENDING: Final = """\
+A send that fails is tried again until the time limit of the message (`send_msg_timeout_ms`, or
+`timeout_s`): at once at another broker of the topic, then after pauses that begin with
+`retry_backoff_ms` and double up to 1 s. Each attempt asks for a fresh route. So a producer outlasts
+a broker that is restarted (refused connections, "not ready", "not the master", "no such topic"),
+and the time limit says for how long. A queue that was chosen (`queue`, `select`, `sharding_key`) is
+tried again too, and stays the same. A missing permission is tried again twice, as time does not
+heal it. A topic that has no route at all raises `NoRoute` at once. A message whose answer was lost
+may be stored twice, with the same unique key.
+
+`ProducerSettings(retry_backoff_ms=0)` is Java's rule: two more attempts without a pause, and only
+one attempt for a chosen queue; `send_async` tries again only where no broker answered.
+
+`send_async` returns a future at once, and nothing limits how many messages are under way.
+`await producer.send_soon(message)` does the same, but waits while `max_in_flight` messages are
+under way, so that a source that is faster than the brokers is slowed down."""
+"""When a send is tried again, and how many are under way."""
+
+TYPED: Final = """\
+`producer.publish(value, topic)` sends a value as JSON, `message.body_as(Order)` reads one, and a
+`Router` calls the handler of a topic and a tag:
+
+```python
+router = Router()
+
+
+@router.handler("orders", "new || paid")
+async def order_came(order: Order, message: MessageExt) -> None: ...
+
+
+router.register(consumer)  # subscribes and sets the listener
+```
+
+Parameters are found by their annotations: `MessageExt`, `ConsumeConcurrentlyContext`, and any other
+type for the body. Types may be dataclasses, models of pydantic (extra `pydantic`), structs of
+msgspec (extra `msgspec`), and everything that JSON has; `bytes` and `str` are the body as it is.
+The libraries are used only where an application passes their models. `Producer(serializer=…)`
+and `Router(deserializer=…)` take other formats: functions `value -> bytes` and
+`(bytes, type) -> value`.
+
+A body that does not have the type goes to `%DLQ%group` at once, with an error in the log that
+names the place. A message without a handler comes again, as after any exception."""
+"""How values and handlers are typed."""
+
+PROBES: Final = """\
+`await client.ping()` asks a name server, and every broker of the client's producers and consumers,
+and raises the error of one that does not answer: that is for readiness. `consumer.is_running` and
+`consumer.last_poll_ms` (when a broker last answered a pull or a `receive`) ask nobody: they are for
+liveness. `consumer.lag()` returns the entries that are left in each queue of this member, as of its
+last pull. [`examples/probes.py`](../examples/probes.py) serves them over HTTP, and
+[`probes.yaml`](../examples/probes.yaml) has the probes of a Kubernetes deployment."""
+"""What a health check asks."""
+
 BROADCASTING: Final = """\
 Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
 as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
@@ -151,14 +247,19 @@ member was that wrote the file last."""
 
 TRACES: Final = """\
 `MessageTrace` writes the trace messages of RocketMQ, which `mqadmin message trace` and the real
-console read. `OpenTelemetryTrace` of `mqclient.trace.open_telemetry` makes spans of OpenTelemetry
-instead (`pip install 'mqadmin[otel]'`):
+console read. `OpenTelemetryTrace` makes spans of OpenTelemetry instead (`pip install
+'mqadmin[otel]'`):
 
 ```python
 trace = OpenTelemetryTrace()
 producer.register_send_hook(trace)
 consumer.register_consume_hook(trace)
 ```
+
+Every consumer has `register_consume_hook`. A push consumer calls the hook around each call of its
+listener, a lite pull consumer around a `batch` block, a simple consumer around a `consuming` block
+or an `ack`. `poll` and `pull` call it before they return messages, as in Java, so there the span
+does not contain the work on them.
 
 The span of a send is `TOPIC publish`. Its context travels in properties of the message
 (`traceparent`), and the span `TOPIC process` of a listener's call is its child. A call with several
@@ -188,7 +289,11 @@ BAD_INPUT: Final = {
         "`BadRequest`: a client belongs to one loop of one process."
     ),
     "an SQL92 expression the broker cannot read": "`BrokerRefused` (23) from `start`.",
-    "a listener that raises, or returns something that is not a status": "it is logged, and the "
+    "a listener that cannot be called with messages and a context, or is a generator": (
+        "`BadRequest` when it is registered."
+    ),
+    "a listener that raises, or returns something that is neither None nor a status": "it is "
+    "logged, and the "
     "messages come again: concurrent ones from the retry topic, orderly ones from the same queue "
     "after the pause. After `max_reconsume_times` they go to `%DLQ%group`. In broadcasting they "
     "are dropped, as in Java.",
@@ -270,9 +375,14 @@ def client() -> str:
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
     lines += ["", "## Ids of a message", "", *IDS.splitlines()]
+    lines += ["", "## Sending", "", *SENDING.splitlines()]
+    lines += ["", "## Polling", "", *POLLING.splitlines()]
+    lines += ["", "## Typed bodies and handlers", "", *TYPED.splitlines()]
+    lines += ["", "## What a listener returns", "", *LISTENERS.splitlines()]
     lines += ["", "## Where a new group begins", "", *LAST_OFFSET.splitlines()]
     lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
+    lines += ["", "## Probes", "", *PROBES.splitlines()]
     lines += ["", "## Traces", "", *TRACES.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
     lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]

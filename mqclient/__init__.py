@@ -38,12 +38,14 @@ if TYPE_CHECKING:
         ConsumeOrderlyContext,
         ConsumeOrderlyStatus,
     )
+    from mqclient.consumer.listener.router import NoHandler, Router
     from mqclient.consumer.lite_pull_consumer import LitePullConsumer
     from mqclient.consumer.pull.pull_request import PullResult, PullStatus
     from mqclient.consumer.pull_consumer import PullConsumer
     from mqclient.consumer.push_consumer import PushConsumer
     from mqclient.consumer.settings import LitePullSettings, PushSettings, Strategy
     from mqclient.consumer.simple_consumer import SimpleConsumer
+    from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
     from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
@@ -53,9 +55,17 @@ if TYPE_CHECKING:
         NoRoute,
         NotFound,
         TimedOut,
+        UnexpectedBody,
         Unreachable,
     )
+    from mqclient.json_body import from_json, to_json
     from mqclient.message import Message, MessageExt
+    from mqclient.producer.hooks import (
+        EndTransactionEvent,
+        EndTransactionHook,
+        SendEvent,
+        SendHook,
+    )
     from mqclient.producer.producer import Producer
     from mqclient.producer.send_result import SendResult, SendStatus
     from mqclient.producer.settings import ProducerSettings
@@ -65,7 +75,13 @@ if TYPE_CHECKING:
         TransactionProducer,
         TransactionSendResult,
     )
+    from mqclient.trace.message_trace import MessageTrace
+
+    # This one is not in ``__all__``: it needs an extra, and ``import *`` must not.
+    from mqclient.trace.open_telemetry import OpenTelemetryTrace as OpenTelemetryTrace
+    from remoting.aio.tls import ClientTls
     from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
+    from storefmt.formats.sysflag import Compression
 
 __all__ = [
     "Admin",
@@ -82,11 +98,18 @@ __all__ = [
     "BrokerRefused",
     "ClientError",
     "ClientSettings",
+    "ClientTls",
+    "Compression",
     "ConsumeConcurrentlyContext",
     "ConsumeConcurrentlyStatus",
+    "ConsumeEvent",
     "ConsumeFromWhere",
+    "ConsumeHook",
     "ConsumeOrderlyContext",
     "ConsumeOrderlyStatus",
+    "ConsumeReturnType",
+    "EndTransactionEvent",
+    "EndTransactionHook",
     "LitePullConsumer",
     "LitePullSettings",
     "LocalTransactionState",
@@ -96,6 +119,8 @@ __all__ = [
     "MessageModel",
     "MessageQueue",
     "MessageSelector",
+    "MessageTrace",
+    "NoHandler",
     "NoRoute",
     "NotFound",
     "Producer",
@@ -105,6 +130,9 @@ __all__ = [
     "PullStatus",
     "PushConsumer",
     "PushSettings",
+    "Router",
+    "SendEvent",
+    "SendHook",
     "SendResult",
     "SendStatus",
     "SimpleConsumer",
@@ -113,7 +141,10 @@ __all__ = [
     "TransactionListener",
     "TransactionProducer",
     "TransactionSendResult",
+    "UnexpectedBody",
     "Unreachable",
+    "from_json",
+    "to_json",
 ]
 
 _PLACES: Final = {
@@ -135,18 +166,27 @@ _PLACES: Final = {
     "mqclient.consumer.push_consumer": "PushConsumer",
     "mqclient.consumer.settings": "LitePullSettings PushSettings Strategy",
     "mqclient.consumer.simple_consumer": "SimpleConsumer",
+    "mqclient.consumer.state.hooks": "ConsumeEvent ConsumeHook ConsumeReturnType",
     "mqclient.consumer.subscription": "MessageSelector",
     "mqclient.errors": (
-        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
+        "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut UnexpectedBody "
+        "Unreachable"
     ),
     "mqclient.message": "Message MessageExt",
+    "mqclient.producer.hooks": "EndTransactionEvent EndTransactionHook SendEvent SendHook",
     "mqclient.producer.producer": "Producer",
     "mqclient.producer.send_result": "SendResult SendStatus",
     "mqclient.producer.settings": "ProducerSettings",
     "mqclient.producer.transaction_producer": (
         "LocalTransactionState TransactionListener TransactionProducer TransactionSendResult"
     ),
+    "mqclient.json_body": "from_json to_json",
+    "mqclient.consumer.listener.router": "NoHandler Router",
+    "mqclient.trace.message_trace": "MessageTrace",
+    "mqclient.trace.open_telemetry": "OpenTelemetryTrace",
+    "remoting.aio.tls": "ClientTls",
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",
+    "storefmt.formats.sysflag": "Compression",
 }
 """The public names that each module has."""
 

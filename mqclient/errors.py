@@ -4,14 +4,19 @@
     ├── NotFound           the server has no such message, key or offset
     │   └── NoRoute        no name server knows the topic
     ├── BrokerRefused      a server answered with an error code
-    ├── Unreachable        there was no connection, or it broke before the answer
-    ├── TimedOut           no answer came in time
+    ├── Unreachable        there was no connection, or it broke before the answer; also a
+    │                      built-in ConnectionError
+    ├── TimedOut           no answer came in time; also a built-in TimeoutError
     ├── BadAnswer          the answer cannot be decoded
-    └── BadRequest         the caller asked for something that cannot be sent
+    ├── BadRequest         the caller asked for something that cannot be sent
+    └── UnexpectedBody     a body, or a value for one, does not have the expected type
 
 Rule: every error carries the same data (``code``, ``remark``, ``address``, ``hint``,
 ``retriable``), so that a caller can show any error without knowing its class. ``retriable`` means
 that the same call may work a little later, or at another server.
+
+The built-in ConnectionError and TimeoutError are ``OSError``s. Code that treats a ClientError and
+an ``OSError`` differently must name the ClientError first.
 """
 
 from typing import ClassVar, Final
@@ -86,13 +91,13 @@ class BrokerRefused(ClientError):
     """A server answered with an error code."""
 
 
-class Unreachable(ClientError):
+class Unreachable(ClientError, ConnectionError):
     """There was no connection to the server, or it broke before the answer came."""
 
     exit_code = 4
 
 
-class TimedOut(ClientError):
+class TimedOut(ClientError, TimeoutError):
     """The server did not answer in time; it may have done what was asked."""
 
     exit_code = 4
@@ -106,6 +111,10 @@ class BadRequest(ClientError):
     """The caller asked for something that cannot be sent; nothing left this process."""
 
     exit_code = 2
+
+
+class UnexpectedBody(ClientError):
+    """The body of a message is not of the expected type, or a value cannot become a body."""
 
 
 RETRIABLE: Final = frozenset(

@@ -9,10 +9,13 @@ read. The messages around it are read as usual.
 Source: common/message/Message.java, common/message/MessageExt.java (4.9.7).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeVar
 
+from mqclient.checks import check_moment, check_range, check_seconds
 from mqclient.errors import BadAnswer, BadRequest
 from remoting.receipt import POP_CK
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
@@ -24,6 +27,8 @@ from storefmt.formats.properties import (
     KEYS,
     SYSTEM_NAMES,
     TAGS,
+    TIMER_DELAY_MS,
+    TIMER_DELIVER_MS,
     UNIQUE_KEY,
     WAIT,
     check_property,
@@ -31,8 +36,15 @@ from storefmt.formats.properties import (
 )
 from storefmt.formats.sysflag import COMPRESSED, inflate
 
+_T = TypeVar("_T")
+
 BODY_SIZE_MAX: Final = 4 * 1024 * 1024
 """The limit of producers and brokers on a body as it is sent, in bytes (maxMessageSize)."""
+
+DELAY_LEVEL_MAX: Final = 18
+"""The last delay level of a broker, whose queue of delayed messages has that many."""
+DELAY_S_LIMIT: Final = 2**40
+"""Beyond any delay that makes sense, and below what a number of ms can hold."""
 
 INFLATED_SIZE_MAX: Final = 64 * 1024 * 1024
 """The limit on a body after it is decompressed, in bytes."""
@@ -50,6 +62,9 @@ class Message:
         flag: a number for the application; brokers store it and ignore it.
         properties: the application's names and values; names of RocketMQ are refused.
         delay_level: 1 to 18 delays delivery (1 s to 2 h by default), 0 does not.
+        delay_s: delays delivery by this time, in seconds; 0 does not. Brokers of RocketMQ 5 and
+            ours deliver in steps of a second; a 4.9 broker delivers at once.
+        deliver_at: delays delivery until this time, as ``delay_s`` does; with a time zone.
         wait_stored: False lets the broker answer before its disk and its slave have the message.
     """
 
@@ -60,6 +75,8 @@ class Message:
     flag: int = field(default=0, kw_only=True)
     properties: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     delay_level: int = field(default=0, kw_only=True)
+    delay_s: float = field(default=0, kw_only=True)
+    deliver_at: datetime | None = field(default=None, kw_only=True)
     wait_stored: bool = field(default=True, kw_only=True)
 
     def wire_properties(
@@ -72,7 +89,8 @@ class Message:
             system: properties that are RocketMQ's own, which an application cannot set.
 
         Raises:
-            BadRequest: a property cannot be encoded, or its name is RocketMQ's own.
+            BadRequest: a property cannot be encoded, or its name is RocketMQ's own; a delay is not
+                allowed.
         """
         own = {
             name: value
@@ -80,7 +98,7 @@ class Message:
                 (TAGS, self.tags),
                 (KEYS, self.keys_text),
                 (WAIT, "true" if self.wait_stored else "false"),
-                (DELAY, str(self.delay_level) if self.delay_level else None),
+                *self._delay_properties(),
             )
             if value
         }
@@ -102,6 +120,30 @@ class Message:
             except StoreError as error:
                 raise BadRequest(str(error)) from error
         return {name: own[name] for name in hashmap_order(list(own))}
+
+    @property
+    def is_delayed(self) -> bool:
+        """Whether the message has a delay of any kind."""
+        return bool(self.delay_level or self.delay_s or self.deliver_at)
+
+    def _delay_properties(self) -> list[tuple[str, str]]:
+        """Return the property that delays delivery, if there is one.
+
+        Raises:
+            BadRequest: a delay is not allowed, or there are several.
+        """
+        if not self.is_delayed:
+            return []
+        if sum(map(bool, (self.delay_level, self.delay_s, self.deliver_at))) > 1:
+            raise BadRequest("delay_level, delay_s and deliver_at exclude each other")
+        if self.delay_level:
+            check_range("delay_level", self.delay_level, low=0, high=DELAY_LEVEL_MAX)
+            return [(DELAY, str(self.delay_level))]
+        if self.deliver_at is not None:
+            check_moment("deliver_at", self.deliver_at)
+            return [(TIMER_DELIVER_MS, str(math.ceil(self.deliver_at.timestamp() * 1000)))]
+        check_seconds("delay_s", self.delay_s, limit=DELAY_S_LIMIT)
+        return [(TIMER_DELAY_MS, str(math.ceil(self.delay_s * 1000)))]
 
     @property
     def keys_text(self) -> str:
@@ -151,7 +193,7 @@ class MessageExt:
         record = self.record
         return (
             f"MessageExt({record.topic} of {self.broker_name}, queue {record.queue_id}, "
-            f"offset {record.queue_offset}, {self.msg_id})"
+            f"offset {record.queue_offset}, {self.offset_msg_id})"
         )
 
     @property
@@ -165,7 +207,8 @@ class MessageExt:
             record = self.record
             if self.damage:
                 raise BadAnswer(
-                    f"message {self.msg_id}: {self.damage}", hint="record.body has what is left"
+                    f"message {self.offset_msg_id}: {self.damage}",
+                    hint="record.body has what is left",
                 )
             if not record.sys_flag & COMPRESSED:
                 return record.body
@@ -173,9 +216,22 @@ class MessageExt:
                 self._body = inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
             except (StoreError, ImportError) as error:
                 raise BadAnswer(
-                    f"message {self.msg_id}: {error}", hint="record.body has the stored bytes"
+                    f"message {self.offset_msg_id}: {error}",
+                    hint="record.body has the stored bytes",
                 ) from error
         return self._body
+
+    def body_as(self, kind: type[_T]) -> _T:
+        """Return the body as a value of a type: a dataclass, a pydantic or msgspec model, a dict, …
+
+        Raises:
+            UnexpectedBody: the body is not JSON, or the value is of another type.
+            BadAnswer: see ``body``.
+        """
+        # Most consumers read bytes and need no JSON.
+        from mqclient.json_body import from_json
+
+        return from_json(self.body, kind)
 
     @property
     def unreadable(self) -> str:
@@ -244,7 +300,12 @@ class MessageExt:
 
     @property
     def msg_id(self) -> str:
-        """The offset message id, which consists of broker address and log offset."""
+        """The unique key, or the offset id of a message without one (Java: getMsgId)."""
+        return self.unique_key or self.offset_msg_id
+
+    @property
+    def offset_msg_id(self) -> str:
+        """The offset id: the broker's address and the log offset (Java: getOffsetMsgId)."""
         return self.record.msg_id
 
     @property

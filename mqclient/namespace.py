@@ -15,6 +15,7 @@ Source: common/protocol/NamespaceUtil.java, client/ClientConfig.java#withNamespa
 
 from typing import Final
 
+from mqclient.checks import check_text
 from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
@@ -55,6 +56,7 @@ def checked_group(name: str, namespace: str = "") -> str:
     Raises:
         BadRequest: the name is not allowed.
     """
+    check_text("group", name)
     try:
         return check_group_name(wrap(namespace, check_group_name(name)))
     except StoreError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 from django.test import Client as DjangoClient
 
 from examples import django_service
@@ -21,7 +22,7 @@ from mqserver.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
 from tests.golden import REPOSITORY
 from tests.programs import python
-from tests.waiting import eventually
+from tests.waiting import eventually, wait
 
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
@@ -63,6 +64,28 @@ def test_lite_pull_consumer_polls_and_commits(filled: RocketMQ) -> None:
     lines = run("-m", "examples.lite_pull_consumer", filled.namesrv, "3")
 
     assert sorted(lines) == ["order 1", "order 2", "order 3"]
+
+
+def test_loops_and_blocks_consume_each_message_once(filled: RocketMQ) -> None:
+    lines = run("-m", "examples.iteration", filled.namesrv, "3")
+
+    assert sorted(lines) == sorted(
+        f"{way} order {number}"
+        for way in ("message", "batch", "acknowledged")
+        for number in (1, 2, 3)
+    )
+
+
+def test_a_fast_producer_stores_every_reading(rocketmq: RocketMQ) -> None:
+    assert run("-m", "examples.fast_producer", rocketmq.namesrv, "1000") == ["1000 stored"]
+
+
+def test_handlers_get_typed_bodies_by_tag(rocketmq: RocketMQ) -> None:
+    asyncio.run(make_topic(rocketmq, "ExampleTyped"))
+
+    lines = run("-m", "examples.typed_handlers", rocketmq.namesrv)
+
+    assert sorted(lines) == ["order 7 tea, cups", "paid 7 1250", "refunded 7 -1250"]
 
 
 def test_broadcast_consumer_keeps_its_positions(filled: RocketMQ, tmp_path: Path) -> None:
@@ -134,6 +157,42 @@ def test_django_sends_and_says_503_while_no_broker_can_be_asked(
     assert refused.status_code == 503
     assert refused.json()["error"]
     assert service.get("/orders/o-1").status_code == 405
+
+
+def test_probes_say_that_a_worker_is_ready_and_alive(filled: RocketMQ) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.probes"],
+        cwd=REPOSITORY,
+        env={**os.environ, "NAMESRV_ADDR": filled.namesrv, "PROBE_PORT": "0"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        assert worker.stdout is not None
+        port = int(worker.stdout.readline().split()[1])
+
+        def page(path: str) -> httpx.Response:
+            return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=60)
+
+        try:
+            wait(lambda: page("/lag"), lambda answer: answer.text == "0")
+            wait(lambda: page("/live"), lambda answer: "last answer" in answer.text)
+            ready = page("/ready")
+            assert (ready.status_code, page("/other").status_code) == (200, 404)
+            assert filled.namesrv in ready.text
+            assert filled.broker in ready.text
+        finally:
+            worker.terminate()
+    assert worker.returncode == 0
+
+
+def test_the_deployment_probes_pages_that_the_worker_has() -> None:
+    text = (REPOSITORY / "examples" / "probes.yaml").read_text()
+    (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
+    probes = [value for name, value in container.items() if name.endswith("Probe")]
+    worker = (REPOSITORY / "examples" / "probes.py").read_text()
+
+    assert len(probes) == 3
+    assert all(f'"{probe["httpGet"]["path"]}":' in worker for probe in probes)
 
 
 def test_a_worker_ends_when_the_messages_in_its_hands_are_done(filled: RocketMQ) -> None:

@@ -120,7 +120,7 @@ def row_of(
         replayed=max(0, min(old, move.high) - at),
         min_offset=move.low,
         max_offset=move.high,
-        first_msg_id=first.msg_id if first else None,
+        first_msg_id=first.offset_msg_id if first else None,
         first_keys=tuple(first.keys) if first else (),
         first_ms=first.store_ms if first else 0,
         asked_offset=next(one for one in (move.outside, move.asked, move.new) if one is not None),

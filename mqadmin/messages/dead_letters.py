@@ -57,7 +57,9 @@ class DeadLetterOptions:
         """Return whether a message has the topic and one of the ids that were asked for."""
         if self.topic is not None and origin_topic(message) != self.topic:
             return False
-        return not self.ids or message.msg_id in self.ids
+        if isinstance(message, MessageRow):
+            return not self.ids or message.msg_id in self.ids
+        return not self.ids or message.offset_msg_id in self.ids
 
 
 letters_options = option_group(

@@ -150,5 +150,5 @@ def row_of(message: "MessageExt", *, warn: Warn, body: bool = True) -> MessageRo
         message.record, body="inflated" if body else "none", broker=message.broker_name or None
     )
     if row.body_error is not None:
-        warn(f"message {message.msg_id}: {row.body_error}; the stored bytes are shown")
+        warn(f"message {message.offset_msg_id}: {row.body_error}; the stored bytes are shown")
     return row

@@ -38,7 +38,8 @@ class ResentRow(Row):
 
 def not_sent(message: "MessageExt", to: str, *, status: str, error: str | None = None) -> ResentRow:
     """Return the row of a message that was not sent."""
-    return ResentRow.of(message, status=status, to=to, queue_id=None, error=error)
+    offset_id = message.offset_msg_id
+    return ResentRow.of(message, msg_id=offset_id, status=status, to=to, queue_id=None, error=error)
 
 
 def copy_of(message: "MessageExt", *, topic: str) -> Message:
@@ -69,11 +70,12 @@ async def send_again(
     done = await producer.send(copy_of(message, topic=topic), system=system)
     return ResentRow.of(
         message,
+        msg_id=message.offset_msg_id,
         status=str(done.status),
         to=topic,
         broker=done.queue.broker_name,
         queue_id=done.queue.queue_id,
         new_offset=done.queue_offset,
-        new_msg_id=done.msg_id,
-        new_unique_key=done.unique_key,
+        new_msg_id=done.offset_msg_id,
+        new_unique_key=done.msg_id,
     )

@@ -148,7 +148,7 @@ def _stored(step: str, message: "MessageExt", detail: str, *, group: str | None 
         broker=message.broker_name or None,
         queue_id=message.queue_id,
         queue_offset=message.queue_offset,
-        msg_id=message.msg_id,
+        msg_id=message.offset_msg_id,
         unique_key=message.unique_key,
         group=group,
         cost_ms=max(0, message.store_ms - message.born_ms) if step == "store" else None,

@@ -20,16 +20,25 @@ Listeners that are plain functions run in threads and may call every blocking me
 functions run in the event loop and may not block there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mqclient.admin.queries import Queries
 from mqclient.blocking.loop import BlockingLoop
-from mqclient.blocking.proxy import BlockingProxy, blocking_call, future_call
+from mqclient.blocking.proxy import (
+    BlockingProxy,
+    blocking_block,
+    blocking_call,
+    blocking_iterator,
+    future_call,
+    iterate,
+    started_call,
+)
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
+from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
@@ -45,10 +54,12 @@ from mqclient.producer.transaction_producer import TransactionListener, Transact
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 
 if TYPE_CHECKING:
+    from mqclient.json_body import Serializer
     from remoting.aio.client import OnExchange
     from remoting.aio.tls import ClientTls
 
 _Q_co = TypeVar("_Q_co", bound=Queries, covariant=True)
+_M_co = TypeVar("_M_co", bound=GroupConsumer, covariant=True)
 _S_co = TypeVar("_S_co", bound=Producer, covariant=True)
 
 
@@ -87,7 +98,9 @@ class _BlockingSends(_BlockingQueries[_S_co]):
     start = blocking_call(Producer.start)
     register_send_hook = blocking_call(Producer.register_send_hook)
     send = blocking_call(Producer.send)
+    publish = blocking_call(Producer.publish)
     send_async = future_call(Producer.send_async)
+    send_soon = started_call(Producer.send_soon)
     send_batch = blocking_call(Producer.send_batch)
     send_batches = blocking_call(Producer.send_batches)
     send_oneway = blocking_call(Producer.send_oneway)
@@ -104,8 +117,10 @@ class BlockingProducer(_BlockingSends[Producer]):
         client: BlockingLoop,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,
+        *,
+        serializer: "Serializer | None" = None,
     ) -> None:
-        super().__init__(client, Producer(client.mq, group, settings))
+        super().__init__(client, Producer(client.mq, group, settings, serializer=serializer))
 
 
 class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
@@ -129,7 +144,24 @@ class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
     send_message_in_transaction = blocking_call(TransactionProducer.send_message_in_transaction)
 
 
-class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
+class _BlockingMember(_BlockingQueries[_M_co]):
+    """The state of push and lite pull consumers, for probes."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether ``start`` was called and ``shutdown`` was not."""
+        return self.own.is_running
+
+    @property
+    def last_poll_ms(self) -> int | None:
+        """When a broker last answered a pull, in ms since 1970; None before the first answer."""
+        return self.own.last_poll_ms
+
+    lag = blocking_call(GroupConsumer.lag)
+    register_consume_hook = blocking_call(GroupConsumer.register_consume_hook)
+
+
+class BlockingPushConsumer(_BlockingMember[PushConsumer]):
     """A blocking ``PushConsumer``.
 
     Args:
@@ -166,7 +198,6 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
     register_message_listener = blocking_call(PushConsumer.register_message_listener)
     concurrently = blocking_call(PushConsumer.concurrently)
     orderly = blocking_call(PushConsumer.orderly)
-    register_consume_hook = blocking_call(PushConsumer.register_consume_hook)
     suspend = blocking_call(PushConsumer.suspend)
     resume = blocking_call(PushConsumer.resume)
     update_core_pool_size = blocking_call(PushConsumer.update_core_pool_size)
@@ -174,7 +205,7 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
     assignment = blocking_call(PushConsumer.assignment)
 
 
-class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
+class BlockingLitePullConsumer(_BlockingMember[LitePullConsumer]):
     """A blocking ``LitePullConsumer``.
 
     Args:
@@ -196,10 +227,9 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
         super().__init__(client, LitePullConsumer(client.mq, group, settings, local_dir=local_dir))
         self.settings = self.own.settings
 
-    @property
-    def is_running(self) -> bool:
-        """Whether ``start`` was called and ``shutdown`` was not."""
-        return self.own.is_running
+    def __iter__(self) -> Iterator[MessageExt]:
+        """Yield messages until the shutdown, as ``async for`` does."""
+        return iterate(self._client, self.own)
 
     start = blocking_call(LitePullConsumer.start)
     subscribe = blocking_call(LitePullConsumer.subscribe)
@@ -207,6 +237,7 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
     assign = blocking_call(LitePullConsumer.assign)
     set_sub_expression_for_assign = blocking_call(LitePullConsumer.set_sub_expression_for_assign)
     poll = blocking_call(LitePullConsumer.poll)
+    batch = blocking_block(LitePullConsumer.batch)
     commit = blocking_call(LitePullConsumer.commit)
     committed = blocking_call(LitePullConsumer.committed)
     seek = blocking_call(LitePullConsumer.seek)
@@ -230,6 +261,7 @@ class BlockingPullConsumer(_BlockingQueries[PullConsumer]):
 
     queues = blocking_call(PullConsumer.queues)
     pull = blocking_call(PullConsumer.pull)
+    register_consume_hook = blocking_call(PullConsumer.register_consume_hook)
     upload_filter = blocking_call(PullConsumer.upload_filter)
     committed = blocking_call(PullConsumer.committed)
     commit = blocking_call(PullConsumer.commit)
@@ -261,9 +293,21 @@ class BlockingSimpleConsumer(_BlockingQueries[SimpleConsumer]):
         )
         super().__init__(client, own)
 
+    @property
+    def last_poll_ms(self) -> int | None:
+        """When a broker last answered ``receive``, in ms since 1970; None before."""
+        return self.own.last_poll_ms
+
+    def __iter__(self) -> Iterator[MessageExt]:
+        """Yield messages until the shutdown, as ``async for`` does."""
+        return self.messages()
+
     subscribe = blocking_call(SimpleConsumer.subscribe)
     unsubscribe = blocking_call(SimpleConsumer.unsubscribe)
     receive = blocking_call(SimpleConsumer.receive)
+    messages = blocking_iterator(SimpleConsumer.messages)
+    consuming = blocking_block(SimpleConsumer.consuming)
+    register_consume_hook = blocking_call(SimpleConsumer.register_consume_hook)
     ack = blocking_call(SimpleConsumer.ack)
     change_invisible_time = blocking_call(SimpleConsumer.change_invisible_time)
 
@@ -272,7 +316,7 @@ class BlockingClient(BlockingLoop):
     """A blocking ``MQClient`` with a producer.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876.
+        namesrv: ``host:port;host:port``, or a list of addresses; a missing port means 9876.
         group: the producer group of ``send``.
         settings: the settings of the same producer.
         timeout_s: how long one request may take, in seconds.
@@ -291,7 +335,7 @@ class BlockingClient(BlockingLoop):
 
     def __init__(
         self,
-        namesrv: str,
+        namesrv: str | Sequence[str],
         *,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,
@@ -316,6 +360,10 @@ class BlockingClient(BlockingLoop):
         super().__init__(mq)
         self.producer = BlockingProducer(self, group, settings)
         self.send = self.producer.send
+
+    def ping(self) -> dict[str, int]:
+        """Return the ms that a name server, and each broker, took to answer; see ``MQClient``."""
+        return self.run(self.mq.ping())
 
     def request(
         self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None

@@ -22,6 +22,10 @@ from mqclient.errors import BadRequest
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_FORK_HINT: Final = (
+    "make the client in the worker process: at its first use, or in gunicorn's post_fork, uwsgi's "
+    "postfork, celery's worker_process_init, or the initializer of a process pool"
+)
 _LAST_S: Final = 1.0
 """How long ``close`` waits for the tasks that it cancelled, in seconds."""
 
@@ -112,7 +116,7 @@ class BlockingLoop:
                     raise BadRequest("the client is closed")
                 raise BadRequest(
                     "the client was made before a fork, so this process does not have its thread",
-                    hint="make a client in each process",
+                    hint=_FORK_HINT,
                 )
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 

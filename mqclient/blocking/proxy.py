@@ -8,9 +8,9 @@ async method, for readers and for type checkers. Every call runs in the event lo
 even that of a plain method, because it may change what the loop works with.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from functools import wraps
 from inspect import iscoroutinefunction
 from types import TracebackType
@@ -80,6 +80,56 @@ def blocking_call(
     return cast("Callable[Concatenate[BlockingProxy[_O], _P], object]", call)
 
 
+def blocking_block(
+    method: "Callable[Concatenate[_O, _P], AbstractAsyncContextManager[_T, bool | None]]",
+) -> "Callable[Concatenate[BlockingProxy[_O], _P], AbstractContextManager[_T]]":
+    """Return a method whose ``with`` block is the ``async with`` block of the same method."""
+
+    @contextmanager
+    def entered(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+        block = getattr(face.own, method.__name__)(*args, **kwargs)
+        value = face._client.run(block.__aenter__())
+        try:
+            yield value
+        except BaseException as error:
+            if not face._client.run(block.__aexit__(type(error), error, error.__traceback__)):
+                raise
+        else:
+            face._client.run(block.__aexit__(None, None, None))
+
+    return cast(
+        "Callable[Concatenate[BlockingProxy[_O], _P], AbstractContextManager[_T]]",
+        wraps(method)(entered),
+    )
+
+
+def blocking_iterator(
+    method: "Callable[Concatenate[_O, _P], AsyncIterator[_T]]",
+) -> "Callable[Concatenate[BlockingProxy[_O], _P], Iterator[_T]]":
+    """Return a method that yields what the same method of ``own`` yields."""
+
+    def yielded(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+        yield from iterate(face._client, getattr(face.own, method.__name__)(*args, **kwargs))
+
+    return cast(
+        "Callable[Concatenate[BlockingProxy[_O], _P], Iterator[_T]]", wraps(method)(yielded)
+    )
+
+
+def iterate(client: BlockingLoop, source: AsyncIterator[_T]) -> Iterator[_T]:
+    """Yield the values of an asynchronous iterator, each awaited in the client's loop."""
+    while True:
+        try:
+            value = client.run(_next(source))
+        except StopAsyncIteration:
+            return
+        yield value
+
+
+async def _next(source: AsyncIterator[_T]) -> _T:
+    return await anext(source)
+
+
 def future_call(
     method: "Callable[Concatenate[_O, _P], asyncio.Future[_T]]",
 ) -> "Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]":
@@ -92,5 +142,18 @@ def future_call(
     @wraps(method)
     def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
         return face._client.begin(getattr(face.own, method.__name__), *args, **kwargs)
+
+    return cast("Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]", call)
+
+
+def started_call(
+    method: "Callable[Concatenate[_O, _P], Coroutine[object, object, asyncio.Future[_T]]]",
+) -> "Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]":
+    """Return a method that waits until something begins, and returns the future of its result."""
+
+    @wraps(method)
+    def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
+        begun = face._client.run(getattr(face.own, method.__name__)(*args, **kwargs))
+        return face._client.begin(lambda: begun)
 
     return cast("Callable[Concatenate[BlockingProxy[_O], _P], Future[_T]]", call)

@@ -15,13 +15,15 @@ client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
 
 import contextlib
 import itertools
+import math
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
+from mqclient.checks import check_seconds, checked_settings
 from mqclient.client import responses, routes
 from mqclient.client.settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
@@ -32,9 +34,11 @@ from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.header import Header
 from remoting.headers import GetRouteInfo
+from storefmt.names import AUTO_CREATE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.client.members import Members
+    from mqclient.client.outages import Outages
     from mqclient.client.request_reply import PendingReplies
     from mqclient.client.route_renewal import RouteRenewal
     from remoting.aio.channel import Channel
@@ -64,8 +68,8 @@ class MQClient:
     """Connections to name servers and brokers, shared by producers, consumers and admin calls.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876. None is for a client that
-            only asks brokers by their addresses.
+        namesrv: ``host:port;host:port``, or a list of addresses; a missing port means 9876. None is
+            for a client that only asks brokers by their addresses.
         settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
         timeout_s: how long one request may take, in seconds (mqClientApiTimeout).
         access_key: together with ``secret_key``, signs every request (ACL of 4.9).
@@ -86,12 +90,13 @@ class MQClient:
         namespace: the namespace of the producers and consumers; "" when there is none.
 
     Raises:
-        BadRequest: ``namesrv`` contains no address, or only one of the two keys is given.
+        BadRequest: ``namesrv`` is not an address, only one of the two keys is given, or another
+            parameter is not of its type.
     """
 
     def __init__(
         self,
-        namesrv: str | None,
+        namesrv: str | Sequence[str] | None,
         settings: ClientSettings | None = None,
         *,
         timeout_s: float = 5.0,
@@ -105,11 +110,13 @@ class MQClient:
         direct: bool = False,
     ) -> None:
         self.namesrv_addresses = [] if namesrv is None else parse_addresses(namesrv)
-        if bool(access_key) != bool(secret_key):
-            raise BadRequest("access key and secret key go together: give both or none")
+        _check_keys(access_key, secret_key)
+        check_seconds("timeout_s", timeout_s, limit=math.inf)
+        if isinstance(tls, bool | str):
+            raise BadRequest(f"tls is {tls!r}, expected ClientTls", hint="give ClientTls()")
         self.timeout_s = timeout_s
         self.now_ms = clock_ms
-        self.settings = settings = settings or ClientSettings()
+        self.settings = settings = checked_settings(settings, ClientSettings)
         self.namespace = settings.namespace or ""
         ip = settings.client_ip or local_ip()
         unit = settings.unit_name or ""
@@ -118,6 +125,7 @@ class MQClient:
         self.client_id = f"{ip}@{name}{unit}"
         self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
+        self._outages: Outages | None = None
         self._requests: PendingReplies | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
@@ -221,13 +229,30 @@ class MQClient:
             BadRequest: the request cannot be encoded, or the address is not ``host:port``.
         """
         try:
-            return await self._remoting.invoke(
+            answer = await self._remoting.invoke(
                 self._port_of(address, command.code),
                 command,
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
             )
         except RemotingError as error:
             raise responses.client_error(error, address=address) from error
+        if self._outages:
+            self.note_answer(address, served=False)
+        return answer
+
+    def log_level(self, error: ClientError) -> int:
+        """Return the level at which to log a failure of a task that goes on; see ``outages``."""
+        if self._outages is None:
+            # Most commands ask one server one thing, and need no log.
+            from mqclient.client.outages import Outages
+
+            self._outages = Outages()
+        return self._outages.level(error, now_ms=self.now_ms())
+
+    def note_answer(self, address: str, *, served: bool) -> None:
+        """Log the end of an outage; ``served`` says that the server did what was asked."""
+        if self._outages:
+            self._outages.answered(address, served=served, now_ms=self.now_ms())
 
     def _port_of(self, address: str, code: int) -> str:
         """Return the address to connect to for a request to an advertised address."""
@@ -328,6 +353,27 @@ class MQClient:
             retriable=True,
         ) from failures[-1]
 
+    async def ping(self) -> dict[str, int]:
+        """Ask a name server and the brokers for a sign of life; return the ms that each took.
+
+        Brokers get a heartbeat, so only those of producers and consumers that have started are
+        asked. This is for readiness probes. Each server may take ``timeout_s``.
+
+        Raises:
+            Unreachable, TimedOut: no name server answered, or a broker did not.
+            BrokerRefused: a broker refused the heartbeat.
+        """
+        started_ms = self.now_ms()
+        # Any answer is a sign of life, also that there is no such topic.
+        header = GetRouteInfo(topic=AUTO_CREATE_TOPIC, accept_standard_json_only=True)
+        address, _ = await self.ask_namesrv(
+            RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what="ping of a name server"
+        )
+        elapsed_ms = {address: self.now_ms() - started_ms}
+        if self._members is not None:
+            elapsed_ms |= await self._members.ping()
+        return elapsed_ms
+
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
         """Return the route of a topic; a known one is used while no newer one is available.
 
@@ -409,16 +455,40 @@ class MQClient:
         return found[0]
 
 
-def parse_addresses(text: str) -> list[str]:
-    """Return the addresses in ``host:port;host:port``; a missing port means 9876.
+def _check_keys(access_key: str | None, secret_key: str | None) -> None:
+    if bool(access_key) != bool(secret_key):
+        raise BadRequest("access key and secret key go together: give both or none")
+
+
+def parse_addresses(namesrv: str | Sequence[str]) -> list[str]:
+    """Return the addresses in ``host:port;host:port``, or in a list; a missing port means 9876.
 
     Raises:
-        BadRequest: the text contains no address.
+        BadRequest: there is no address, or one of them is not ``host:port``.
     """
-    found = [part.strip() for part in text.replace(",", ";").split(";") if part.strip()]
+    texts: object = [namesrv] if isinstance(namesrv, str) else namesrv
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise BadRequest(
+            f"namesrv is {namesrv!r}, expected a text or a list of texts", hint="as: host:port"
+        )
+    parts = [part.strip() for text in texts for part in text.replace(",", ";").split(";")]
+    found = [part for part in parts if part]
     if not found:
         raise no_name_server()
-    return [address if ":" in address else f"{address}:{NAMESRV_PORT}" for address in found]
+    return [_checked_address(part) for part in found]
+
+
+def _checked_address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if "/" in text:
+        raise BadRequest(
+            f"namesrv has {text!r}, expected host:port", hint="leave out the scheme and the path"
+        )
+    if not host:
+        return f"{text}:{NAMESRV_PORT}"
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise BadRequest(f"namesrv has {text!r}, and {port!r} is not a port", hint="as: host:9876")
+    return text
 
 
 def no_name_server() -> BadRequest:

@@ -38,6 +38,7 @@ class Connections(Protocol):
 
     client_id: str
     closed: bool
+    now_ms: Callable[[], int]
 
     async def call(
         self, address: str, code: int, header: Header | None = None, *, what: str, body: bytes = b""
@@ -47,6 +48,14 @@ class Connections(Protocol):
 
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
         """Return the route of a topic; see ``MQClient.route``."""
+        ...
+
+    def log_level(self, error: ClientError) -> int:
+        """Return the level at which to log a failure; see ``MQClient.log_level``."""
+        ...
+
+    def note_answer(self, address: str, *, served: bool) -> None:
+        """Log the end of an outage; see ``MQClient.note_answer``."""
         ...
 
 
@@ -144,7 +153,27 @@ class Members:
                     address, RequestCode.HEART_BEAT, what="heartbeat", body=body
                 )
             except ClientError as error:
-                LOG.warning("%s", error)
+                LOG.log(self._connections.log_level(error), "%s", error)
+            else:
+                self._connections.note_answer(address, served=True)
+
+    async def ping(self) -> dict[str, int]:
+        """Send a heartbeat to every broker at once; return the ms that each took to answer.
+
+        Raises:
+            ClientError: a broker did not answer, or refused.
+        """
+        body = self.heartbeat_data().encode()
+
+        async def elapsed_ms(address: str) -> int:
+            started_ms = self._connections.now_ms()
+            await self._connections.call(
+                address, RequestCode.HEART_BEAT, what="heartbeat", body=body
+            )
+            return self._connections.now_ms() - started_ms
+
+        addresses = await self.addresses()
+        return dict(zip(addresses, await asyncio.gather(*map(elapsed_ms, addresses)), strict=True))
 
     def heartbeat_data(self) -> HeartbeatData:
         """Return the body of a heartbeat."""

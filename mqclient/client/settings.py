@@ -1,4 +1,4 @@
-"""The settings of a client, with RocketMQ's names and defaults, and the checks of all settings.
+"""The settings of a client, with RocketMQ's names and defaults.
 
 The producers and consumers of a client share its settings, as they share its connections.
 
@@ -10,39 +10,10 @@ common/MixAll.java#brokerVIPChannel (4.9.7).
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
+from mqclient.checks import check_range
 from mqclient.errors import BadRequest
-
-
-def check_range(name: str, value: object, *, low: int, high: int) -> None:
-    """Check that a value is a whole number in a range.
-
-    Args:
-        name: of the setting, for the error text.
-        value: the value.
-        low, high: the limits; both are allowed.
-
-    Raises:
-        BadRequest: the value is not such a number.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise BadRequest(f"{name} is {value!r}, allowed are {low} to {high}")
-
-
-def check_kind(name: str, value: object, kind: type[Enum]) -> None:
-    """Check that a value is a member of an enumeration; its name as a text is not.
-
-    Raises:
-        BadRequest: the value is not a member.
-    """
-    if not isinstance(value, kind):
-        members = ", ".join(kind.__members__)
-        raise BadRequest(
-            f"{name} is {value!r}, not of {kind.__name__}", hint=f"{kind.__name__} has {members}"
-        )
-
 
 _INTERVALS: Final = ("poll_name_server_interval_ms", "heartbeat_broker_interval_ms")
 _NAMESPACE: Final = r"[|a-zA-Z0-9_-]+"

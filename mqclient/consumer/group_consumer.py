@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import check_text
 from mqclient.client import routes
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
@@ -30,6 +31,7 @@ from mqclient.consumer.rebalance.queue_locks import QueueLocks
 from mqclient.consumer.rebalance.rebalancing import Rebalancing
 from mqclient.consumer.settings import HALF_AN_HOUR_MS, LitePullSettings, PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
+from mqclient.consumer.state.hooks import ConsumeHook
 from mqclient.consumer.state.offset_store import offset_store
 from mqclient.consumer.subscription import (
     ALL,
@@ -100,6 +102,10 @@ class GroupConsumer(Queries):
         topic = wrap(self._connections.namespace, topic)
         self._loop.do(partial(self._set_subscription, topic, None))
 
+    def register_consume_hook(self, hook: ConsumeHook) -> None:
+        """Call a hook before and after every consumption, see ``state/hooks.py``."""
+        self._state.hooks.append(hook)
+
     def assignment(self) -> list[MessageQueue]:
         """Return the queues that this member has now, sorted; topics are with the namespace."""
         return sorted(
@@ -107,6 +113,37 @@ class GroupConsumer(Queries):
             for queue, process_queue in self._process_queues.items()
             if not process_queue.dropped
         )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether ``start`` was called and ``shutdown`` was not."""
+        return self._service is not None
+
+    @property
+    def last_poll_ms(self) -> int | None:
+        """When a broker last answered a pull, in ms since 1970; None before the first answer.
+
+        A broker holds a pull without messages for 15 s (``PushSettings``) or 20 s
+        (``LitePullSettings``), so a member that has queues and works is never far above that.
+        """
+        return self._state.last_pull_ms
+
+    def lag(self) -> dict[MessageQueue, int]:
+        """Return how many entries of each of this member's queues are not consumed yet.
+
+        This is as new as the last pull of each queue, and asks no broker; queues that were not
+        pulled yet are left out. Topics are with the namespace.
+        """
+        offsets = self._state.offsets
+        lags: dict[MessageQueue, int] = {}
+        for queue, process_queue in self._process_queues.items():
+            if process_queue.dropped or process_queue.broker_offset is None:
+                continue
+            position = offsets.known(queue)
+            if position is None:
+                position = process_queue.next_offset - process_queue.count
+            lags[queue] = max(0, process_queue.broker_offset - position)
+        return lags
 
     async def shutdown(self) -> None:
         """Leave the group: stop pulls and listeners, persist offsets, release locks.
@@ -154,6 +191,7 @@ class GroupConsumer(Queries):
     def _subscription(
         self, topic: str, expression: str | MessageSelector, kind: str
     ) -> TopicSubscription:
+        check_text("topic", topic)
         return TopicSubscription.of(
             wrap(self._client.namespace, topic),
             Subscription.parse(expression, kind=kind),

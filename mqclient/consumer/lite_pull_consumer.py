@@ -3,15 +3,15 @@
     async with LitePullConsumer(client, "group") as consumer:
         consumer.subscribe("Topic")              or: consumer.assign(queues)
         await consumer.start()
-        while True:
-            for message in await consumer.poll():
-                ...
+        async for message in consumer:           or: for message in await consumer.poll()
+            ...                                  or: async with consumer.batch() as messages
 
     pull loops --> process queues --> PollBuffer --> poll() --> the application
                                           `-- every 5 s: commit what was polled before
 
-Rule: a message counts as consumed when ``poll`` is called again after it was returned, so a crash
-repeats the last batch and loses nothing. ``subscribe`` shares the queues of a topic with the
+Rule: a message counts as consumed when the next one is asked for, so a crash repeats the last one
+or the last batch and loses nothing. A ``batch`` block says so itself: its end commits, and an error
+in it brings the messages again. ``subscribe`` shares the queues of a topic with the
 group; ``assign`` takes queues whatever other members do. A consumer does one of the two.
 
 Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQueue.java (4.9.7).
@@ -19,15 +19,19 @@ Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQu
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Self
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import checked_settings
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.pull.poll_buffer import PollBuffer
 from mqclient.consumer.settings import LitePullSettings
+from mqclient.consumer.state.hooks import observed
 from mqclient.consumer.state.offset_store import LOCAL_DIR
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import (
@@ -71,7 +75,7 @@ class LitePullConsumer(GroupConsumer):
         *,
         local_dir: str | Path = LOCAL_DIR,
     ) -> None:
-        self.settings = settings or LitePullSettings()
+        self.settings = checked_settings(settings, LitePullSettings)
         super().__init__(client, group, shared=self.settings.as_push(), local_dir=local_dir)
         self._assigned: list[MessageQueue] | None = None
         self._poll_buffer = PollBuffer(self._state, auto_commit=self.settings.auto_commit)
@@ -159,11 +163,6 @@ class LitePullConsumer(GroupConsumer):
             await self.shutdown()
             raise
 
-    @property
-    def is_running(self) -> bool:
-        """Whether ``start`` was called and ``shutdown`` was not."""
-        return self._service is not None
-
     # The following methods return messages, and read and set offsets.
 
     async def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
@@ -175,13 +174,50 @@ class LitePullConsumer(GroupConsumer):
         Raises:
             BadRequest: the consumer does not run.
         """
-        self._running_pulls()
-        now_ms = self._client.now_ms()
-        if self.settings.auto_commit and now_ms >= self._next_commit_ms:
-            self._next_commit_ms = now_ms + self.settings.auto_commit_interval_ms
+        messages = await self._poll(timeout_ms)
+        with self._observed(messages):
+            return messages
+
+    @asynccontextmanager
+    async def batch(self, timeout_ms: int | None = None) -> AsyncIterator[list[MessageExt]]:
+        """Poll, and commit what was polled at the end of the block, whatever ``auto_commit`` is.
+
+        After an error in the block nothing is committed, and the next poll returns the same
+        messages again, unless another member got their queue. An application that can never
+        consume a message must handle its error in the block.
+
+        Args:
+            timeout_ms: see ``poll``; the block gets an empty list when no message came in time.
+
+        Raises:
+            BadRequest: the consumer does not run.
+            ClientError: a broker did not take the offset; the messages may come again.
+        """
+        messages = await self._poll(timeout_ms)
+        try:
+            with self._observed(messages):
+                yield messages
+        except BaseException:
+            self._rewind(messages)
+            raise
+        if messages:
             await self.commit()
-        wait_ms = self.settings.poll_timeout_ms if timeout_ms is None else timeout_ms
-        return await self._poll_buffer.next(wait_s=wait_ms / 1000)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> MessageExt:
+        """Return the next message; the one before counts as consumed. The shutdown ends this.
+
+        Raises:
+            BadRequest: the consumer was not started.
+        """
+        while not self._is_over:
+            messages = await self._poll(None, count_max=1)
+            with self._observed(messages):
+                if messages:
+                    return messages[0]
+        raise StopAsyncIteration
 
     async def commit(
         self, positions: dict[MessageQueue, int] | None = None, *, persist: bool = True
@@ -226,7 +262,6 @@ class LitePullConsumer(GroupConsumer):
             BadRequest: the queue is not this consumer's, or the offset is outside of it.
             ClientError: the broker did not answer.
         """
-        pulls = self._running_pulls()
         queue = self._wrapped(queue)
         self._own_queue(queue)
         low = await offsets.min_offset(self._client, queue)
@@ -234,12 +269,7 @@ class LitePullConsumer(GroupConsumer):
         if not low <= queue_offset <= high:
             raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
         # The queue may have been given to another member while the broker was asked.
-        self._own_queue(queue).dropped = True
-        pulls.end(queue)
-        fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
-        self._process_queues[queue] = fresh
-        self._poll_buffer.start_over(fresh)
-        pulls.run(fresh)
+        self._continue_at(queue, queue_offset)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
         """Continue at the first message of the queue.
@@ -281,6 +311,40 @@ class LitePullConsumer(GroupConsumer):
         self._spawn(watch(self._client, topic, listener, every_s=every_s))
 
     # Only this package uses the following methods.
+
+    async def _poll(
+        self, timeout_ms: int | None, *, count_max: int | None = None
+    ) -> list[MessageExt]:
+        self._running_pulls()
+        now_ms = self._client.now_ms()
+        if self.settings.auto_commit and now_ms >= self._next_commit_ms:
+            self._next_commit_ms = now_ms + self.settings.auto_commit_interval_ms
+            await self.commit()
+        wait_ms = self.settings.poll_timeout_ms if timeout_ms is None else timeout_ms
+        return await self._poll_buffer.next(wait_s=wait_ms / 1000, count_max=count_max)
+
+    def _observed(self, messages: list[MessageExt]) -> AbstractContextManager[None]:
+        now_ms = self._connections.now_ms
+        return observed(self._state.hooks, self.group, messages, now_ms=now_ms)
+
+    def _rewind(self, messages: list[MessageExt]) -> None:
+        """Continue at the first of these messages, unless their queue went to another member."""
+        if not messages or self._is_over:
+            return
+        first = messages[0]
+        queue = self._wrapped(MessageQueue(first.topic, first.broker_name, first.queue_id))
+        process_queue = self._process_queues.get(queue)
+        if process_queue is not None and not process_queue.dropped:
+            self._continue_at(queue, first.queue_offset)
+
+    def _continue_at(self, queue: MessageQueue, queue_offset: int) -> None:
+        pulls = self._running_pulls()
+        self._own_queue(queue).dropped = True
+        pulls.end(queue)
+        fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
+        self._process_queues[queue] = fresh
+        self._poll_buffer.start_over(fresh)
+        pulls.run(fresh)
 
     def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
         # Assigned queues take no part in the rebalance of the group.

@@ -14,6 +14,7 @@ from mqclient.admin.queries import Queries
 from mqclient.client import offsets
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullApi, PullRequest, PullResult
+from mqclient.consumer.state.hooks import ConsumeHook, observed
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import NoRoute
 from mqclient.namespace import checked_group, unwrap_message, wrap
@@ -40,6 +41,7 @@ class PullConsumer(Queries):
         self.group = group = checked_group(group, client.namespace)
         super().__init__(client, f"consumer of group {group}")
         self._pull_api = PullApi(client, group)
+        self._hooks: list[ConsumeHook] = []
 
     queues = Queries.fetch_subscribe_message_queues
 
@@ -84,10 +86,16 @@ class PullConsumer(Queries):
         )
         result = await self._pull_api.pull(asked, timeout_s=timeout_s)
         namespace = self._connections.namespace
-        if not namespace:
+        if namespace:
+            messages = [unwrap_message(namespace, message) for message in result.messages]
+            result = replace(result, messages=messages)
+        now_ms = self._connections.now_ms
+        with observed(self._hooks, self.group, result.messages, now_ms=now_ms):
             return result
-        messages = [unwrap_message(namespace, message) for message in result.messages]
-        return replace(result, messages=messages)
+
+    def register_consume_hook(self, hook: ConsumeHook) -> None:
+        """Call a hook before and after ``pull`` returns messages."""
+        self._hooks.append(hook)
 
     async def upload_filter(self, topic: str, name: str, module: bytes) -> None:
         """Send the group's filter to every filter server of a topic (docs/filters.md).

@@ -5,7 +5,7 @@
 
         @consumer.concurrently
         async def listen(messages, context):
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+            ...  # An exception brings the messages again.
 
         await consumer.start()
 
@@ -25,14 +25,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from mqclient.checks import checked_settings
 from mqclient.client.instance import MQClient
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.listener.consume_orderly import ConsumeOrderly
-from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
+from mqclient.consumer.listener.listeners import (
+    ConcurrentListener,
+    OrderlyListener,
+    checked_listener,
+)
 from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumeService
-from mqclient.consumer.state.hooks import ConsumeHook
 from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.state.process_queue import LOCK_AGAIN_MS
 from mqclient.consumer.subscription import (
@@ -78,7 +82,7 @@ class PushConsumer(GroupConsumer):
         *,
         local_dir: str | Path = LOCAL_DIR,
     ) -> None:
-        self.settings = settings or PushSettings()
+        self.settings = checked_settings(settings, PushSettings)
         super().__init__(client, group, shared=self.settings, local_dir=local_dir)
         self._listener: ConcurrentListener | OrderlyListener | None = None
         self._orderly = False
@@ -106,11 +110,11 @@ class PushConsumer(GroupConsumer):
             orderly: True consumes each queue in order, under the broker's lock.
 
         Raises:
-            BadRequest: the consumer has started, or the listener cannot be called.
+            BadRequest: the consumer has started, or the listener cannot be called with messages
+                and a context.
         """
         self._check_not_started("another listener")
-        if not callable(listener):
-            raise BadRequest(f"listener {listener!r} cannot be called", hint="give a function")
+        checked_listener(listener)
         self._listener = listener
         self._orderly = orderly
 
@@ -123,10 +127,6 @@ class PushConsumer(GroupConsumer):
         """Decorate a listener that gets the messages of each queue in order, a batch at a time."""
         self.register_message_listener(listener, orderly=True)
         return listener
-
-    def register_consume_hook(self, hook: ConsumeHook) -> None:
-        """Call a hook before and after every call of the listener."""
-        self._state.hooks.append(hook)
 
     # The following methods start and stop the consumer.
 
@@ -226,7 +226,10 @@ class PushConsumer(GroupConsumer):
             await asyncio.sleep(self.settings.persist_consumer_offset_interval_ms / 1000)
             try:
                 await self.offsets.persist(list(self._process_queues))
-            except (ClientError, OSError) as error:
+            except ClientError as error:
+                level = self._client.log_level(error)
+                LOG.log(level, "offsets of %s were not persisted: %s", self.group, error)
+            except OSError as error:
                 LOG.warning("offsets of %s were not persisted: %s", self.group, error)
 
     async def _lock_often(self) -> None:

@@ -2,9 +2,9 @@
 
     async with SimpleConsumer(client, "group") as consumer:
         consumer.subscribe("Topic", "TagA || TagB")
-        for message in await consumer.receive(16, invisible_ms=30_000):
-            ...
-            await consumer.ack(message)
+        async for message in consumer.messages(invisible_ms=30_000):
+            async with consumer.consuming(message):     # acknowledges at the end of the block
+                ...
 
     receive --> hidden --ack--> consumed
                   |  `-- change_invisible_time --> hidden, from now on
@@ -24,12 +24,14 @@ acknowledges what another tag of the same hash has let through, and ends what fa
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import check_range, check_text
 from mqclient.client import responses, routes
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import check_range
 from mqclient.consumer.pop.pop_request import (
     FROM_MAX,
     FROM_MIN,
@@ -37,6 +39,7 @@ from mqclient.consumer.pop.pop_request import (
     PopPlace,
     PopRequest,
 )
+from mqclient.consumer.state.hooks import ConsumeHook, observed
 from mqclient.consumer.state.send_back import SendBack
 from mqclient.consumer.subscription import (
     ALL,
@@ -58,6 +61,8 @@ INVISIBLE_MS_MIN: Final = 1_000
 """Brokers look once a second for messages whose time is over."""
 INVISIBLE_MS_MAX: Final = 12 * 3_600_000
 """The limit of the 5.x proxy (maxInvisibleTimeMills)."""
+INVISIBLE_MS: Final = 60_000
+"""How long ``messages`` hides what it receives by default."""
 WAIT_MS: Final = 15_000
 """How long ``receive`` waits by default, and how long a broker is asked to hold one request."""
 RECONSUME_TIMES_MAX: Final = 16
@@ -82,6 +87,9 @@ class SimpleConsumer(Queries):
             CONSUME_FROM_FIRST_OFFSET.
         max_reconsume_times: how often a message may come again; it then goes to the dead letter
             queue of the group.
+
+    Attributes:
+        last_poll_ms: when a broker last answered ``receive``, in ms since 1970; None before.
 
     Raises:
         BadRequest: the group name or ``consume_from_where`` is not allowed.
@@ -111,6 +119,8 @@ class SimpleConsumer(Queries):
             client, group, reconsume_count_max=max_reconsume_times, unit_mode=False
         )
         self._subscriptions: dict[str, Subscription] = {}
+        self._hooks: list[ConsumeHook] = []
+        self.last_poll_ms: int | None = None
         self._turn = 0
 
     def subscribe(
@@ -127,6 +137,7 @@ class SimpleConsumer(Queries):
         Raises:
             BadRequest: the topic name or the expression is not allowed.
         """
+        check_text("topic", topic)
         topic = wrap(self._client.namespace, topic)
         parsed = Subscription.parse(expression, kind=kind)
         TopicSubscription.of(topic, parsed, version=0)  # checks the name
@@ -186,6 +197,60 @@ class SimpleConsumer(Queries):
             if early_s > 0:
                 await asyncio.sleep(early_s)
 
+    async def messages(
+        self, *, invisible_ms: int = INVISIBLE_MS, count_max: int = 1
+    ) -> AsyncIterator[MessageExt]:
+        """Receive messages one after another until the shutdown.
+
+        Args:
+            invisible_ms: see ``receive``; a message that waits here uses up its own time.
+            count_max: how many messages one request asks for, 1 to 32. More than one is faster,
+                and needs an ``invisible_ms`` that is enough for all of them.
+
+        Raises the same errors as ``receive``.
+        """
+        while True:
+            try:
+                received = await self.receive(count_max, invisible_ms=invisible_ms)
+            except BadRequest:
+                if self._is_over:
+                    return
+                raise
+            for message in received:
+                yield message
+
+    def __aiter__(self) -> AsyncIterator[MessageExt]:
+        """Return ``messages()``."""
+        return self.messages()
+
+    @asynccontextmanager
+    async def consuming(
+        self, message: MessageExt, *, again_ms: int | None = None
+    ) -> AsyncIterator[MessageExt]:
+        """Acknowledge a message at the end of the block.
+
+        After an error in the block the message is not acknowledged, so it comes again.
+
+        Args:
+            message: a message of ``receive`` or ``messages``.
+            again_ms: when it comes again after an error, in ms from then; None means when its
+                invisible time is over.
+
+        Raises the same errors as ``ack``.
+        """
+        with observed(self._hooks, self.group, [message], now_ms=self._connections.now_ms):
+            try:
+                yield message
+            except Exception:
+                if again_ms is not None:
+                    try:
+                        await self.change_invisible_time(message, again_ms)
+                    except ClientError as error:
+                        LOG.warning("%s: %r comes again later: %s", self.group, message, error)
+                raise
+            topic, receipt = self._named(message, None)
+            await self._pop_api.ack(topic, receipt)
+
     async def ack(self, message: MessageExt | str, *, topic: str | None = None) -> None:
         """Acknowledge a message, so that the group does not receive it again.
 
@@ -199,7 +264,13 @@ class SimpleConsumer(Queries):
             NoRoute, Unreachable, TimedOut: whether it is acknowledged is not known.
         """
         topic, receipt = self._named(message, topic)
-        await self._pop_api.ack(topic, receipt)
+        messages = [message] if isinstance(message, MessageExt) else []
+        with observed(self._hooks, self.group, messages, now_ms=self._client.now_ms):
+            await self._pop_api.ack(topic, receipt)
+
+    def register_consume_hook(self, hook: ConsumeHook) -> None:
+        """Call a hook around ``consuming`` blocks, and for messages that ``ack`` acknowledges."""
+        self._hooks.append(hook)
 
     async def change_invisible_time(
         self, message: MessageExt | str, invisible_ms: int, *, topic: str | None = None
@@ -282,6 +353,7 @@ class SimpleConsumer(Queries):
             )
             try:
                 popped = await self._pop_api.pop(asked)
+                self.last_poll_ms = self._client.now_ms()
             except ClientError as error:
                 self._client.doubt_route(place.topic)
                 if not error.retriable:
@@ -317,7 +389,7 @@ class SimpleConsumer(Queries):
         return found
 
     def _log(self, error: ClientError) -> None:
-        LOG.warning("%s: %s", self.group, error)
+        LOG.log(self._client.log_level(error), "%s: %s", self.group, error)
 
     async def _end(self, place: PopPlace, message: MessageExt) -> None:
         try:

@@ -78,6 +78,11 @@ class Subscription:
         """
         if isinstance(expression, MessageSelector):
             expression, kind = expression
+        if expression is not None and not isinstance(expression, str):
+            raise BadRequest(
+                f"expression is {expression!r}, expected a text or a MessageSelector",
+                hint="as: TagA || TagB",
+            )
         if kind == SQL92 and expression:
             return cls(expression, SQL92)
         if kind != TAG:

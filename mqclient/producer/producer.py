@@ -3,14 +3,15 @@
     async with Producer(client, "group") as producer:
         result = await producer.send(Message("T", b"hello"))
         result = await producer.send(message, sharding_key="order-17")
+        future = await producer.send_soon(message)      waits while too many are under way
         reply = await producer.request(Message("Questions", b"?"), timeout_s=3)
 
-A send to a queue that the application chose (``queue``, ``select``, ``sharding_key``) is tried
-once, because another queue would break its order. Any other send tries up to three brokers within
-one time limit, so a message can be stored twice when an answer is lost; both copies then have the
-same unique key. ``send_async`` tries again as Java's send with a callback does: only where no
-broker answered, and at a chosen queue, too. Without ``start`` everything works except ``request``,
-because brokers do not know the client then.
+A send that fails is tried again until its time limit, at another broker where there is one
+(``attempts``), so a message can be stored twice when an answer is lost; both copies then have the
+same unique key. A queue that the application chose (``queue``, ``select``, ``sharding_key``) stays
+the same, because another one would break its order; where the order of failed messages counts,
+await each send before the next. Without ``start`` everything works except ``request``, because
+brokers do not know the client then.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl, #sendKernelImpl,
 client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
@@ -18,9 +19,10 @@ client/impl/MQClientAPIImpl.java#processSendResponse, #onExceptionImpl (4.9.7).
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from mqclient.admin.queries import Queries
+from mqclient.checks import checked_settings
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
 from mqclient.errors import BadRequest
@@ -29,12 +31,15 @@ from mqclient.namespace import checked_group
 from mqclient.producer.delivery import Delivery
 from mqclient.producer.hooks import SendHook
 from mqclient.producer.publish_routes import PublishRoutes
-from mqclient.producer.queue_selector import Select, by_function, by_hash
+from mqclient.producer.queue_selector import Select, choice_of
 from mqclient.producer.send_request import MessagePacker, PackedMessage
 from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
+
+if TYPE_CHECKING:
+    from mqclient.json_body import Serializer
 
 DEFAULT_GROUP: Final = "PY_PRODUCER"
 
@@ -46,6 +51,7 @@ class Producer(Queries):
         client: the connections.
         group: name of the producer group.
         settings: see ``ProducerSettings``; None means the defaults.
+        serializer: returns the body for a value of ``publish``; None means ``to_json``.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -58,17 +64,21 @@ class Producer(Queries):
         client: MQClient,
         group: str = DEFAULT_GROUP,
         settings: ProducerSettings | None = None,
+        *,
+        serializer: "Serializer | None" = None,
     ) -> None:
         namespace = client.namespace if self._has_namespace else ""
         self.group = checked_group(group, namespace)
         super().__init__(client, f"producer of group {group}")
-        self.settings = settings or ProducerSettings()
+        self.settings = checked_settings(settings, ProducerSettings)
         self._packer = MessagePacker(client.unique_ids, self.settings, namespace=namespace)
         self._publish_routes = PublishRoutes(client, self.settings, namespace=namespace)
         self._delivery = Delivery(client, self.group, self.settings, self._publish_routes)
         self._hooks = self._delivery.hooks
+        self._serializer = serializer
         self._requests = client.requests
         self._announced: set[str] = set()
+        self._slots = asyncio.Semaphore(self.settings.max_in_flight)
         self._running = False
 
     # The following methods start and stop the producer.
@@ -134,9 +144,42 @@ class Producer(Queries):
             BrokerRefused, NotFound, Unreachable, TimedOut: the last attempt failed.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms(), system=system)
-        if select is not None or sharding_key is not None:
-            queue = await self._choose(message, queue, select, sharding_key)
-        return await self._delivery.send(out, [message], queue=queue, timeout_s=timeout_s)
+        choose = choice_of(message, queue, select, sharding_key)
+        return await self._delivery.send(
+            out, [message], queue=queue, choose=choose, timeout_s=timeout_s
+        )
+
+    async def publish(
+        self,
+        value: object,
+        topic: str,
+        *,
+        tags: str | None = None,
+        keys: str | Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> SendResult:
+        """Send a value of the application, which the serializer turns into a body.
+
+        Args:
+            value: with the default serializer: bytes, a text, a dataclass, a pydantic or msgspec
+                model, or what ``json`` knows.
+            topic, tags, keys, properties: see ``Message``.
+            sharding_key, timeout_s: see ``send``.
+
+        Raises:
+            UnexpectedBody: the value has no form in JSON.
+            ClientError: see ``send``.
+        """
+        if self._serializer is None:
+            # Most producers send bytes and need no JSON.
+            from mqclient.json_body import to_json
+
+            self._serializer = to_json
+        body = self._serializer(value)
+        message = Message(topic, body, tags=tags, keys=keys, properties=properties or {})
+        return await self.send(message, sharding_key=sharding_key, timeout_s=timeout_s)
 
     def send_async(
         self,
@@ -149,10 +192,9 @@ class Producer(Queries):
     ) -> "asyncio.Future[SendResult]":
         """Send one message without waiting; the future gets the result and need not be awaited.
 
-        This is Java's send with a callback (``add_done_callback``). It is tried again
-        ``retry_times_when_send_async_failed`` times, only where no broker answered, and at the
-        same queue when one is given or chosen. ``shutdown`` waits for the sends under way. An
-        application that sends faster than brokers store must limit how many are under way.
+        This is Java's send with a callback (``add_done_callback``). It is tried again as ``send``
+        is, ``retry_times_when_send_async_failed`` times at most. ``shutdown`` waits for the sends
+        under way. Nothing limits how many are under way; ``send_soon`` does.
 
         Args:
             message: the message.
@@ -162,12 +204,44 @@ class Producer(Queries):
             BadRequest: the message or the queue is not allowed; the future raises other errors.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
-        if select is not None or sharding_key is not None:
-            choice = self._choose(message, queue, select, sharding_key)
-            return self._delivery.send_async_to_choice(
-                out, message, choice=choice, timeout_s=timeout_s
+        choose = choice_of(message, queue, select, sharding_key)
+        return self._delivery.send_async(
+            out, message, queue=queue, choose=choose, timeout_s=timeout_s
+        )
+
+    async def send_soon(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        select: Select | None = None,
+        sharding_key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Begin to send one message as soon as fewer than ``max_in_flight`` are under way.
+
+        An application that produces faster than brokers store waits here, and not in memory.
+
+        Args:
+            message: the message.
+            queue, select, sharding_key, timeout_s: see ``send``.
+
+        Returns:
+            The future of the result, see ``send_async``.
+
+        Raises:
+            BadRequest: the message or the queue is not allowed; the future raises other errors.
+        """
+        await self._slots.acquire()
+        try:
+            future = self.send_async(
+                message, queue=queue, select=select, sharding_key=sharding_key, timeout_s=timeout_s
             )
-        return self._delivery.send_async(out, message, queue=queue, timeout_s=timeout_s)
+        except BaseException:
+            self._slots.release()
+            raise
+        future.add_done_callback(lambda _: self._slots.release())
+        return future
 
     async def send_batch(
         self,
@@ -222,11 +296,10 @@ class Producer(Queries):
             BadRequest, NoRoute, Unreachable: the message could not be sent.
         """
         out = self._packer.single(message, now_ms=self._client.now_ms())
-        chosen = await self._choose(message, queue, select, sharding_key)
-        if chosen is None:
-            target = self._delivery.round_robin.pick(await self.queues(out.topic))
-        else:
-            target = self._publish_routes.checked_queue(chosen, out.topic)
+        out = await self._delivery.compressed(out)
+        choose = choice_of(message, queue, select, sharding_key) or self._delivery.round_robin.pick
+        chosen = choose(await self.queues(out.topic)) if queue is None else queue
+        target = self._publish_routes.checked_queue(chosen, out.topic)
         address = await self._publish_routes.address(target)
         command = self._delivery.requests.command(
             out, target, now_ms=self._client.now_ms(), oneway=True
@@ -316,21 +389,6 @@ class Producer(Queries):
     def request_handlers(self) -> dict[int, RequestHandler]:
         """Return the method that answers each request code of a broker."""
         return {}
-
-    async def _choose(
-        self,
-        message: Message,
-        queue: MessageQueue | None,
-        select: Select | None,
-        sharding_key: str | None,
-    ) -> MessageQueue | None:
-        if sum(way is not None for way in (queue, select, sharding_key)) > 1:
-            raise BadRequest("queue, select and sharding_key exclude each other")
-        if sharding_key is not None:
-            return by_hash(await self.queues(message.topic), sharding_key)
-        if select is not None:
-            return by_function(await self.queues(message.topic), message, select=select)
-        return queue
 
 
 class InnerProducer(Producer):

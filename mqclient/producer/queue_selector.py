@@ -27,6 +27,9 @@ from storefmt.formats.javahash import string_hash
 Select = Callable[[Sequence[MessageQueue], Message], MessageQueue]
 """A function that chooses a queue for a message (MessageQueueSelector)."""
 
+Choose = Callable[[Sequence[MessageQueue]], MessageQueue]
+"""A function that chooses the queue of one certain message."""
+
 
 class RoundRobin:
     """Chooses queues in turn.
@@ -86,6 +89,26 @@ def by_function(
     if not isinstance(queue, MessageQueue):
         raise BadRequest(f"select chose {queue!r}, which is no queue of topic {message.topic}")
     return queue
+
+
+def choice_of(
+    message: Message,
+    queue: MessageQueue | None,
+    select: Select | None,
+    sharding_key: str | None,
+) -> Choose | None:
+    """Return the function that chooses the queue of a message; None when there is none.
+
+    Raises:
+        BadRequest: the application gave more than one of the three.
+    """
+    if sum(way is not None for way in (queue, select, sharding_key)) > 1:
+        raise BadRequest("queue, select and sharding_key exclude each other")
+    if sharding_key is not None:
+        return lambda queues: by_hash(queues, sharding_key)
+    if select is not None:
+        return lambda queues: by_function(queues, message, select=select)
+    return None
 
 
 LATENCY_MS: Final = (50, 100, 550, 1000, 2000, 3000, 15_000)

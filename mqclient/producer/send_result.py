@@ -40,8 +40,8 @@ class SendResult(NamedTuple):
 
     Attributes:
         status: how safely it is stored.
-        unique_key: the id that the client gave; comma separated for a batch.
-        msg_id: the offset id that the broker gave; comma separated for a batch.
+        msg_id: the unique key that the client gave; comma separated for a batch.
+        offset_msg_id: the offset id that the broker gave; comma separated for a batch.
         queue: the queue, without the namespace.
         queue_offset: offset in the queue, in entries; that of the first message of a batch.
         transaction_id: the broker's id of the transaction; "" for ordinary messages.
@@ -52,14 +52,19 @@ class SendResult(NamedTuple):
     """
 
     status: SendStatus
-    unique_key: str
     msg_id: str
+    offset_msg_id: str
     queue: MessageQueue
     queue_offset: int
     transaction_id: str = ""
     region_id: str = ""
     trace_on: bool = True
     recall_handle: str = ""
+
+    @property
+    def unique_key(self) -> str:
+        """The same as ``msg_id``, under the name that it has in a received message."""
+        return self.msg_id
 
 
 def result_of(answer: Command, queue: MessageQueue, *, unique_key: str, address: str) -> SendResult:

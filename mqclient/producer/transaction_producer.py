@@ -31,7 +31,7 @@ from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
 from mqclient.producer.hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.producer import Producer
-from mqclient.producer.queue_selector import Select
+from mqclient.producer.queue_selector import Select, choice_of
 from mqclient.producer.send_result import SendResult, SendStatus
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -142,7 +142,7 @@ class TransactionProducer(Producer):
             raise BadRequest(
                 "a transaction needs a producer that was started", hint="await start() first"
             )
-        if message.delay_level:
+        if message.is_delayed:
             raise BadRequest("a transactional message cannot be delayed")
         out = self._packer.single(
             message,
@@ -150,9 +150,11 @@ class TransactionProducer(Producer):
             system={TRANSACTION_PREPARED: "true", PRODUCER_GROUP: self.group},
             prepared=True,
         )
+        choose = choice_of(message, queue, select, sharding_key)
         await self._known_to_brokers(message.topic)
-        chosen = await self._choose(message, queue, select, sharding_key)
-        sent = await self.deliver(out, [message], queue=chosen, timeout_s=timeout_s)
+        sent = await self._delivery.send(
+            out, [message], queue=queue, choose=choose, timeout_s=timeout_s
+        )
         remark: str | None = None
         state = LocalTransactionState.ROLLBACK_MESSAGE
         if sent.status is SendStatus.SEND_OK:
@@ -163,7 +165,7 @@ class TransactionProducer(Producer):
             LOG.warning(
                 "%s: the decision on %s was not sent, the broker will ask: %s",
                 self.group,
-                sent.unique_key,
+                sent.msg_id,
                 error,
             )
         return TransactionSendResult(sent, state)
@@ -202,7 +204,7 @@ class TransactionProducer(Producer):
             commit_log_offset=asked.commit_log_offset,
             commit_or_rollback=state.value,
             from_transaction_check=True,
-            msg_id=message.unique_key or message.msg_id,
+            msg_id=message.msg_id,
             transaction_id=asked.transaction_id,
             broker_name=asked.broker_name,
         )
@@ -219,22 +221,20 @@ class TransactionProducer(Producer):
         self, sent: SendResult, state: LocalTransactionState, remark: str | None
     ) -> None:
         try:
-            _, log_offset = parse_offset_id(sent.msg_id)
+            _, log_offset = parse_offset_id(sent.offset_msg_id)
         except StoreError as error:
-            raise BadAnswer(f"half message {sent.unique_key}: {error}") from error
+            raise BadAnswer(f"half message {sent.msg_id}: {error}") from error
         header = EndTransaction(
             producer_group=self.group,
             tran_state_table_offset=sent.queue_offset,
             commit_log_offset=log_offset,
             commit_or_rollback=state.value,
-            msg_id=sent.unique_key,
+            msg_id=sent.msg_id,
             transaction_id=sent.transaction_id or None,
             broker_name=sent.queue.broker_name,
         )
         address = await self._publish_routes.address(sent.queue)
-        event = EndTransactionEvent(
-            self.group, sent.queue.topic, sent.unique_key, address, state.name
-        )
+        event = EndTransactionEvent(self.group, sent.queue.topic, sent.msg_id, address, state.name)
         event.transaction_id = sent.transaction_id
         await self._tell(address, header, remark, event)
 

@@ -109,7 +109,7 @@ class MessageTrace:
         kind = MessageType.NORMAL
         if event.out.sys_flag & sysflag.TRANSACTION_MASK == sysflag.TRANSACTION_PREPARED:
             kind = MessageType.TRANSACTION_HALF
-        elif event.messages[0].delay_level:
+        elif event.messages[0].is_delayed:
             kind = MessageType.DELAY
         first = event.messages[0]
         text = record(
@@ -118,17 +118,17 @@ class MessageTrace:
             result.region_id,
             self._bare(event.group),
             event.queue.topic,
-            result.unique_key,
+            result.msg_id,
             first.tags or "",
             first.keys_text,
             event.address,
             len(event.out.body),
             cost_ms,
             kind,
-            result.msg_id,
+            result.offset_msg_id,
             result.status is SendStatus.SEND_OK,
         )
-        keys = keys_of(result.unique_key, first.keys_text)
+        keys = keys_of(result.msg_id, first.keys_text)
         self._add(event.queue.topic, Trace(result.region_id, text, keys))
 
     def consume_before(self, event: ConsumeEvent) -> None:
@@ -208,4 +208,4 @@ def _traced(event: ConsumeEvent) -> Iterator[tuple[MessageExt, str, str, str]]:
     for message in event.messages:
         if message.properties.get(TRACE_ON) != "false":
             region = message.properties.get(MSG_REGION, DEFAULT_REGION)
-            yield message, region, message.unique_key or message.msg_id, " ".join(message.keys)
+            yield message, region, message.msg_id, " ".join(message.keys)

@@ -64,7 +64,7 @@ class OpenTelemetryTrace:
         if not isinstance(span, Span):
             return
         if event.result is not None:
-            span.set_attribute("messaging.message.id", event.result.unique_key)
+            span.set_attribute("messaging.message.id", event.result.msg_id)
             span.set_attribute("messaging.rocketmq.send_result", event.result.status.name)
         elif event.error is not None:
             span.record_exception(event.error)
@@ -110,7 +110,7 @@ class OpenTelemetryTrace:
     ) -> Span:
         attributes = _attributes(message.topic, "process", message.tags, message.keys)
         attributes |= {
-            "messaging.message.id": message.unique_key or message.msg_id,
+            "messaging.message.id": message.msg_id,
             "messaging.message.body.size": len(message.body),
             "messaging.rocketmq.broker_address": message.store_host,
             "messaging.rocketmq.queue_id": message.queue_id,

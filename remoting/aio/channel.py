@@ -185,7 +185,7 @@ class Channel(Link):
         if self._loop.is_closed():
             raise BadCall(
                 f"the connection to {self.address} is of an event loop that has ended; "
-                "a client lives in one loop"
+                "a client lives in one loop: make it in the loop, and the process, that uses it"
             )
         # Rounded up: a caller that tries again while time is left must find none left then.
         deadline_ms = int(deadline_s * 1000) + 1

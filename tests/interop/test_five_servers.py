@@ -70,7 +70,7 @@ def test_what_we_send_is_stored_and_found(pair: Servers, topic: str) -> None:
         batch = client.run(producer.send_batch([Message(topic, b"b%d" % i) for i in range(3)]))
         key = client.run(producer.send_oneway(Message(topic, b"oneway")))
         stored = client.run(read_topic(client.mq, topic, 5))
-        viewed = client.run(producer.view_message(topic, one.msg_id))
+        viewed = client.run(producer.view_message(topic, one.offset_msg_id))
         admin = Admin(client.mq)
         found = client.run(
             eventually(lambda: admin.query_message(topic, "k2"), lambda messages: len(messages) > 0)

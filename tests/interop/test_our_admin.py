@@ -109,7 +109,7 @@ async def test_messages_by_id_place_and_key(servers: Servers, client: MQClient) 
     assert (found.body, found.queue_id, found.queue_offset) == (b"2", 1, 2)
     assert found.unique_key is not None
     (same,) = await admin.query_message(topic, found.unique_key, unique=True)
-    by_id = await admin.view_message(found.msg_id)
+    by_id = await admin.view_message(found.offset_msg_id)
     by_place = await admin.view_message_at(servers.broker.address, found.log_offset)
     assert same.record == by_id.record == by_place.record == found.record
     assert await admin.query_message(topic, "no such key") == []
@@ -277,7 +277,7 @@ async def test_java_mqadmin_sees_what_we_did(
     status = await mqadmin("topicStatus", "-t", topic)
     rows = [line.split()[:4] for line in status.splitlines() if not line.startswith("#")]
     assert rows == [["broker-a", "0", "0", "3"], ["broker-a", "1", "0", "3"]]
-    by_id = await mqadmin("queryMsgById", "-i", message.msg_id)
+    by_id = await mqadmin("queryMsgById", "-i", message.offset_msg_id)
     assert f"Keys:                [{topic}-0-2]" in by_id
     by_key = await mqadmin("queryMsgByKey", "-t", topic, "-k", f"{topic}-0-2")
     assert message.unique_key is not None

@@ -38,7 +38,7 @@ def test_seldom_asked_requests_are_answered_alike(servers: Servers) -> None:
             for ask in (admin.unit_topics, admin.unit_sub_topics, admin.unit_sub_ununit_topics)
         ]
         corrected = client.run(admin.correction_offsets(address, topic, group))
-        nowhere = ours.got[0].msg_id[:16] + f"{10**12:016X}"
+        nowhere = ours.got[0].offset_msg_id[:16] + f"{10**12:016X}"
         with pytest.raises(BrokerRefused) as refused:
             client.run(admin.resume_check_half_message(nowhere))
 

@@ -66,7 +66,7 @@ async def test_what_we_send_is_stored_as_what_java_sends(
     await asyncio.to_thread(toolbox.run, "Producer", spec)
     stored = await read_queue(client, queue, 2 * len(bodies))
     assert [m.unique_key for m in stored[: len(sent)]] == [r.unique_key for r in sent]
-    assert [m.msg_id for m in stored[: len(sent)]] == [r.msg_id for r in sent]
+    assert [m.offset_msg_id for m in stored[: len(sent)]] == [r.offset_msg_id for r in sent]
     assert [m.body for m in stored] == bodies * 2
     stored = [
         (
@@ -101,7 +101,7 @@ async def test_batch_gets_neighbouring_offsets_and_java_bytes(
     assert result.queue_offset == 0
     assert java["queueOffset"] == 5
     assert [m.unique_key for m in stored[:5]] == result.unique_key.split(",")
-    assert [m.msg_id for m in stored[:5]] == result.msg_id.split(",")
+    assert [m.offset_msg_id for m in stored[:5]] == result.offset_msg_id.split(",")
     assert [m.unique_key for m in stored[5:]] == java["msgId"].split(",")
     assert [m.queue_offset for m in stored] == list(range(10))
     shapes = [(m.body, m.record.sys_flag, list(m.properties), m.tags, m.keys) for m in stored]

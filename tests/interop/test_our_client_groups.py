@@ -207,7 +207,7 @@ def test_mqadmin_sees_moves_and_feeds_a_python_consumer(
         assert "ConsumeMessageThread" in shown or "MainThread" in shown
 
         direct = toolbox.mqadmin(
-            *("queryMsgById", "-i", sent[0].msg_id, "-g", group, "-d", client_id, *namesrv)
+            *("queryMsgById", "-i", sent[0].offset_msg_id, "-g", group, "-d", client_id, *namesrv)
         )
         assert "CR_SUCCESS" in direct.stdout, direct
         wait(lambda: len(ours.got) == 17, what="the one consumed directly")

@@ -52,6 +52,6 @@ def test_a_message_nobody_takes_back_comes_again_by_the_retry_topic(
 
     assert (again.body, again.topic, again.reconsume_times) == (BODY, names["ours"], 1)
     assert again.unique_key == first.unique_key
-    assert again.properties["ORIGIN_MESSAGE_ID"] == first.msg_id
+    assert again.properties["ORIGIN_MESSAGE_ID"] == first.offset_msg_id
     assert (body_of(of_java[1]), of_java[1]["reconsumeTimes"]) == (BODY, 1)
     assert shape(retried["ours"]) == shape(retried["java"])

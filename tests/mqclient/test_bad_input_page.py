@@ -46,8 +46,11 @@ SHOWN_BY: dict[str, list[str]] = {
     "an SQL92 expression the broker cannot read": [
         "consumer/test_push_consumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
     ],
-    "a listener that raises, or returns something that is not a status": [
-        "consumer/listener/test_consume_concurrently.py::test_any_answer_but_success_gives_all_back",
+    "a listener that cannot be called with messages and a context, or is a generator": [
+        "consumer/listener/test_listeners.py::test_a_listener_with_other_parameters_is_refused",
+    ],
+    "a listener that raises, or returns something that is neither None nor a status": [
+        "consumer/listener/test_consume_concurrently.py::test_any_answer_but_success_and_none_gives_all_back",
         "consumer/listener/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
         "consumer/listener/test_consume_concurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
         "consumer/listener/test_consume_orderly.py::test_nothing_overtakes_a_message_that_failed",

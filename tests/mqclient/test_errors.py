@@ -61,3 +61,18 @@ def test_missing_route_names_the_topic_and_what_to_do() -> None:
     assert (error.topic, error.code) == ("T", 17)
     assert str(error) == "topic T has no route on ns:9876"
     assert "create the topic" in error.hint
+
+
+def test_built_in_classes_catch_them_and_their_data_stays() -> None:
+    late = TimedOut("no answer in 5 s", address="b:1", hint="wait", retriable=True)
+    away = Unreachable("refused", address="b:1", code=None)
+
+    assert isinstance(late, TimeoutError)
+    assert isinstance(away, ConnectionError)
+    assert (str(late), late.hint, late.address, late.retriable) == (
+        "no answer in 5 s",
+        "wait",
+        "b:1",
+        True,
+    )
+    assert (str(away), away.errno, away.args) == ("refused", None, ("refused",))

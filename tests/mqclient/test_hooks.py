@@ -1,16 +1,22 @@
 """Hooks are called before and after, and an error of a hook changes nothing."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 
+from mqclient.admin.admin import Admin
+from mqclient.client.instance import MQClient
+from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
 from mqclient.message import Message
 from mqclient.producer.hooks import SendEvent, call_hooks
 from mqclient.producer.producer import Producer
 from remoting.codes import RequestCode, ResponseCode
-from tests.mqclient.consuming import QUEUE
+from tests.mqclient.consuming import POLL_FROM_FIRST, QUEUE, polling
 from tests.mqclient.fake import NOW_MS, STORED, serving
+from tests.mqclient.recorded_hook import Recorded
+from tests.waiting import eventually
 
 
 class Raises:
@@ -73,3 +79,28 @@ async def test_a_send_hook_sees_each_try_with_its_result_or_error() -> None:
         await producer.send(Message("T", b"x"))
 
     assert notes.seen == [("T", False, int(ResponseCode.SYSTEM_BUSY)), ("T", True, None)]
+
+
+async def test_hooks_see_what_polls_iterations_and_blocks_give(client: MQClient) -> None:
+    hook, topic = Recorded(), "HookedPolls"
+    producer = Producer(client)
+    for tag in "ABC":
+        await producer.send(Message(topic, b"x", tags=tag), sharding_key="k")
+    await eventually(Admin(client).topic_list, lambda topics: topic in topics)
+    settings = replace(POLL_FROM_FIRST, pull_batch_size=1)
+    async with polling(client, "hooked-polls", topic, settings=settings) as consumer:
+        consumer.register_consume_hook(hook)
+        while not await consumer.poll(60_000):
+            continue
+        assert hook.ended == [("A", True)]
+        async for _ in consumer:
+            break
+        async with consumer.batch(60_000):
+            assert hook.begun == ["A", "B", "C"]
+            assert len(hook.ended) == 2
+
+    reader = PullConsumer(client, "hooked-polls")
+    reader.register_consume_hook(hook)
+    for queue in await reader.queues(topic):
+        await reader.pull(queue, queue_offset=0)
+    assert hook.ended == [("A", True), ("B", True), ("C", True), ("A,B,C", True)]

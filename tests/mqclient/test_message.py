@@ -1,6 +1,7 @@
 """Messages: properties as Java writes them, and received messages as they were sent."""
 
 import zlib
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -8,6 +9,8 @@ from mqclient.errors import BadAnswer, BadRequest
 from mqclient.message import Message, MessageExt, read_messages, read_pulled
 from storefmt.formats.sysflag import COMPRESSED, Compression
 from tests.mqclient.fake import record
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 def test_properties_stand_in_the_order_of_javas_map() -> None:
@@ -25,6 +28,32 @@ def test_only_what_was_given_becomes_a_property() -> None:
         "WAIT": "false",
         "DELAY": "3",
     }
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "value"),
+    [
+        (Message("T", b"x", delay_level=18), "DELAY", "18"),
+        (Message("T", b"x", delay_s=90), "TIMER_DELAY_MS", "90000"),
+        (Message("T", b"x", delay_s=0.0001), "TIMER_DELAY_MS", "1"),
+        (Message("T", b"x", deliver_at=NOON), "TIMER_DELIVER_MS", "1893499200000"),
+        (
+            Message("T", b"x", deliver_at=NOON.astimezone(timezone(timedelta(hours=8)))),
+            "TIMER_DELIVER_MS",
+            "1893499200000",
+        ),
+    ],
+)
+def test_a_delay_is_the_property_of_java(message: Message, name: str, value: str) -> None:
+    assert message.is_delayed
+    assert message.wire_properties(None) == {"WAIT": "true", name: value}
+
+
+def test_no_delay_is_no_property() -> None:
+    message = Message("T", b"x", delay_level=0, delay_s=0, deliver_at=None)
+
+    assert not message.is_delayed
+    assert message.wire_properties(None) == {"WAIT": "true"}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +86,8 @@ def test_record_becomes_the_users_message_again() -> None:
     assert (message.body, message.tags, message.keys) == (body, "A", ["k1", "k2"])
     assert (message.queue_offset, message.log_offset, message.unique_key) == (3, 77, "U")
     assert (message.born_host, message.store_host) == ("127.0.0.1:4242", "127.0.0.1:10911")
-    assert message.msg_id == "7F00000100002A9F000000000000004D"
+    assert message.msg_id == "U"
+    assert message.offset_msg_id == "7F00000100002A9F000000000000004D"
     assert (message.broker_name, message.topic, message.queue_id) == ("broker-a", "T", 0)
     assert (message.reconsume_times, message.born_ms) == (0, message.store_ms)
 
@@ -73,6 +103,7 @@ def test_message_without_properties_has_none() -> None:
 
     assert isinstance(message, MessageExt)
     assert (message.tags, message.keys, message.unique_key) == (None, [], None)
+    assert message.msg_id == message.offset_msg_id
 
 
 def test_a_broken_body_is_an_error_of_who_looks_at_it_alone() -> None:

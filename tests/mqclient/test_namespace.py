@@ -168,7 +168,7 @@ async def test_a_listener_gets_the_tenants_messages_and_its_dead_letters_are_the
         assert places == ["N%NsT"]
         assert (kept.topic, kept.body) == ("%DLQ%NsG", b"x")
         assert kept.properties[INSTANCE_ID] == "N"
-        seen = await producer.view_message("NsT", sent.msg_id)
+        seen = await producer.view_message("NsT", sent.offset_msg_id)
         by_key = await eventually(lambda: producer.query_message("NsT", "k"))
         assert seen.topic == by_key[0].topic == "NsT"
         await trace.shutdown()

@@ -42,12 +42,16 @@ OTHER_NAMES: Mapping[str, str | None] = {
     "compress_type": None,
     "compress_level": None,
     "send_latency_fault_enable": None,
+    "retry_backoff_ms": None,
+    "max_in_flight": None,
     "connect_broker_by_user": None,
     "default_broker_id": None,
 }
 # Given in another form here: an object there, a time from now, the client's own limit; or more
-# than Java's.
+# than Java's (attempts are spread over the time limit).
 OTHER_DEFAULTS = {
+    "retry_times_when_send_failed",
+    "retry_times_when_send_async_failed",
     "retry_response_codes",
     "allocate_strategy",
     "consume_from_ms",
@@ -150,6 +154,8 @@ def test_every_parameter_has_its_meaning(name: str) -> None:
         (ProducerSettings, {"compress_level": 10}),
         (ProducerSettings, {"send_msg_timeout_ms": 0}),
         (ProducerSettings, {"max_message_size": 0}),
+        (ProducerSettings, {"max_in_flight": 0}),
+        (ProducerSettings, {"retry_backoff_ms": -1}),
     ],
 )
 def test_a_value_out_of_its_range_is_refused(

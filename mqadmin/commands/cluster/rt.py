@@ -20,6 +20,7 @@ from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
 
 LOG_ZONE: Final = timedelta(hours=8)
 """Lines of ``--log`` tell the time in GMT+8, wherever they are written."""
@@ -92,7 +93,9 @@ async def cluster_rt(
     if call.dry_run:
         told = f"{count + 1} messages of {size} bytes"
         return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in nodes])
-    producer = Producer(await call.client(), "TOOLS_PRODUCER")
+    # A send that is tried again would measure the pauses as well.
+    at_once = ProducerSettings(retry_backoff_ms=0)
+    producer = Producer(await call.client(), "TOOLS_PRODUCER", at_once)
 
     async def measured() -> AsyncIterator[RoundTrip]:
         # Brokers are measured one after the other, since they would slow each other down here.

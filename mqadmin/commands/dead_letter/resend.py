@@ -135,7 +135,7 @@ async def _send(
             # Consumers show a retried message under this topic, and to its listener only.
             system = {
                 RETRY_TOPIC: origin_topic(message) or topic_of(group),
-                ORIGIN_MESSAGE_ID: message.properties.get(ORIGIN_MESSAGE_ID, message.msg_id),
+                ORIGIN_MESSAGE_ID: message.properties.get(ORIGIN_MESSAGE_ID, message.offset_msg_id),
             }
         try:
             row = await send_again(producer, message, topic=target, system=system)

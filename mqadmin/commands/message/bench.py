@@ -199,6 +199,7 @@ async def _each(producer: Producer, run: BenchRun) -> AsyncIterator[Row]:
             broker=done.queue.broker_name if done else None,
             queue_id=done.queue.queue_id if done else None,
             status=str(done.status) if done else "failed",
+            msg_id=done.offset_msg_id if done else None,
             took_ms=round(took_ms, 3),
             topic=run.topic,
         )

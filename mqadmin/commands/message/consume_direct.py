@@ -87,13 +87,13 @@ async def _hand_over(
         client_id = members[0]
     if call.dry_run:
         return DirectConsumption(
-            msg_id=found.msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
+            msg_id=found.offset_msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
         )
-    await call.confirm(f"let {client_id} of group {group} consume {found.msg_id} now?")
-    told = await admin.consume_message_directly(address, group, client_id, found.msg_id)
+    await call.confirm(f"let {client_id} of group {group} consume {found.offset_msg_id} now?")
+    told = await admin.consume_message_directly(address, group, client_id, found.offset_msg_id)
     result = told.consume_result.name if told.consume_result is not None else "no answer"
     return DirectConsumption(
-        msg_id=found.msg_id,
+        msg_id=found.offset_msg_id,
         group=group,
         client_id=client_id,
         result=result,

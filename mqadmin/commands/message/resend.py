@@ -47,7 +47,7 @@ async def resend(
     if call.dry_run:
         return Outcome([not_sent(one, target, status=WOULD_CHANGE) for one, target in pairs])
     for one, target in pairs:
-        await call.confirm(f"send {one.msg_id} to topic {target} once more?")
+        await call.confirm(f"send {one.offset_msg_id} to topic {target} once more?")
     done = [await _send(producer, one, target) for one, target in pairs]
     failed = sum(row.error is not None for row in done)
     return Outcome(done, exit_code=0 if not failed else PARTLY if failed < len(done) else 1)

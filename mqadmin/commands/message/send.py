@@ -18,6 +18,7 @@ from mqadmin.output.topic_kinds import WRITE, perm_text
 from mqclient.errors import NoRoute
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import MessageQueue
 from storefmt.paths import check_topic_name
@@ -100,7 +101,9 @@ async def send_message(
         delay_level=delay_level,
     )
     is_new = await _is_new(call, topic)
-    producer = Producer(await call.client(), group)
+    # A person would rather read the error than wait for an outage to end.
+    at_once = ProducerSettings(retry_backoff_ms=0)
+    producer = Producer(await call.client(), group, at_once)
     to = None
     if queue is not None or broker is not None or call.dry_run:
         to = _chosen(await producer.queues(topic), queue, broker)
@@ -121,7 +124,7 @@ async def send_message(
     place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
     handle = done.recall_handle or None
     return Outcome(
-        (SentMessage(str(done.status), done.msg_id, done.unique_key, *place, handle),),
+        (SentMessage(str(done.status), done.offset_msg_id, done.msg_id, *place, handle),),
         notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
     )
 

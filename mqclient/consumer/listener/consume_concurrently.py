@@ -52,6 +52,7 @@ class ConsumeConcurrently(ListenerService[ConsumeConcurrentlyContext, ConsumeCon
     _results: ClassVar = {_OK: CMResult.CR_SUCCESS, _LATER: CMResult.CR_LATER}
     _failures = (_LATER,)
     _again = _LATER
+    _consumed = _OK
     _new_context = ConsumeConcurrentlyContext
 
     def __init__(self, state: ConsumerState, listener: ConcurrentListener) -> None:

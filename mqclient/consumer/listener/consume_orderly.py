@@ -57,6 +57,7 @@ class ConsumeOrderly(ListenerService[ConsumeOrderlyContext, ConsumeOrderlyStatus
     }
     _failures = (_SUSPEND, Status.ROLLBACK)
     _again = _SUSPEND
+    _consumed = Status.SUCCESS
     _new_context = ConsumeOrderlyContext
 
     def __init__(

@@ -2,9 +2,10 @@
 
     messages --hooks--> listener --hooks, rates--> a status: the service settles the messages
 
-Rule: a listener that raises, or returns anything other than a status, has failed, and the
-messages come again. A message that is unreadable (its body cannot be decompressed) is never given
-to a listener.
+Rule: a listener that returns None has consumed its messages, as Python users expect; null is a
+failure in Java. A listener that raises, or returns anything else that is not a status, has failed,
+and the messages come again. A message that is unreadable (its body cannot be decompressed) is never
+given to a listener.
 
 Source: client/impl/consumer/ConsumeMessageConcurrentlyService.java,
 ConsumeMessageOrderlyService.java (4.9.7).
@@ -48,12 +49,16 @@ class ListenerService(Generic[_Context, _Status]):
     """The statuses after which the messages come again."""
     _again: _Status
     """The status that stands for an error."""
+    _consumed: _Status
+    """The status that stands for None."""
     _new_context: Callable[[MessageQueue], _Context]
 
     def __init__(
         self,
         state: ConsumerState,
-        listener: Callable[[list[MessageExt], _Context], _Status | Awaitable[_Status]],
+        listener: Callable[
+            [list[MessageExt], _Context], _Status | Awaitable[_Status | None] | None
+        ],
     ) -> None:
         self._state = state
         self._settings = state.settings
@@ -104,6 +109,8 @@ class ListenerService(Generic[_Context, _Status]):
         result, remark = CMResult.CR_THROW_EXCEPTION, None
         try:
             answer = await self._caller.call([message], context)
+            if answer is None:
+                answer = self._consumed
             # A status is equal to its text, but a text is not a status.
             result = CMResult.CR_RETURN_NULL
             if isinstance(answer, type(self._again)):
@@ -161,9 +168,11 @@ class ListenerService(Generic[_Context, _Status]):
         except Exception:
             LOG.exception("listener of %s, messages of %s", group, queue)
             return self._again, ConsumeReturnType.EXCEPTION
+        if answer is None:
+            return self._consumed, ConsumeReturnType.SUCCESS
         if not isinstance(answer, type(self._again)):
             LOG.warning(
-                "the listener of %s returned %r for %s, expected a %s; %s",
+                "the listener of %s returned %r for %s, expected None or a %s; %s",
                 group,
                 answer,
                 queue,

@@ -1,10 +1,14 @@
 """Listeners: the application's functions that get messages, with their contexts and statuses.
 
-    async def listener(messages, context) -> ConsumeConcurrentlyStatus     runs in the event loop
-    def listener(messages, context) -> ConsumeConcurrentlyStatus           runs in a thread
+    async def listener(messages, context): ...     runs in the event loop
+    def listener(messages, context): ...           runs in a thread
 
-Rule: a listener that raises, or returns anything other than a status, has failed: the messages
-come again, as in Java. Nothing that a listener does ends the consumer.
+    returns None (no ``return``)     the messages are consumed; in Java, null is a failure
+    returns a status                 what the status says, as in Java
+    returns anything else, raises    the messages come again, as in Java
+
+Rule: a listener that cannot be called with these two arguments is refused when it is registered.
+Nothing that a listener does ends the consumer.
 
 Source: client/consumer/listener/*.java (4.9.7).
 """
@@ -22,6 +26,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Generic, TypeVar
 
+from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
 
@@ -79,15 +84,41 @@ class ConsumeOrderlyContext:
 
 ConcurrentListener = Callable[
     [list[MessageExt], ConsumeConcurrentlyContext],
-    ConsumeConcurrentlyStatus | Awaitable[ConsumeConcurrentlyStatus],
+    ConsumeConcurrentlyStatus | Awaitable[ConsumeConcurrentlyStatus | None] | None,
 ]
 OrderlyListener = Callable[
     [list[MessageExt], ConsumeOrderlyContext],
-    ConsumeOrderlyStatus | Awaitable[ConsumeOrderlyStatus],
+    ConsumeOrderlyStatus | Awaitable[ConsumeOrderlyStatus | None] | None,
 ]
 
 _Context = TypeVar("_Context")
 _Status = TypeVar("_Status")
+
+
+def checked_listener(listener: object) -> None:
+    """Check that a listener can be called with messages and a context.
+
+    Raises:
+        BadRequest: it cannot be called, has other parameters, or is a generator function.
+    """
+    how = "define it as: def listener(messages, context)"
+    if not callable(listener):
+        raise BadRequest(f"listener {listener!r} cannot be called", hint=how)
+    for call in (listener, type(listener).__call__):
+        if inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call):
+            raise BadRequest(f"listener {listener!r} is a generator: it must return, not yield")
+    try:
+        signature = inspect.signature(listener)
+    except (TypeError, ValueError):
+        # Some functions that are written in C have no signature.
+        return
+    try:
+        signature.bind([], None)
+    except TypeError as error:
+        raise BadRequest(
+            f"listener {listener!r} cannot be called with messages and a context: {error}",
+            hint=how,
+        ) from error
 
 
 class ListenerBroke(Exception):
@@ -104,7 +135,9 @@ class ListenerCaller(Generic[_Context, _Status]):
 
     def __init__(
         self,
-        listener: Callable[[list[MessageExt], _Context], _Status | Awaitable[_Status]],
+        listener: Callable[
+            [list[MessageExt], _Context], _Status | Awaitable[_Status | None] | None
+        ],
         *,
         thread_count: int,
     ) -> None:

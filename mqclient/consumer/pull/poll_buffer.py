@@ -39,17 +39,23 @@ class PollBuffer:
         self._auto_commit = auto_commit
         self._batches: deque[tuple[ProcessQueue, list[MessageExt]]] = deque()
         self._arrived = asyncio.Event()
+        self._stopped = False
         # The keys are process queues, so a queue that began again has no offsets of before.
         self._given: dict[ProcessQueue, int] = {}
         self._done: dict[ProcessQueue, int] = {}
 
-    async def next(self, *, wait_s: float) -> list[MessageExt]:
-        """Return the messages of the next batch, or none when no batch came within ``wait_s``."""
+    async def next(self, *, wait_s: float, count_max: int | None = None) -> list[MessageExt]:
+        """Return the messages of the next batch, or none when no batch came within ``wait_s``.
+
+        Args:
+            wait_s: how long to wait, in seconds; the end of the consumer ends the wait.
+            count_max: the limit on the messages; the rest of the batch is the next one.
+        """
         self._given_is_done()
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while True:
-            batch = self._take()
-            if batch:
+            batch = self._take(count_max)
+            if batch or self._stopped:
                 return batch
             left_s = deadline_s - asyncio.get_running_loop().time()
             if left_s <= 0:
@@ -105,6 +111,8 @@ class PollBuffer:
         The last batch counts only when ``poll`` or ``commit`` was called after it, because the
         application may not be finished with it.
         """
+        self._stopped = True
+        self._arrived.set()
         if self._auto_commit:
             self.commit(with_last=False)
 
@@ -127,7 +135,7 @@ class PollBuffer:
         self._done.update(self._given)
         self._given.clear()
 
-    def _take(self) -> list[MessageExt]:
+    def _take(self, count_max: int | None) -> list[MessageExt]:
         aside: list[tuple[ProcessQueue, list[MessageExt]]] = []
         given: list[MessageExt] = []
         while self._batches and not given:
@@ -137,6 +145,9 @@ class PollBuffer:
             if process_queue.queue in self._state.paused:
                 aside.append((process_queue, messages))
                 continue
+            if count_max is not None and len(messages) > count_max:
+                self._batches.appendleft((process_queue, messages[count_max:]))
+                messages = messages[:count_max]
             position = process_queue.remove(messages, now_ms=self._state.client.now_ms())
             if position >= 0:
                 self._given[process_queue] = position

@@ -153,7 +153,8 @@ class PullMessageService:
             try:
                 pause_s = await self._turn(process_queue)
             except ClientError as error:
-                LOG.warning("%s: %s", self._state.group, error)
+                level = self._state.client.log_level(error)
+                LOG.log(level, "%s: %s", self._state.group, error)
                 pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
                 if isinstance(error, Unreachable):
                     # A broker that restarts forgets its locks, so another member may get this one.
@@ -221,6 +222,8 @@ class PullMessageService:
         self, process_queue: ProcessQueue, result: PullResult, *, asked_ms: int
     ) -> float:
         state = self._state
+        state.last_pull_ms = state.client.now_ms()
+        process_queue.broker_offset = result.max_offset
         if result.status is PullStatus.OFFSET_ILLEGAL and self._lite is None:
             await self._begin_elsewhere(process_queue, result)
             return 0.0

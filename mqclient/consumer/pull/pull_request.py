@@ -197,6 +197,7 @@ class PullApi:
         if status is None:
             what = f"pull from {offsets.named(queue)}"
             raise refusal(answer.code, answer.remark, address=address, what=what)
+        self._client.note_answer(address, served=True)
         ends = responses.header(answer, PullMessageResponse, address=address)
         self._suggested[queue] = ends.suggest_which_broker_id
         return RawPull(

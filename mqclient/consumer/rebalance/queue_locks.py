@@ -39,7 +39,8 @@ class QueueLocks:
         try:
             return queue in await self._ask([queue])
         except ClientError as error:
-            LOG.warning("lock of %s for %s: %s", offsets.named(queue), self._group, error)
+            level = self._client.log_level(error)
+            LOG.log(level, "lock of %s for %s: %s", offsets.named(queue), self._group, error)
             return False
 
     async def lock_all(self, process_queue: Iterable[ProcessQueue]) -> None:
@@ -53,7 +54,8 @@ class QueueLocks:
             try:
                 granted = await self._ask(queues)
             except ClientError as error:
-                LOG.warning("locks of %s at %s: %s", self._group, queues[0].broker_name, error)
+                level, broker_name = self._client.log_level(error), queues[0].broker_name
+                LOG.log(level, "locks of %s at %s: %s", self._group, broker_name, error)
                 continue
             for each in group_of_one:
                 self.mark(each, granted=each.queue in granted)

@@ -157,24 +157,23 @@ class Rebalancing:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await self._state.rebalance_now.wait()
+                # What has changed may take a moment to reach every server.
+                again_s = FIRST_AGAIN_S
 
     async def once(self) -> bool:
-        """Rebalance every topic; return whether all servers that matter answered."""
+        """Rebalance every topic; return whether all have a route and all servers answered."""
         done = True
         async with self._alone:
             for topic in list(self._subscriptions):
                 try:
                     await self._topic(topic)
                 except ClientError as error:
-                    # A broker creates the retry topic at the first failure of the group.
+                    done = False
+                    # A broker creates the retry topic at the first heartbeat of the group, and
+                    # the name server learns of it a moment later.
                     is_new = isinstance(error, NoRoute) and is_retry_topic(topic)
-                    done = done and is_new
-                    LOG.log(
-                        logging.DEBUG if is_new else logging.WARNING,
-                        "rebalance of %s: %s",
-                        self._state.group,
-                        error,
-                    )
+                    level = logging.DEBUG if is_new else self._client.log_level(error)
+                    LOG.log(level, "rebalance of %s: %s", self._state.group, error)
                 except OSError as error:
                     LOG.warning("offsets of %s were not kept: %s", self._state.group, error)
             for queue in [

@@ -54,6 +54,7 @@ class ConsumerState:
         process_queues: the queues that this member has, with their messages.
         hooks: called before and after every call of the listener.
         stats: rates by topic.
+        last_pull_ms: when a broker last answered a pull, in ms since 1970; None before.
         paused: queues that are neither pulled nor polled for now.
         rebalance_now: set to rebalance as soon as possible instead of at the next 20 s.
         tasks: background tasks, which end with the consumer.
@@ -72,9 +73,11 @@ class ConsumerState:
         self.process_queues: dict[MessageQueue, ProcessQueue] = {}
         self.hooks: list[ConsumeHook] = []
         self.stats: defaultdict[str, TopicStats] = defaultdict(TopicStats)
+        self.last_pull_ms: int | None = None
         self.paused: set[MessageQueue] = set()
         self.rebalance_now = asyncio.Event()
         self.tasks = Tasks()
+        self._has_given_back = False
         self._sendback = SendBack(
             client,
             group,
@@ -119,6 +122,10 @@ class ConsumerState:
         await self._sendback.give_back(
             self.under_original_topic(message), delay_level=delay_level, broker_name=broker_name
         )
+        if not self._has_given_back:
+            # The first failure of a group may have created its retry topic.
+            self._has_given_back = True
+            self.rebalance_now.set()
 
 
 class ConsumeService(Protocol):

@@ -43,6 +43,7 @@ class ProcessQueue:
         locked: True when the broker gave the lock of the queue to this member (orderly only).
         count: messages here, waiting or taken.
         size: bytes of their bodies as the broker sent them.
+        broker_offset: queue offset that the next message gets, as the last pull said; None before.
         last_pull_ms, last_consume_ms, last_lock_ms: when this was last done, in ms since 1970.
     """
 
@@ -53,6 +54,7 @@ class ProcessQueue:
         self.locked = False
         self.count = 0
         self.size = 0
+        self.broker_offset: int | None = None
         self.last_pull_ms = now_ms
         self.last_consume_ms = now_ms
         self.last_lock_ms = now_ms

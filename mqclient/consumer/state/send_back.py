@@ -104,7 +104,7 @@ class SendBack:
             offset=message.log_offset,
             group=self._group,
             delay_level=delay_level,
-            origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID, message.msg_id),
+            origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID, message.offset_msg_id),
             origin_topic=message.topic,
             unit_mode=self._unit_mode,
             max_reconsume_times=self._count_max,
@@ -145,7 +145,7 @@ def as_new(
     """
     properties = dict(message.properties)
     # Java sets this property, but loses it when it replaces all properties.
-    properties.setdefault(ORIGIN_MESSAGE_ID, message.msg_id)
+    properties.setdefault(ORIGIN_MESSAGE_ID, message.offset_msg_id)
     properties.setdefault(UNIQUE_KEY, spare_key)
     properties[RETRY_TOPIC] = message.topic
     properties[DELAY] = str(FIRST_DELAY_LEVEL + message.reconsume_times)

@@ -152,7 +152,7 @@ def _system_properties(
     return SystemProperties(
         tag=properties.get(TAGS),
         keys=keys.split(KEY_SEPARATOR) if keys is not None else [],
-        message_id=properties.get(UNIQUE_KEY) or message.msg_id,
+        message_id=properties.get(UNIQUE_KEY) or message.offset_msg_id,
         body_digest=Digest(type=DigestType.MD5, checksum=checksum),
         body_encoding=encoding,
         message_type=_type_of(properties),

@@ -317,7 +317,7 @@ class ConsumerMethods:
                 elif message.reconsume_times >= receive.attempts_max:
                     await deliveries.give_up(
                         decode_handle(handle),
-                        message_id=message.unique_key or message.msg_id,
+                        message_id=message.msg_id,
                         topic=topic,
                         group=group,
                     )
@@ -394,7 +394,7 @@ def _watch(receive: _Receive, message: MessageExt) -> None:
     receive.session.renewals.watch(
         group=receive.pop.consumer_group,
         topic=receive.pop.topic,
-        message_id=message.unique_key or message.msg_id,
+        message_id=message.msg_id,
         handle=message.properties[POP_CK],
         attempt=message.reconsume_times,
     )

@@ -123,7 +123,7 @@ class ProducerMethods:
         )
         if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
             # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
-            result = result._replace(transaction_id=result.transaction_id or result.unique_key)
+            result = result._replace(transaction_id=result.transaction_id or result.msg_id)
             self._remember(topic, result)
         entry = _entry(result)
         assert entry.status is not None
@@ -220,7 +220,7 @@ class ProducerMethods:
 
     def _remember(self, topic: str, result: SendResult) -> None:
         try:
-            _, log_offset = parse_offset_id(result.msg_id)
+            _, log_offset = parse_offset_id(result.offset_msg_id)
         except StoreError as error:
             raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
         self._transactions.add(
@@ -316,7 +316,7 @@ def _entry(result: SendResult) -> SendResultEntry:
         return SendResultEntry(status=Status(code=code, message=text))
     return SendResultEntry(
         status=ok(),
-        message_id=result.unique_key,
+        message_id=result.msg_id,
         transaction_id=result.transaction_id,
         offset=result.queue_offset,
         recall_handle=result.recall_handle,

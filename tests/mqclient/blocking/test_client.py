@@ -145,7 +145,7 @@ try:
     client.send(Message("T", b"x"))
 except BadRequest as error:
     client.close()
-    os._exit(7 if "fork" in str(error) else 1)
+    os._exit(7 if "fork" in str(error) and "gunicorn's post_fork" in error.hint else 1)
 """
 
 

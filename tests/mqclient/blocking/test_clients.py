@@ -261,3 +261,35 @@ def test_a_consumer_is_made_started_and_stopped_by_hand(rocketmq: RocketMQ) -> N
         assert client.mq.members.consumers == {}
         with pytest.raises(BadRequest, match="consumer of group face-push was shut down"):
             consumer.subscribe("FacePush")
+
+
+def test_blocks_and_iterations_are_those_of_the_async_classes(rocketmq: RocketMQ) -> None:
+    settings = LitePullSettings(consume_from_where=FROM_FIRST)
+    with BlockingClient(rocketmq.namesrv, timeout_s=60) as client:
+        futures = [
+            client.producer.send_soon(Message("FaceBlocks", b"%d" % number)) for number in range(6)
+        ]
+        assert {future.result(timeout=60).status for future in futures} == {"SEND_OK"}
+        wait(lambda: BlockingAdmin(client).topic_list(), lambda names: "FaceBlocks" in names)
+
+        with client.lite_pull_consumer("face-blocks", {"FaceBlocks": "*"}, settings) as lite:
+            bodies = []
+            for message in lite:
+                bodies.append(message.body)
+                if len(bodies) == 3:
+                    break
+            while len(bodies) < 6:
+                with lite.batch() as messages:
+                    bodies += [message.body for message in messages]
+        assert sorted(bodies) == [b"%d" % number for number in range(6)]
+
+        topics = {"FaceBlocks": "*"}
+        with client.simple_consumer("face-simple", topics, consume_from_where=FROM_FIRST) as simple:
+            popped: list[bytes] = []
+            for message in simple:
+                with simple.consuming(message, again_ms=1_000):
+                    popped.append(message.body)
+                if len(set(popped)) == 6:
+                    break
+        with pytest.raises(BadRequest, match="was shut down"), lite.batch():
+            raise AssertionError

@@ -4,13 +4,19 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient, local_ip, parse_addresses
+from mqclient.client.settings import ClientSettings
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
+from mqclient.producer.producer import Producer
+from mqclient.producer.settings import ProducerSettings
 from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RemotingError
-from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.mqclient.fake import NOW_MS, FakeServer, serving
 from tests.waiting import eventually
 
 DOWN = "127.0.0.1:1"
@@ -21,6 +27,53 @@ def test_addresses_are_split_and_get_a_port() -> None:
     for nothing in ("", " ; "):
         with pytest.raises(BadRequest, match="no name server is given"):
             MQClient(nothing)
+
+
+def test_addresses_may_be_a_list() -> None:
+    assert parse_addresses(["a:1", "b;c:3", "[::1]:9876"]) == ["a:1", "b:9876", "c:3", "[::1]:9876"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"namesrv": 9876}, "namesrv is 9876, expected a text or a list of texts"),
+        ({"namesrv": [9876]}, r"namesrv is \[9876\], expected"),
+        ({"namesrv": []}, "no name server is given"),
+        ({"namesrv": "http://a:9876"}, "namesrv has 'http://a:9876', expected host:port"),
+        ({"namesrv": "a:port"}, "namesrv has 'a:port', and 'port' is not a port"),
+        ({"namesrv": "a:65536"}, "'65536' is not a port"),
+        ({"timeout_s": 0}, "timeout_s is 0, expected a number of seconds above 0"),
+        ({"timeout_s": "5"}, "timeout_s is '5'"),
+        ({"settings": ProducerSettings()}, "settings is ProducerSettings.*expected ClientSettings"),
+        ({"tls": True}, "tls is True, expected ClientTls"),
+        ({"access_key": "only"}, "go together"),
+    ],
+)
+def test_a_wrong_parameter_is_named(parameters: dict[str, object], text: str) -> None:
+    with pytest.raises(BadRequest, match=text):
+        MQClient(**{"namesrv": "a:1", **parameters})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Producer, PushConsumer, LitePullConsumer])
+def test_other_settings_and_a_group_that_is_not_a_text_are_refused(
+    kind: type[Producer | PushConsumer | LitePullConsumer],
+) -> None:
+    client = MQClient("a:1")
+    with pytest.raises(BadRequest, match="settings is ClientSettings"):
+        kind(client, "G", ClientSettings())  # type: ignore[arg-type]
+    with pytest.raises(BadRequest, match="group is 7, expected a text"):
+        kind(client, 7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [SimpleConsumer, PushConsumer, LitePullConsumer])
+def test_a_subscription_that_is_not_a_text_is_refused(
+    kind: type[SimpleConsumer | PushConsumer | LitePullConsumer],
+) -> None:
+    consumer = kind(MQClient("a:1"), "G")
+    with pytest.raises(BadRequest, match="topic is 7, expected a text"):
+        consumer.subscribe(7)  # type: ignore[arg-type]
+    with pytest.raises(BadRequest, match=r"expression is \['A'\], expected a text"):
+        consumer.subscribe("T", ["A"])  # type: ignore[arg-type]
 
 
 async def test_a_client_without_name_server_says_so_when_one_is_asked() -> None:
@@ -192,3 +245,32 @@ async def test_mark_of_a_unique_key_query_is_sent_but_not_signed(fake: FakeServe
 
     assert ext.pop(UNIQUE_KEY_QUERY) == "true"
     assert ext["Signature"] == signature_of(content_of(ext, b""), "12345678")
+
+
+async def test_ping_asks_a_name_server_and_the_brokers_of_the_members() -> None:
+    async with serving() as (fake, client):
+        assert await client.ping() == {fake.address: 0}
+        assert fake.asked_for(RequestCode.HEART_BEAT) == []
+        fake.take_members()
+        consumer = LitePullConsumer(client, "G")
+        consumer.subscribe("T")
+        await client.members.join_consumer(consumer)
+        fake.asked.clear()
+
+        assert await client.ping() == {fake.address: 0}
+
+        assert len(fake.asked_for(RequestCode.HEART_BEAT)) == 1
+
+
+async def test_ping_raises_the_error_of_a_server_that_does_not_answer() -> None:
+    async with serving() as (fake, client):
+        fake.say(RequestCode.HEART_BEAT)
+        fake.drop(RequestCode.HEART_BEAT)
+        consumer = LitePullConsumer(client, "G")
+        consumer.subscribe("T")
+        await client.members.join_consumer(consumer)
+        with pytest.raises(Unreachable, match=fake.address):
+            await client.ping()
+    async with MQClient(DOWN, timeout_s=1) as client:
+        with pytest.raises(Unreachable):
+            await client.ping()

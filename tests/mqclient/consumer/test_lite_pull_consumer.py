@@ -1,6 +1,7 @@
 """Lite pull consumers against the embedded broker: share, assign, seek, commit."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -213,3 +214,51 @@ async def test_assigned_queues_stay_where_they_are_when_a_broker_moves_the_group
             reset = RequestCode.RESET_CONSUMER_CLIENT_OFFSET
             assert reset in shared.request_handlers()
             assert reset not in alone.request_handlers()
+
+
+async def test_async_for_gives_each_message_and_leaving_it_loses_none(client: MQClient) -> None:
+    await send(client, "LiteIterate", 20)
+    seen = []
+    async with polling(client, "lite-iterate", "LiteIterate") as consumer:
+        for count in (3, 9, 20):
+            async for message in consumer:
+                seen.append(int(message.body))
+                if len(seen) == count:
+                    break
+        await consumer.commit()
+        queues = consumer.assignment()
+    assert sorted(seen) == list(range(20))
+    reader = PullConsumer(client, "lite-iterate")
+    assert sum([await reader.committed(queue) or 0 for queue in queues]) == 20
+
+
+async def test_the_shutdown_ends_async_for(client: MQClient) -> None:
+    await send(client, "LiteEnds", 1)
+    async with polling(client, "lite-ends", "LiteEnds") as consumer:
+        async for _ in consumer:
+            await consumer.shutdown()
+
+
+async def test_a_block_commits_at_its_end_and_an_error_brings_the_batch_again(
+    client: MQClient,
+) -> None:
+    topic = "LiteBlocks"
+    await send(client, topic, 1)
+    queues = await PullConsumer(client, "lite-blocks").queues(topic)
+    seen: list[bytes] = []
+    async with LitePullConsumer(client, "lite-blocks", BY_HAND) as consumer:
+        await consumer.assign(queues)
+        await consumer.start()
+        for _ in range(3):
+            with suppress(ValueError):
+                async with consumer.batch(60_000) as messages:
+                    seen += [message.body for message in messages]
+                    raise ValueError("not now")
+        (queue,) = {MessageQueue(topic, each.broker_name, each.queue_id) for each in messages}
+        assert (await consumer.committed(queue) or 0) == 0
+        async with consumer.batch(60_000) as messages:
+            seen += [message.body for message in messages]
+        async with consumer.batch(0) as messages:
+            assert messages == []
+    assert seen == [b"0"] * 4
+    assert await PullConsumer(client, "lite-blocks").committed(queue) == 1

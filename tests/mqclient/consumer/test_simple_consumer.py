@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -20,9 +20,11 @@ from remoting.headers.pop import (
     PopMessageResponse,
 )
 from tests.mqclient.fake import FakeServer, record, serving
+from tests.mqclient.recorded_hook import Recorded
 from tests.waiting import until
 
 POP, ACK, WAIT = LaterCode.POP_MESSAGE, LaterCode.ACK_MESSAGE, LaterCode.NOTIFICATION
+CHANGE = LaterCode.CHANGE_MESSAGE_INVISIBLETIME
 NONE = ResponseCode.PULL_NOT_FOUND
 
 
@@ -258,3 +260,64 @@ async def test_an_acknowledgement_that_fails_is_logged_and_the_message_comes_aga
             assert await consumer.receive(invisible_ms=60_000, wait_ms=0) == []
 
     assert "comes again" in caplog.text
+
+
+async def test_a_block_acknowledges_at_its_end_and_not_after_an_error() -> None:
+    async with consuming() as (fake, consumer):
+        fake.do(POP, lambda request: gives(request, "A", "B"))
+        fake.say(
+            CHANGE,
+            header=ChangeInvisibleTimeResponse(pop_time=6, invisible_time=1_000, revive_queue_id=0),
+        )
+        seen = []
+        async for message in consumer.messages(invisible_ms=60_000, count_max=2):
+            with suppress(ValueError):
+                async with consumer.consuming(message, again_ms=1_000):
+                    seen.append(message.tags)
+                    if message.tags == "B":
+                        raise ValueError("not now")
+            if len(seen) == 2:
+                break
+
+        assert seen == ["A", "B"]
+        assert [ack.ext["offset"] for ack in fake.asked_for(ACK)] == ["0"]
+        (changed,) = fake.asked_for(CHANGE)
+        assert (changed.ext["offset"], changed.ext["invisibleTime"]) == ("1", "1000")
+
+
+async def test_an_error_alone_leaves_a_message_to_its_invisible_time() -> None:
+    async with consuming() as (fake, consumer):
+        fake.do(POP, lambda request: gives(request, "A"))
+        async for message in consumer:
+            with suppress(ValueError):
+                async with consumer.consuming(message):
+                    raise ValueError("not now")
+            break
+
+        assert fake.asked_for(ACK) == fake.asked_for(CHANGE) == []
+        (pop,) = fake.asked_for(POP)
+        assert (pop.ext["maxMsgNums"], pop.ext["invisibleTime"]) == ("1", "60000")
+
+
+async def test_the_shutdown_ends_async_for() -> None:
+    async with consuming() as (fake, consumer):
+        fake.do(POP, lambda request: gives(request, "A"))
+        async for _ in consumer:
+            await consumer.shutdown()
+
+
+async def test_hooks_see_blocks_and_acknowledged_messages_once() -> None:
+    hook = Recorded()
+    async with consuming() as (fake, consumer):
+        fake.do(POP, lambda request: gives(request, "A", "B", "C"))
+        consumer.register_consume_hook(hook)
+        first, second, third = await consumer.receive(8, invisible_ms=60_000)
+        assert hook.ended == []
+        async with consumer.consuming(first):
+            assert hook.begun == ["A"]
+        await consumer.ack(second)
+        with suppress(ValueError):
+            async with consumer.consuming(third):
+                raise ValueError("no")
+
+    assert hook.ended == [("A", True), ("B", True), ("C", False)]

@@ -1,14 +1,18 @@
 """Sends: the request on the wire, the broker that it goes to, and what follows a failure."""
 
 import asyncio
+import math
+import threading
 import zlib
+from datetime import UTC, datetime
 
 import pytest
 
 from mqclient.errors import BadRequest, BrokerRefused, NoRoute, TimedOut, Unreachable
 from mqclient.message import BODY_SIZE_MAX, Message
+from mqclient.producer import send_request
 from mqclient.producer.producer import Producer
-from mqclient.producer.send_request import MessagePacker
+from mqclient.producer.send_request import THREAD_SIZE, MessagePacker
 from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
@@ -18,6 +22,11 @@ from storefmt.formats.batch import split_batch
 from storefmt.formats.msgid import UniqueIds
 from storefmt.formats.sysflag import Compression, inflate
 from tests.mqclient.fake import NOW_MS, STORED, serving
+from tests.waiting import until
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+AS_JAVA = ProducerSettings(retry_backoff_ms=0)
+SOON = ProducerSettings(retry_backoff_ms=1)
 
 
 async def test_message_travels_in_the_fields_of_java() -> None:
@@ -45,7 +54,8 @@ async def test_message_travels_in_the_fields_of_java() -> None:
             "n": "broker-0",
         }
         assert request.body == b"hello"
-        assert (result.status, result.msg_id) == (SendStatus.SEND_OK, STORED.msg_id)
+        assert (result.status, result.offset_msg_id) == (SendStatus.SEND_OK, STORED.msg_id)
+        assert result.msg_id == result.unique_key
         assert (result.queue, result.queue_offset) == (queue, 5)
 
 
@@ -58,6 +68,35 @@ async def test_large_body_is_compressed(size: int, sys_flag: str) -> None:
 
     assert request.ext["f"] == sys_flag
     assert len(zlib.decompress(request.body) if sys_flag != "0" else request.body) == size
+
+
+@pytest.mark.parametrize("size", [THREAD_SIZE, THREAD_SIZE + 1])
+@pytest.mark.parametrize("how", ["send", "send_async", "send_soon", "send_oneway"])
+async def test_a_body_over_256_kib_is_compressed_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, size: int, how: str
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def compress(body: bytes, level: int) -> bytes:
+        threads.append(threading.current_thread())
+        return zlib.compress(body, level)
+
+    monkeypatch.setitem(send_request._COMPRESSORS, Compression.ZLIB, compress)
+    async with serving() as (fake, client):
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        producer = Producer(client)
+        await producer.send(Message("T", b"connect"))
+        sent = getattr(producer, how)(Message("T", b"z" * size))
+        if how != "send_async":
+            sent = await sent
+        if how in ("send_async", "send_soon"):
+            await sent
+        await until(lambda: len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == 2)
+        request = fake.asked_for(RequestCode.SEND_MESSAGE_V2)[1]
+
+    assert [thread is threading.main_thread() for thread in threads] == [size == THREAD_SIZE]
+    assert request.ext["f"] == "769"
+    assert zlib.decompress(request.body) == b"z" * size
 
 
 async def test_batch_travels_as_one_body() -> None:
@@ -115,7 +154,7 @@ async def test_refusal_is_tried_again_only_where_java_does(code: int, count: int
     async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
         with pytest.raises(BrokerRefused) as refused:
-            await Producer(client).send(Message("T", b"x"))
+            await Producer(client, settings=AS_JAVA).send(Message("T", b"x"))
         assert (refused.value.code, refused.value.remark) == (code, "no")
         assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == count
 
@@ -124,18 +163,69 @@ async def test_refusal_is_tried_again_only_where_java_does(code: int, count: int
 async def test_who_sends_says_which_refusals_are_tried_again(code: int, count: int) -> None:
     async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
-        settings = ProducerSettings(retry_response_codes=frozenset({13}))
+        settings = ProducerSettings(retry_response_codes=frozenset({13}), retry_backoff_ms=0)
         with pytest.raises(BrokerRefused):
             await Producer(client, settings=settings).send(Message("T", b"x"))
         assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == count
 
 
-async def test_send_to_a_chosen_queue_is_tried_once() -> None:
+async def test_send_to_a_chosen_queue_is_tried_once_by_the_rule_of_java() -> None:
     async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="no")
         with pytest.raises(BrokerRefused):
-            await Producer(client).send(Message("T", b"x"), queue=MessageQueue("T", "broker-0", 0))
+            await Producer(client, settings=AS_JAVA).send(
+                Message("T", b"x"), queue=MessageQueue("T", "broker-0", 0)
+            )
         assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == 1
+
+
+@pytest.mark.parametrize("sharding_key", [None, "order-17"])
+async def test_a_broker_that_restarts_gets_the_message_when_it_is_back(
+    sharding_key: str | None,
+) -> None:
+    # It refuses connections, then sends: not recovered yet, without the topic, not the master yet.
+    async with serving() as (fake, client):
+        for _ in range(5):
+            fake.drop(RequestCode.SEND_MESSAGE_V2)
+        for code in (1, 17, 14):
+            fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="not yet")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+
+        producer = Producer(client, settings=SOON)
+        await producer.send(Message("T", b"x"), sharding_key=sharding_key)
+
+        requests = fake.asked_for(RequestCode.SEND_MESSAGE_V2)
+        assert len(requests) == 9
+        assert len({request.ext["i"] for request in requests}) == 1
+        if sharding_key is not None:
+            assert len({request.ext["e"] for request in requests}) == 1
+
+
+async def test_each_further_attempt_asks_for_a_fresh_route() -> None:
+    async with serving(brokers=2) as (fake, client):
+        fake.drop(RequestCode.SEND_MESSAGE_V2)
+        fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="not the master")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+
+        await Producer(client, settings=SOON).send(Message("T", b"x"))
+
+        assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == 3
+
+
+async def test_a_send_waits_for_a_master_while_the_route_has_a_slave_only() -> None:
+    async with serving() as (fake, client):
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        slave = {1: fake.address}
+        fake.route("T", slaves=slave, has_master=False)
+        sending = asyncio.ensure_future(
+            Producer(client, settings=SOON).send(Message("T", b"x"), sharding_key="k")
+        )
+        while len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) < 3:
+            await asyncio.sleep(0)
+        assert not sending.done()
+        fake.route("T", slaves=slave)
+
+        assert (await sending).status is SendStatus.SEND_OK
 
 
 async def test_time_limit_holds_for_all_tries_together() -> None:
@@ -201,6 +291,19 @@ async def test_oneway_is_marked_and_not_waited_for() -> None:
         (Message("T", b"x", properties={"p": 1}), "texts"),  # type: ignore[dict-item]
         (Message("T", b"x", tags=1), "texts"),  # type: ignore[arg-type]
         (Message("T", b"x", keys=[1]), "list of texts"),  # type: ignore[list-item]
+        (Message(7, b"x"), "topic is 7, expected a text"),  # type: ignore[arg-type]
+        (Message("T", b"x", flag="1"), "flag is '1', allowed are"),  # type: ignore[arg-type]
+        (Message("T", b"x", flag=2**31), "flag is 2147483648, allowed are"),
+        (Message("T", b"x", delay_level=99), "delay_level is 99, allowed are 0 to 18"),
+        (Message("T", b"x", delay_level=-1), "delay_level is -1, allowed are 0 to 18"),
+        (Message("T", b"x", delay_level="3"), "delay_level is '3'"),  # type: ignore[arg-type]
+        (Message("T", b"x", delay_s=-1), "delay_s is -1, expected a number of seconds"),
+        (Message("T", b"x", delay_s=math.inf), "delay_s is inf"),
+        (Message("T", b"x", delay_s=math.nan), "delay_s is nan"),
+        (Message("T", b"x", delay_s="5"), "delay_s is '5'"),  # type: ignore[arg-type]
+        (Message("T", b"x", deliver_at=datetime(2030, 1, 1)), "with a time zone"),
+        (Message("T", b"x", deliver_at=5), "deliver_at is 5"),  # type: ignore[arg-type]
+        (Message("T", b"x", delay_level=1, delay_s=1), "exclude each other"),
     ],
 )
 async def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str) -> None:
@@ -218,7 +321,9 @@ async def test_message_that_cannot_be_sent_is_refused_here(message: Message, tex
         ((Message("T", b"x") for _ in "12"), "is a generator, not a list"),
         ([Message("T", b"x"), Message("U", b"x")], "message 1 of the batch is for topic U"),
         ([Message("%RETRY%g", b"x")], "retry topic"),
-        ([Message("T", b"x", delay_level=1)], "delay level"),
+        ([Message("T", b"x", delay_level=1)], "message 0 of the batch has a delay"),
+        ([Message("T", b"x", delay_s=1)], "message 0 of the batch has a delay"),
+        ([Message("T", b"x", deliver_at=NOON)], "message 0 of the batch has a delay"),
         ([Message("T", b"x"), Message("T", b"x", wait_stored=False)], "wait_stored"),
         ([Message("T", b"x" * 3_000_000)] * 2, "send it in parts"),
     ],

@@ -16,9 +16,11 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from tests.mqclient.fake import STORED, FakeServer, serving
+from tests.waiting import until
 
 SEND = RequestCode.SEND_MESSAGE_V2
 MESSAGE = Message("T", b"x")
+AS_JAVA = ProducerSettings(retry_backoff_ms=0)
 
 
 def stored(request: Command) -> Command:
@@ -79,12 +81,26 @@ async def test_it_is_tried_again_so_often_where_no_broker_answered(
         assert_each_at_the_other_broker(fake, count)
 
 
-async def test_a_refusal_is_an_answer_and_not_tried_again() -> None:
+async def test_a_refusal_is_an_answer_and_not_tried_again_by_the_rule_of_java() -> None:
     async with serving(brokers=2) as (fake, client):
         fake.say(SEND, 14, remark="disk full")
         with pytest.raises(BrokerRefused):
-            await Producer(client).send_async(MESSAGE)
+            await Producer(client, settings=AS_JAVA).send_async(MESSAGE)
         assert len(fake.asked_for(SEND)) == 1
+
+
+async def test_a_broker_that_restarts_gets_all_messages_when_it_is_back() -> None:
+    async with serving() as (fake, client):
+        producer = await connected(fake, client, retry_backoff_ms=1)
+        for _ in range(20):
+            fake.say(SEND, 1, remark="not yet")
+        fake.do(SEND, stored)
+        await producer.send(MESSAGE)
+
+        results = await asyncio.gather(*(producer.send_async(MESSAGE) for _ in range(10)))
+
+        assert {result.status for result in results} == {SendStatus.SEND_OK}
+        assert len({result.unique_key for result in results}) == 10
 
 
 async def test_stored_but_not_safe_is_a_result_whatever_the_settings() -> None:
@@ -193,10 +209,10 @@ async def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
                 await producer.send(message)
         with pytest.raises(BadRequest, match="for a queue of topic U"):
             await producer.send_async(MESSAGE, queue=MessageQueue("U", "broker-0", 0))
-        fake.say(SEND, 14, remark="disk full")
+        fake.say(SEND, 13, remark="too large")
         fake.do(SEND, lambda request: None)
         await producer.send_async(MESSAGE)
-        with pytest.raises(BrokerRefused, match="disk full"):
+        with pytest.raises(BrokerRefused, match="too large"):
             await producer.send_async(MESSAGE)
         for send in (producer.send, producer.send_async):
             with pytest.raises(TimedOut, match=r"in 0\.05 s"):
@@ -256,3 +272,32 @@ async def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
         assert result.queue == by_hash(queues, "k")
         assert len({request.ext["e"] for request in fake.asked_for(SEND)}) == 1
         assert len(fake.asked_for(SEND)) == 2
+
+
+async def test_as_many_are_under_way_as_the_setting_allows() -> None:
+    async with serving() as (fake, client):
+        held: list[Command] = []
+        fake.do(SEND, held.append)
+        producer = Producer(client, settings=ProducerSettings(max_in_flight=2))
+        first = await producer.send_soon(MESSAGE)
+        await producer.send_soon(MESSAGE)
+        waiting = asyncio.ensure_future(producer.send_soon(MESSAGE))
+        await until(lambda: len(held) == 2)
+        assert not waiting.done()
+
+        first.cancel()
+        last = await waiting
+
+        assert not last.done()
+        await until(lambda: len(held) == 3)
+        last.cancel()
+
+
+async def test_a_message_that_is_refused_takes_no_place() -> None:
+    async with serving() as (fake, client):
+        fake.do(SEND, stored)
+        producer = Producer(client, settings=ProducerSettings(max_in_flight=1))
+        with pytest.raises(BadRequest, match="no body"):
+            await producer.send_soon(Message("T", b""))
+        for _ in range(3):
+            await (await producer.send_soon(MESSAGE))

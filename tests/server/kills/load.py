@@ -151,7 +151,7 @@ class Load:
             return False
         if result.status is SendStatus.SEND_OK:
             sent.outcome = Outcome.OK
-            _, sent.log_offset = parse_offset_id(result.msg_id)
+            _, sent.log_offset = parse_offset_id(result.offset_msg_id)
             if sent.kind is Kind.PLAIN:
                 queue_id = result.queue.queue_id
                 sent.place = Place(sent.topic, queue_id, result.queue_offset)

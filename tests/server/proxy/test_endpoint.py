@@ -443,7 +443,7 @@ async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(d
         trace = ThreadStackTrace(nonce=asked.nonce, thread_stack_trace="all stacks")
         await telemetry.write(TelemetryCommand(thread_stack_trace=trace))
         info = await threads
-        offset_id = (await Admin(desk.admin).query_message("T", "UNIQUE"))[0].msg_id
+        offset_id = (await Admin(desk.admin).query_message("T", "UNIQUE"))[0].offset_msg_id
         named = ConsumeMessageDirectly(consumer_group="G", client_id="c", msg_id=offset_id)
         consumed = asyncio.ensure_future(
             ask_broker(desk, RequestCode.CONSUME_MESSAGE_DIRECTLY, named)

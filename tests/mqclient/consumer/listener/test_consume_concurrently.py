@@ -66,11 +66,18 @@ async def test_what_lies_behind_ack_index_is_given_back_with_the_listeners_delay
         assert inside.offsets.known(QUEUE) == 3
 
 
-@pytest.mark.parametrize("answer", [None, "CONSUME_SUCCESS!", True, LATER])
-async def test_any_answer_but_success_gives_all_back(answer: object) -> None:
+@pytest.mark.parametrize("answer", [False, "CONSUME_SUCCESS!", True, LATER])
+async def test_any_answer_but_success_and_none_gives_all_back(answer: object) -> None:
     async with consuming_with(lambda messages, context: answer) as (fake, _, _, held):
         await until(lambda: held.count == 0)
         assert given_back(fake) == [("0", "0"), ("1", "0"), ("2", "0")]
+
+
+async def test_a_listener_without_a_return_has_consumed_its_messages() -> None:
+    async with consuming_with(lambda messages, context: None) as (fake, inside, _, held):
+        await until(lambda: held.count == 0)
+        assert given_back(fake) == []
+        assert inside.offsets.known(QUEUE) == 3
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), asyncio.CancelledError()])
@@ -216,7 +223,12 @@ async def test_pool_grows_and_shrinks_while_listeners_are_at_work() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "result"),
-    [(OK, CMResult.CR_SUCCESS), (LATER, CMResult.CR_LATER), (7, CMResult.CR_RETURN_NULL)],
+    [
+        (OK, CMResult.CR_SUCCESS),
+        (None, CMResult.CR_SUCCESS),
+        (LATER, CMResult.CR_LATER),
+        (7, CMResult.CR_RETURN_NULL),
+    ],
 )
 async def test_one_message_consumed_directly_says_how_it_went(
     answer: object, result: CMResult

@@ -47,7 +47,7 @@ async def consuming_with(
             inside.tasks.cancel()
 
 
-@pytest.mark.parametrize("bad", [None, "SUCCESS!", Status.SUSPEND_CURRENT_QUEUE_A_MOMENT])
+@pytest.mark.parametrize("bad", [False, "SUCCESS!", Status.SUSPEND_CURRENT_QUEUE_A_MOMENT])
 async def test_nothing_overtakes_a_message_that_failed(bad: object) -> None:
     seen: list[tuple[bytes, int]] = []
 
@@ -59,6 +59,18 @@ async def test_nothing_overtakes_a_message_that_failed(bad: object) -> None:
     async with consuming_with(listen) as (_, inside, _, held):
         await until(lambda: held.count == 0)
         assert seen == [(b"a", 0), (b"b", 0), (b"b", 1), (b"b", 2), (b"c", 0)]
+        assert inside.offsets.known(QUEUE) == 3
+
+
+async def test_a_listener_without_a_return_has_consumed_its_messages() -> None:
+    seen: list[bytes] = []
+
+    async def listen(messages: list[MessageExt], context: ConsumeOrderlyContext) -> None:
+        seen.extend(message.body for message in messages)
+
+    async with consuming_with(listen) as (_, inside, _, held):
+        await until(lambda: held.count == 0)
+        assert seen == [b"a", b"b", b"c"]
         assert inside.offsets.known(QUEUE) == 3
 
 
@@ -194,7 +206,8 @@ async def test_after_a_minute_the_queue_gives_its_place_away(
         (Status.COMMIT, CMResult.CR_COMMIT),
         (Status.ROLLBACK, CMResult.CR_ROLLBACK),
         (Status.SUSPEND_CURRENT_QUEUE_A_MOMENT, CMResult.CR_LATER),
-        (None, CMResult.CR_RETURN_NULL),
+        (None, CMResult.CR_SUCCESS),
+        (7, CMResult.CR_RETURN_NULL),
     ],
 )
 async def test_one_message_consumed_directly_says_how_it_went(

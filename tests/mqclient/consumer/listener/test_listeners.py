@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -12,7 +12,9 @@ from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyStatus,
     ListenerBroke,
     ListenerCaller,
+    checked_listener,
 )
+from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from tests.mqclient.consuming import QUEUE
 
@@ -107,3 +109,38 @@ async def test_cancelling_the_caller_cancels_and_breaks_nothing() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+class ListenerWithoutContext:
+    def __call__(self, messages: list[MessageExt]) -> None:
+        """Take too few arguments."""
+
+
+async def generator(messages: list[MessageExt], context: Context) -> AsyncIterator[None]:
+    yield
+
+
+@pytest.mark.parametrize(
+    ("listener", "text"),
+    [
+        (None, "cannot be called"),
+        (lambda: None, "messages and a context"),
+        (lambda messages: None, "messages and a context"),
+        (lambda messages, context, more: None, "messages and a context"),
+        (lambda *, messages, context: None, "messages and a context"),
+        (functools.partial(where, [], Context(QUEUE)), "messages and a context"),
+        (functools.partial(lambda first, messages, context: None, 1), None),
+        (ListenerWithoutContext(), "messages and a context"),
+        (generator, "not yield"),
+        (Listener(), None),
+        (AsyncListener().__call__, None),
+        (lambda messages, context=None: None, None),
+        (lambda *both: None, None),
+    ],
+)
+def test_a_listener_with_other_parameters_is_refused(listener: object, text: str | None) -> None:
+    if text is None:
+        checked_listener(listener)
+        return
+    with pytest.raises(BadRequest, match=text):
+        checked_listener(listener)

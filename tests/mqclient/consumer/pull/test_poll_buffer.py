@@ -114,3 +114,24 @@ async def test_a_paused_queue_keeps_its_messages_for_later() -> None:
         inside.paused.clear()
         got = [await polled.next(wait_s=0) for _ in range(3)]
         assert [[m.body for m in part] for part in got] == [[b"0", b"1"], [b"2", b"3"], [b"4"]]
+
+
+async def test_one_message_at_a_time_counts_alone() -> None:
+    async with polling() as (inside, polled, _):
+        bodies = [(await polled.next(wait_s=0, count_max=1))[0].body for _ in range(3)]
+        polled.commit(with_last=False)
+        assert bodies == [b"0", b"1", b"2"]
+        assert inside.offsets.known(QUEUE) == 2
+        polled.commit()
+        assert inside.offsets.known(QUEUE) == 3
+        rest = await polled.next(wait_s=0)
+        assert [message.body for message in rest] == [b"3"]
+
+
+async def test_stopping_ends_a_wait_for_messages() -> None:
+    async with polling() as (_, polled, held):
+        held.dropped = True
+        waiting = asyncio.ensure_future(polled.next(wait_s=3600))
+        await asyncio.sleep(0)
+        await polled.stop(wait_s=0)
+        assert await waiting == []

@@ -3,10 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from mqclient.client.instance import MQClient
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.rebalance import rebalancing
 from mqclient.consumer.settings import PushSettings
+from mqclient.message import read_messages
 from remoting.bodies import (
     ConsumeFromWhere,
     LockBatchResponseBody,
@@ -14,7 +18,7 @@ from remoting.bodies import (
     UnlockBatchRequestBody,
 )
 from remoting.codes import RequestCode, ResponseCode
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import FakeServer, record
 from tests.waiting import until
 
 QUEUES = [MessageQueue("T", "broker-0", i) for i in range(4)]
@@ -90,3 +94,31 @@ async def test_an_orderly_member_begins_only_what_is_locked_and_unlocks_what_it_
         await until(lambda: bool(fake.asked_for(RequestCode.UNLOCK_BATCH_MQ)))
         (unlocked,) = fake.asked_for(RequestCode.UNLOCK_BATCH_MQ)
         assert UnlockBatchRequestBody.decode(unlocked.body).mq_set == [QUEUES[2]]
+
+
+async def test_the_retry_topic_is_looked_for_again_long_before_the_next_rebalance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rebalancing, "FIRST_AGAIN_S", 0.001)
+    async with subscribed() as (fake, client, consumer):
+        fake.list_members(client.client_id)
+        await consumer.start()
+        await until(lambda: consumer.assignment() == QUEUES)
+        # The broker has registered it meanwhile.
+        fake.route("T", "%RETRY%G", queues=4)
+        await until(lambda: len(consumer.assignment()) == 8)
+
+
+async def test_a_notice_begins_the_short_pauses_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebalancing, "FIRST_AGAIN_S", 0.001)
+    monkeypatch.setattr(rebalancing, "REBALANCE_S", 0.001)
+    async with subscribed() as (fake, client, consumer):
+        fake.list_members(client.client_id)
+        await consumer.start()
+        await until(lambda: consumer.assignment() == QUEUES)
+        monkeypatch.setattr(rebalancing, "REBALANCE_S", 3600.0)
+        message = read_messages(record("T", b"x"), broker_name="broker-0", address="a:1")[0]
+        fake.say(RequestCode.CONSUMER_SEND_MSG_BACK)
+        fake.route("T", "%RETRY%G", queues=4)
+        await consumer.send_message_back(message, 3)
+        await until(lambda: len(consumer.assignment()) == 8)

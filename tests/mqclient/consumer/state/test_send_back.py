@@ -48,7 +48,7 @@ async def test_its_broker_is_asked_first_and_nothing_is_sent_when_it_takes_it() 
             "offset": "7",
             "group": "G",
             "delayLevel": "4",
-            "originMsgId": message().msg_id,
+            "originMsgId": message().offset_msg_id,
             "originTopic": "T",
             "unitMode": "false",
             "maxReconsumeTimes": "16",
@@ -91,7 +91,7 @@ async def test_what_its_broker_does_not_take_goes_to_the_retry_topic_as_java_sen
             "RECONSUME_TIME": "3",
             "MAX_RECONSUME_TIMES": "16",
             "RETRY_TOPIC": "T",
-            "ORIGIN_MESSAGE_ID": lost.msg_id,
+            "ORIGIN_MESSAGE_ID": lost.offset_msg_id,
         }
 
 

@@ -1,0 +1,213 @@
+"""Values of the application as the JSON body of a message, and back.
+
+    bytes, str                        as they are; a str is UTF-8, without quotes
+    pydantic models, msgspec structs  their own encoder and decoder
+    everything else                   JSON: None, bool, int, float, list, tuple, dict, dataclass,
+                                      enum, date, datetime, UUID, Decimal, and what these contain
+
+``from_json`` takes the type that is wanted, as an annotation names it (``Order``, ``list[Order]``,
+``Order | None``), and refuses a body of another type; it converts no number to a text.
+
+Rule: this module imports no library of models. Whoever passes such a model has imported it.
+"""
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, TypeVar, cast
+from uuid import UUID
+
+from mqclient.errors import UnexpectedBody
+
+_T = TypeVar("_T")
+
+Serializer = Callable[[object], bytes]
+"""Returns the body for a value."""
+Deserializer = Callable[[bytes, Any], object]
+"""Returns the value of a body; gets the body and the type that is wanted."""
+
+_TEXTS: Final[Mapping[type, Callable[[str], object]]] = {
+    date: date.fromisoformat,
+    datetime: datetime.fromisoformat,
+    UUID: UUID,
+    Decimal: Decimal,
+}
+"""How the text of a value is read, by type."""
+
+
+def to_json(value: object) -> bytes:
+    """Return the body for a value.
+
+    Raises:
+        UnexpectedBody: the value, or a part of it, has no form in JSON.
+    """
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return value.encode()
+    if _is_struct(type(value)):
+        import msgspec
+
+        return cast("bytes", msgspec.json.encode(value))
+    try:
+        text = json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise UnexpectedBody(f"a {type(value).__name__} has no form in JSON: {error}") from error
+    return text.encode()
+
+
+def from_json(body: bytes, kind: type[_T]) -> _T:
+    """Return the value of a body.
+
+    Args:
+        body: the body of a message.
+        kind: the type of the value, as an annotation names it.
+
+    Raises:
+        UnexpectedBody: the body is not JSON, or the value is of another type.
+    """
+    wanted: Any = kind
+    if wanted is bytes:
+        return cast("_T", body)
+    try:
+        if wanted is str:
+            return cast("_T", body.decode())
+        if _is_model(wanted):
+            return cast("_T", wanted.model_validate_json(body))
+        if _is_struct(wanted):
+            import msgspec
+
+            return cast("_T", msgspec.json.decode(body, type=wanted))
+        return cast("_T", _converted(json.loads(body), wanted, "body"))
+    except UnexpectedBody:
+        raise
+    except (TypeError, ValueError) as error:
+        name = getattr(wanted, "__name__", repr(wanted))
+        raise UnexpectedBody(f"the body is not a {name}: {error}") from error
+
+
+def _is_model(kind: object) -> bool:
+    return isinstance(kind, type) and hasattr(kind, "model_validate_json")
+
+
+def _is_struct(kind: object) -> bool:
+    return isinstance(kind, type) and hasattr(kind, "__struct_fields__")
+
+
+def _plain(value: object) -> object:
+    """Return what ``json`` can write for a value that it does not know."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if _is_model(type(value)):
+        return cast("Any", value).model_dump(mode="json")
+    if _is_struct(type(value)):
+        import msgspec
+
+        return msgspec.to_builtins(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, UUID | Decimal):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is unknown")
+
+
+def _converted(found: Any, kind: Any, where: str) -> object:
+    """Return a value that ``json`` has read as one of the wanted type.
+
+    Args:
+        found: the value.
+        kind: the wanted type.
+        where: the place of the value, for error texts.
+    """
+    if kind is Any or kind is object:
+        return found
+    if kind is None or kind is type(None):
+        return _checked(found, type(None), where)
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return _converted(found, args[0], where)
+    if origin is typing.Literal:
+        if found not in args:
+            raise UnexpectedBody(f"{where} is {found!r}, expected one of {list(args)}")
+        return found
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(found, args, where)
+    if origin is not None:
+        return _container(found, origin, args, where)
+    if _is_model(kind):
+        return kind.model_validate(found)
+    if _is_struct(kind):
+        import msgspec
+
+        return cast("object", msgspec.convert(found, kind))
+    if dataclasses.is_dataclass(kind):
+        return _dataclass(found, kind, where)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(found)
+    if kind in _TEXTS:
+        return _TEXTS[kind](_checked(found, str, where))
+    if kind in (tuple, set, frozenset):
+        return kind(_checked(found, list, where))
+    return _checked(found, kind, where)
+
+
+def _checked(found: Any, kind: type, where: str) -> Any:
+    # In JSON 1 may stand for 1.0, but true is not a number.
+    fits = isinstance(found, kind) or (kind is float and isinstance(found, int))
+    if not fits or (isinstance(found, bool) and kind is not bool):
+        raise UnexpectedBody(f"{where} is {found!r}, expected {kind.__name__}")
+    return float(found) if kind is float else found
+
+
+def _one_of(found: Any, kinds: tuple[Any, ...], where: str) -> object:
+    failures = []
+    for kind in kinds:
+        try:
+            return _converted(found, kind, where)
+        except (UnexpectedBody, TypeError, ValueError) as error:
+            failures.append(str(error))
+    raise UnexpectedBody("; or ".join(failures))
+
+
+def _container(found: Any, origin: Any, args: tuple[Any, ...], where: str) -> object:
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        items = _checked(found, dict, where)
+        return {
+            key: _converted(value, args[1], f"{where}[{key!r}]") for key, value in items.items()
+        }
+    elements = _checked(found, list, where)
+    if origin is tuple and args[-1:] != (...,):
+        if len(elements) != len(args):
+            raise UnexpectedBody(f"{where} has {len(elements)} elements, expected {len(args)}")
+        kinds = list(args)
+    else:
+        kinds = [args[0]] * len(elements)
+    values = [
+        _converted(element, kind, f"{where}[{index}]")
+        for index, (element, kind) in enumerate(zip(elements, kinds, strict=True))
+    ]
+    return origin(values) if origin in (tuple, set, frozenset) else values
+
+
+def _dataclass(found: Any, kind: Any, where: str) -> object:
+    """Return a dataclass; names that it does not have are ignored, so that senders may add some."""
+    items = _checked(found, dict, where)
+    hints = typing.get_type_hints(kind)
+    values: dict[str, object] = {}
+    for field in dataclasses.fields(kind):
+        if not field.init:
+            continue
+        if field.name in items:
+            values[field.name] = _converted(
+                items[field.name], hints[field.name], f"{where}.{field.name}"
+            )
+        elif field.default is field.default_factory is dataclasses.MISSING:
+            raise UnexpectedBody(f"{where}.{field.name} is missing")
+    return kind(**values)
