@@ -255,8 +255,9 @@ wait and try again |
 | headers of a gRPC call; a request | 16 KiB; 16 MiB, with 16,384 fields and items | the \
 connection is closed; the call fails |
 
-The port of gRPC clients shares descriptors and bytes in flight with the others; `connectionsMax`
-does not count its connections. What its clients make it do, and what that costs, is
+The port of gRPC clients shares descriptors and bytes in flight with the others. `connectionsMax`
+does not count its connections. `connectionsPerAddressMax` limits them on this port separately; one
+that is too many is closed at once. What its clients make it do, and what that costs, is
 [below](#what-a-peer-can-make-a-server-hold-or-do).
 
 *Descriptors*: at the start the soft limit of open files is raised to the hard limit. The store

@@ -50,7 +50,12 @@ class Endpoint:
         self.service = Service(config, self._cluster, lambda: self._port.port, resources=resources)
         methods = methods_of(self.service, secret_of=secret_of)
         self._calls = Calls(methods, size_max=config.grpc_max_inbound_message_size)
-        self._port = GrpcPort(self._calls, tls=config.tls.server, resources=resources)
+        self._port = GrpcPort(
+            self._calls,
+            tls=config.tls.server,
+            resources=resources,
+            per_address_max=config.connections_per_address_max,
+        )
         self._services = Services(clock)
         sessions = self.service.sessions
         every = self._services.every

@@ -437,8 +437,11 @@ class GrpcCall(StreamReceiver):
             self._deadline = loop.call_at(self._deadline_s, late)
 
     async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
-        self.message = await self._inflated(self.message)
-        self._prepare()
+        message = await self._inflated(self.message)
+        self.message = b""
+        self.request, size = await self._prepared_in_turn(message)
+        self.hold(size)
+        self.connection.charge()
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:

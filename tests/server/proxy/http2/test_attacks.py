@@ -35,6 +35,7 @@ from remoting.aio import costs
 from remoting.aio.resources import Budget
 from remoting.aio.turns import TURN_S
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
+from tests.waiting import until
 
 READING_S = 1e-5
 """What each look at the clock takes: a frame costs one of them."""
@@ -317,6 +318,27 @@ async def test_a_bomb_is_charged_before_it_is_inflated_and_few_at_a_time() -> No
     waiting = 20 * (len(bomb) + costs.STREAM.size + 5 * costs.FIELD.size + 1_000)
     assert peer.calls.inflations.waiting_count == 20 - INFLATIONS_MAX
     assert INFLATIONS_MAX * limit <= budget.used_size <= INFLATIONS_MAX * limit + waiting
+    peer.connection.connection_lost(None)
+
+
+async def test_an_inflated_request_is_decoded_in_the_time_that_connections_share() -> None:
+    was_in_turn: list[bool] = []
+
+    def prepare(message: bytes) -> tuple[bytes, int]:
+        was_in_turn.append(peer.resources.turns.is_working)
+        return message, 7_000
+
+    budget, endless = Budget(), Endless()
+    peer = Peer({"Run": GrpcMethod(endless.run, prepare=prepare)}, budget=budget)
+    stream = peer.call("Run", ends=False, more=(("grpc-encoding", "gzip"),))
+    open_size = budget.used_size
+    peer.say_message(stream, gzip.compress(b"m"), flag=1)
+    peer.say(frame(FrameType.DATA, END_STREAM, stream))
+    await until(lambda: was_in_turn)
+    await peer.heard()
+
+    assert was_in_turn == [True]
+    assert budget.used_size == open_size + 1 + 7_000
     peer.connection.connection_lost(None)
 
 
