@@ -43,11 +43,12 @@ def any_number(rng: random.Random) -> int:
 
 
 NUMBER_TEXTS = (
-    "", " ", "+1", "-0", "01", "0x1", "1_0", "1e1", "1.0", " 1", "1 ", "1\t", "1\0", "--1", "+", "-",
-    "\u0661", "\uff11", "\u00b2", "1\u00a0", "\u2212" + "1", "NaN", "null", "true", "9" * 30, "0" * 30 + "1",
-    "0" * 5_000, "-" + "9" * 19, "\ud800",
+    "", " ", "+1", "-0", "01", "0x1", "1_0", "1e1", "1.0", " 1", "1 ", "1\t", "1\0", "--1", "+",
+    "-",
+    "\u0661", "\uff11", "\u00b2", "1\u00a0", "\u22121", "NaN", "null", "true", "\ud800",
+    "9" * 30, "0" * 30 + "1", "0" * 5_000, "-" + "9" * 19,
 )  # fmt: skip
-"""What is no number for Java, or only by one of the readings of Python."""
+"""Texts that are numbers only to some readers."""
 FLAG_TEXTS = ("TRUE", "True", "tru\u00e9", "1", "", " true", "true ", "false\0", "\u0131")
 
 
