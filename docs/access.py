@@ -82,7 +82,8 @@ printed by the code that decides it.
 
 Accounts are in `<rocketmqHome>/conf/plain_acl.yml` and `conf/acl/**/*.yml`, as in RocketMQ 4.9,
 and are read again within 5 s of a change, once two looks found the files alike: an editor that
-empties a file before it writes it locks nobody out. `mqproxy` reads them in the same way. A request that is refused is answered with code 1 and
+empties a file before it writes it locks nobody out. `mqproxy` reads them in the same way. A request
+that is refused is answered with code 1 and
 `org.apache.rocketmq.acl.common.AclException: ` and the reason in Java's words.
 
 4.9.7 checks permissions for nine request codes, requires an admin for five, and lets any known key

@@ -52,7 +52,7 @@ class LiveAccounts:
         self.table = self._files.load()
 
     def reload(self, now_ms: int) -> None:
-        """Read the files again if they changed and are at rest; ``table`` is another object then."""
+        """Read the files again if they changed and are at rest; ``table`` is a new object then."""
         stamp = self._files.stamp()
         if stamp == self._loaded:
             return
