@@ -32,6 +32,7 @@ from mqserver.broker.timer.delivered import Delivered, start_by_time
 from mqserver.broker.timer.messages import (
     AT_ONCE_MS,
     SPARE_SLOTS,
+    Recalls,
     TimerMessage,
     delivery,
     read_timer_message,
@@ -51,7 +52,6 @@ from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.message import decode_record
-from storefmt.formats.properties import UNIQUE_KEY
 from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, TimerUnit
 from storefmt.names import TIMER_TOPIC
 
@@ -96,7 +96,7 @@ class _Draining:
         """Position of the next unit to read; NO_POS when the chain is read."""
         self.positions = array("q")
         """Positions of the units that are not delivered, the oldest one last."""
-        self.deleted: set[str] = set()
+        self.recalls = Recalls()
         self.log_offset = log_offset
         """Log offset behind which all deliveries of this slot are."""
 
@@ -318,7 +318,7 @@ class TimerService:
 
     def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
         """Return a message that is due before it entered the wheel."""
-        recalled = self._tail and self._tail.was_recalled(found.named.get(UNIQUE_KEY))
+        recalled = self._tail and self._tail.was_recalled(found)
         if recalled or found.deletes is not None:
             return _Leaving(found.record.queue_offset, "", None)
         message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
@@ -423,7 +423,7 @@ class TimerService:
             if unit.is_deletion:
                 found = self._waiting_at(unit, slot)
                 if found is not None and found.deletes is not None:
-                    slot.deleted.add(found.deletes)
+                    slot.recalls.add(found.topic, found.deletes)
             else:
                 slot.positions.append(pos)
             slot.next_pos = unit.previous_pos
@@ -434,13 +434,12 @@ class TimerService:
         found = None if unit is None else self._waiting_at(unit, slot)
         if unit is None or found is None:
             return _Leaving(pos, "", None)
-        message, key = None, found.named.get(UNIQUE_KEY)
-        is_recalled = key in slot.deleted or f"{found.topic}+{key}" in slot.deleted
+        message = None
         if self._tail is not None and self._tail.takes(found):
             message = None
         elif unit.is_roll:
             message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
-        elif not is_recalled:
+        elif not slot.recalls.has(found):
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         if message is not None:
             message = self._route(message, found.topic, found.record.log_offset, now_ms)

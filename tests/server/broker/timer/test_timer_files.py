@@ -192,7 +192,7 @@ def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
     machine = Machine()
     machine.send(1, delay_ms=5_000)
     machine.send(2, delay_ms=5_000)
-    machine.send(3, delay_ms=5_000, TIMER_DEL_UNIQKEY=f"AC110001234518B4AAC2{1:012X}")
+    machine.send(3, delay_ms=5_000, TIMER_DEL_UNIQKEY=KEY)
     # Nothing has entered the wheel when the broker is killed.
     machine.store.write(machine.now_ms)
     machine.kill()
@@ -201,6 +201,37 @@ def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
     machine.run(2_000)
 
     assert machine.stored() == [b"2"]
+    machine.kill()
+
+
+KEY = f"AC110001234518B4AAC2{1:012X}"
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize(
+    ("topic", "key", "is_recalled"),
+    [
+        ("topic-a", KEY, True),
+        ("topic-a", f"topic-a+{KEY}", True),
+        ("topic-b", KEY, False),
+        ("topic-b", f"topic-a+{KEY}", False),
+        ("topic-b", f"topic-b+{KEY}", False),
+    ],
+)
+def test_a_recall_counts_for_the_topic_that_it_was_sent_to(
+    small_wheel: None, topic: str, key: str, is_recalled: bool, is_late: bool
+) -> None:
+    machine = Machine()
+    machine.send(1, delay_ms=5_000)
+    machine.send(2, delay_ms=5_000, topic=topic, TIMER_DEL_UNIQKEY=key)
+    if is_late:
+        machine.store.write(machine.now_ms)
+        machine.kill()
+        machine.now_ms += 60_000
+        machine.start()
+    machine.run(10_000)
+
+    assert machine.stored() == ([] if is_recalled else [b"1"])
     machine.kill()
 
 
