@@ -251,6 +251,8 @@ until an eighth is free |
 | the header of a frame | 256 KiB and 1,024 fields | the same |
 | time for a frame, or for the first byte of a connection if TLS is on | 30 s | closed |
 | time for a TLS handshake | 10 s | closed |
+| TLS handshakes that begin in a turn of the event loop | 4, of each address in turn | they wait, \
+1,024 of an address at most |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
 | calls of a gRPC connection | 1,024 at a time | further ones are refused; clients \
 wait and try again |

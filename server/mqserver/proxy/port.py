@@ -133,6 +133,7 @@ class GrpcPort:
             name=name,
             tasks=self._opening,
             handshake_s=GREETING_S,
+            handshakes=self._resources.handshakes,
         )
 
     def _gone(self, ip: str, connection: Http2Connection) -> None:
