@@ -16,7 +16,7 @@ import logging
 import socket
 from typing import Final, Protocol, cast
 
-from remoting.aio.handshakes import Handshakes
+from remoting.aio.starts import Starts
 from remoting.aio.tls import HANDSHAKE_BYTE, ServerContexts, TlsMode
 from remoting.errors import BadCall
 
@@ -54,7 +54,7 @@ class FirstByte:
         name: str,
         tasks: set[asyncio.Task[None]],
         handshake_s: float,
-        handshakes: Handshakes,
+        handshakes: Starts,
     ) -> None:
         self.is_securing = False
         """True once a handshake was begun, or waits for its turn."""
