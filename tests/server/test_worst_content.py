@@ -71,8 +71,8 @@ def calls_of(name: str, streams: Iterator[int]) -> bytes:
     return frame(FrameType.HEADERS, END_HEADERS, stream, fields) + b"".join(frames) + end
 
 
-async def flood(port: int, name: str) -> None:
-    """Send calls of a method and read no answer, until the server ends the connection."""
+async def flood(port: int, name: str) -> bool:
+    """Send calls of a method and read no answer; return False if the server takes no more."""
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     streams = count(1, 2)
     writer.write(PREFACE + settings({}))
@@ -82,9 +82,10 @@ async def flood(port: int, name: str) -> None:
             async with asyncio.timeout(2):
                 await writer.drain()
     except (OSError, TimeoutError):
-        # The server closed the connection, or reads no more of it.
-        pass
-    writer.transport.abort()
+        return False
+    finally:
+        writer.transport.abort()
+    return True
 
 
 def peak_of(pid: int) -> int:
