@@ -81,7 +81,9 @@ printed by the code that decides it.
 ## A broker with accounts: `aclEnable=true`
 
 Accounts are in `<rocketmqHome>/conf/plain_acl.yml` and `conf/acl/**/*.yml`, as in RocketMQ 4.9,
-and are read again within 5 s of a change. A request that is refused is answered with code 1 and
+and are read again within 5 s of a change, once two looks found the files alike: an editor that
+empties a file before it writes it locks nobody out. `mqproxy` reads them in the same way. A request
+that is refused is answered with code 1 and
 `org.apache.rocketmq.acl.common.AclException: ` and the reason in Java's words.
 
 4.9.7 checks permissions for nine request codes, requires an admin for five, and lets any known key
@@ -249,14 +251,17 @@ until an eighth is free |
 | the header of a frame | 256 KiB and 1,024 fields | the same |
 | time for a frame, or for the first byte of a connection if TLS is on | 30 s | closed |
 | time for a TLS handshake | 10 s | closed |
+| TLS handshakes that begin in a turn of the event loop | 4, of each address in turn | they wait, \
+1,024 of an address at most |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
 | calls of a gRPC connection | 1,024 at a time | further ones are refused; clients \
 wait and try again |
 | headers of a gRPC call; a request | 16 KiB; 16 MiB, with 16,384 fields and items | the \
 connection is closed; the call fails |
 
-The port of gRPC clients shares descriptors and bytes in flight with the others; `connectionsMax`
-does not count its connections. What its clients make it do, and what that costs, is
+The port of gRPC clients shares descriptors and bytes in flight with the others. `connectionsMax`
+does not count its connections. `connectionsPerAddressMax` limits them on this port separately; one
+that is too many is closed at once. What its clients make it do, and what that costs, is
 [below](#what-a-peer-can-make-a-server-hold-or-do).
 
 *Descriptors*: at the start the soft limit of open files is raised to the hard limit. The store

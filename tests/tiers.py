@@ -106,6 +106,7 @@ LONG: Final = (
             "tests/server/test_kill_pop.py",
             "tests/server/test_loop_watchdog.py",
             "tests/server/test_split_brain.py",
+            "tests/server/test_worst_content.py",
             f"{_STORE}recovery/test_powercut.py",
             f"{_STORE}recovery/test_syscalls.py",
         ),

@@ -1,7 +1,7 @@
 """From an accepted socket to a transport: tells TLS from plain connections by their first byte.
 
     WAITING ── nothing is read ── first byte there, looked at and left in the socket
-       │ 0x16   SECURING: TLS handshake, then frames   (disabled: closed, no frame begins so)
+       │ 0x16   SECURING: waits for its turn, TLS handshake, then frames   (disabled: closed)
        └ else   frames                                 (enforcing: closed)
 
 Rule: until the kind of a connection is known, nothing is read from it and nothing is sent, so no
@@ -16,6 +16,7 @@ import logging
 import socket
 from typing import Final, Protocol, cast
 
+from remoting.aio.starts import Starts
 from remoting.aio.tls import HANDSHAKE_BYTE, ServerContexts, TlsMode
 from remoting.errors import BadCall
 
@@ -41,6 +42,7 @@ class FirstByte:
         name: the peer, for the log.
         tasks: the set of connections that are being opened, so that a server can wait for them.
         handshake_s: how long a handshake may take.
+        handshakes: the handshakes of the process.
     """
 
     def __init__(
@@ -52,9 +54,10 @@ class FirstByte:
         name: str,
         tasks: set[asyncio.Task[None]],
         handshake_s: float,
+        handshakes: Starts,
     ) -> None:
         self.is_securing = False
-        """True once a handshake was begun."""
+        """True once a handshake was begun, or waits for its turn."""
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         self._conn = conn
@@ -62,6 +65,7 @@ class FirstByte:
         self._name = name
         self._tasks = tasks
         self._handshake_s = handshake_s
+        self._handshakes = handshakes
         self._task: asyncio.Task[None] | None = None
         if contexts is None:
             self._begin()
@@ -90,14 +94,25 @@ class FirstByte:
         if first and not self.is_securing and mode is TlsMode.ENFORCING:
             LOG.warning("%s speaks plain text and TLS is enforced, connection closed", self._name)
             first = b""
-        if first:
+        if not first:
+            self._refuse()
+        elif not self.is_securing:
             self._loop.remove_reader(self._socket)
             self._begin()
+        elif self._handshakes.add(self._name.rpartition(":")[0], self._begin):
+            self._loop.remove_reader(self._socket)
         else:
-            self._let_go()
-            self._conn.not_opened()
+            LOG.info("too many TLS handshakes wait, the connection of %s is closed", self._name)
+            self._refuse()
+
+    def _refuse(self) -> None:
+        self._let_go()
+        self._conn.not_opened()
 
     def _begin(self) -> None:
+        if self._socket.fileno() < 0:
+            # It was given up while it waited for its turn.
+            return
         opening = self._secure() if self.is_securing else self._open()
         self._task = self._loop.create_task(opening, name=f"connection of {self._name}")
         self._tasks.add(self._task)

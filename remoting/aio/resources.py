@@ -5,6 +5,7 @@
              kept for a connection (``ServerConn.keep``); when it is used up, connections are
              closed, first those that hold most of the address that holds most
     Turns    the time of the event loop; what does not fit into a turn waits for the next one
+    Starts   TLS handshakes and gRPC calls, a few of which start in a turn
 
 Rule: all ports of a process share one object of each, since descriptors and memory belong to the
 process. A connection that holds little is never closed for one that holds much. A holder reports
@@ -19,6 +20,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from remoting.aio.starts import (
+    CALLS_A_TURN,
+    HANDSHAKES_A_TURN,
+    HANDSHAKES_WAITING,
+    Starts,
+)
 from remoting.aio.turns import Turns
 
 LOG = logging.getLogger(__name__)
@@ -131,3 +138,7 @@ class Resources:
     places: Places = field(default_factory=Places)
     budget: Budget = field(default_factory=Budget)
     turns: Turns = field(default_factory=Turns)
+    handshakes: Starts = field(
+        default_factory=lambda: Starts(HANDSHAKES_A_TURN, waiting_max=HANDSHAKES_WAITING)
+    )
+    calls: Starts = field(default_factory=lambda: Starts(CALLS_A_TURN))

@@ -126,6 +126,7 @@ class ServerConn(Link):
             name=self.address,
             tasks=self._server.openings,
             handshake_s=self._server.handshake_s,
+            handshakes=self._server.resources.handshakes,
         )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -48,7 +48,8 @@ class Turns:
         self._queue: deque[Worker] = deque()
         self._end_s = 0.0
         """When the work of this turn ends; 0.0 before it begins."""
-        self._is_working = False
+        self.is_working = False
+        """Whether a worker has its slice now."""
 
     @property
     def waiting_count(self) -> int:
@@ -64,7 +65,7 @@ class Turns:
             self._end_s = self.now_s() + TURN_S
             asyncio.get_running_loop().call_soon(self._next_turn)
         self._queue.append(worker)
-        if len(self._queue) == 1 and not self._is_working:
+        if len(self._queue) == 1 and not self.is_working:
             self._work()
 
     def _next_turn(self) -> None:
@@ -75,7 +76,7 @@ class Turns:
             self._work()
 
     def _work(self) -> None:
-        self._is_working = True
+        self.is_working = True
         now_s = self.now_s()
         try:
             while self._queue and now_s < self._end_s:
@@ -87,7 +88,7 @@ class Turns:
                     LOG.exception("%s: its work is given up", worker)
                 now_s = self.now_s()
         finally:
-            self._is_working = False
+            self.is_working = False
 
 
 class PacedCalls:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mqserver.proxy.config import ProxyConfig, proxy_config
-from mqserver.proxy.context import SecretOf
 from mqserver.proxy.endpoint import Endpoint
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import SystemClock
@@ -43,9 +42,7 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
         print_settings(format_settings(config, important_only=important_only))
         return EXIT_OK
     return serve(
-        lambda: Endpoint(
-            config, SystemClock(), broker_tls=config.tls.client, secret_of=_accounts(config)
-        ),
+        lambda: _endpoint(config),
         program=PROGRAM,
         log_format=flags.log_format,
         address=join_address(config.bind_address, config.grpc_server_port),
@@ -57,15 +54,21 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
     )
 
 
-def _accounts(config: ProxyConfig) -> SecretOf | None:
-    """Return the accounts of conf/plain_acl.yml, or None if aclEnable is not set."""
-    if not config.acl_enable or config.rocketmq_home is None:
-        return None
-    from mqserver.broker.acl.files import AclFiles
+def _endpoint(config: ProxyConfig) -> Endpoint:
+    """Return the endpoint, which reads the accounts of conf/plain_acl.yml if aclEnable is set."""
+    accounts = None
+    if config.acl_enable and config.rocketmq_home is not None:
+        from mqserver.broker.acl.files import AclFiles
+        from mqserver.broker.acl.live_accounts import LiveAccounts
 
-    files = AclFiles(config.rocketmq_home)
-    accounts = {each.access_key: each.secret_key for each in files.load().accounts.values()}
-    return accounts.get
+        accounts = LiveAccounts(AclFiles(config.rocketmq_home))
+    return Endpoint(
+        config,
+        SystemClock(),
+        broker_tls=config.tls.client,
+        secret_of=None if accounts is None else accounts.secret_of,
+        reload_accounts=None if accounts is None else accounts.reload,
+    )
 
 
 if __name__ == "__main__":

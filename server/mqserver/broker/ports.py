@@ -96,6 +96,7 @@ async def open_grpc_port(
             grpc_server_port=config.grpc_server_port,
             bind_address=config.bind_address,
             namesrv_addr=config.namesrv_addr,
+            connections_per_address_max=config.connections_per_address_max,
             tls=config.tls,
         ),
         clock,

@@ -68,6 +68,8 @@ class ProxyConfig:
     invisible_time_when_clear_ms: int = setting(1_000, key="invisibleTimeMillisWhenClear", low=0)
     transaction_data_expire_ms: int = setting(30_000, key="transactionDataExpireMillis", low=1)
     transaction_data_max_num: int = setting(15, low=1)
+    connections_per_address_max: int = setting(0, low=0)
+    """Extension: most connections of one address; 0 for no such limit."""
     heartbeat_period_ms: int = setting(20_000, low=1_000)
     """Extension: how often the proxy names its clients to the brokers."""
     tls: Tls = field(default_factory=Tls)

@@ -16,11 +16,12 @@ from mqserver.proxy.http2.calls import Calls
 from mqserver.proxy.port import GrpcPort
 from mqserver.proxy.service import Service, methods_of
 from mqserver.runtime.clock import Clock
-from mqserver.runtime.service import Services
+from mqserver.runtime.service import Action, Services
 from remoting.aio.resources import Resources
 from remoting.aio.tls import ClientTls
 
 EXPIRY_MS: Final = 10_000
+ACCOUNTS_SCAN_MS: Final = 2_000
 
 
 class Endpoint:
@@ -31,6 +32,7 @@ class Endpoint:
         clock: the time.
         broker_tls: how connections to brokers are encrypted; None leaves them plain.
         secret_of: the accounts that requests are signed with; None when nobody needs one.
+        reload_accounts: looks whether their files changed; None if somebody else does.
         resources: limits that it shares with the other ports of the process.
     """
 
@@ -41,6 +43,7 @@ class Endpoint:
         *,
         broker_tls: ClientTls | None = None,
         secret_of: SecretOf | None = None,
+        reload_accounts: Action | None = None,
         resources: Resources | None = None,
     ) -> None:
         self._config = config
@@ -50,7 +53,12 @@ class Endpoint:
         self.service = Service(config, self._cluster, lambda: self._port.port, resources=resources)
         methods = methods_of(self.service, secret_of=secret_of)
         self._calls = Calls(methods, size_max=config.grpc_max_inbound_message_size)
-        self._port = GrpcPort(self._calls, tls=config.tls.server, resources=resources)
+        self._port = GrpcPort(
+            self._calls,
+            tls=config.tls.server,
+            resources=resources,
+            per_address_max=config.connections_per_address_max,
+        )
         self._services = Services(clock)
         sessions = self.service.sessions
         every = self._services.every
@@ -58,6 +66,8 @@ class Endpoint:
         every(config.renew_period_ms, sessions.renew, name="receipt handles")
         every(EXPIRY_MS, self.service.transactions.drop_expired, name="transactions")
         every(config.heartbeat_period_ms, self._drop_idle, name="gRPC connections")
+        if reload_accounts is not None:
+            every(ACCOUNTS_SCAN_MS, reload_accounts, name="access control files")
 
     async def start(self) -> int:
         """Open the port and return its number.

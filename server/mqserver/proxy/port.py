@@ -9,20 +9,19 @@ Source: proxy/grpc/ProxyAndTlsProtocolNegotiator.java (5.4.0).
 """
 
 import asyncio
-import logging
 import socket
 import ssl
+from functools import partial
 from typing import Final
 
 from mqserver.proxy.http2.calls import Calls
 from mqserver.proxy.http2.connection import Http2Connection
 from mqserver.runtime.access.hostaddress import join_address
+from remoting.aio.admission import Admission, AdmissionResult
 from remoting.aio.firstbyte import FirstByte
 from remoting.aio.listener import Listener
-from remoting.aio.resources import Resources
+from remoting.aio.resources import PLACES_MAX, Resources
 from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
-
-LOG = logging.getLogger(__name__)
 
 BACKLOG: Final = 1024
 GREETING_S: Final = 30.0
@@ -50,16 +49,24 @@ class GrpcPort:
         calls: the methods.
         tls: which clients are taken, and the certificate.
         resources: limits that it shares with the other ports of the process.
+        per_address_max: the most connections of one address; 0 for no such limit.
 
     Attributes:
         port: the port; 0 before the start.
     """
 
-    def __init__(self, calls: Calls, *, tls: ServerTls, resources: Resources) -> None:
+    def __init__(
+        self, calls: Calls, *, tls: ServerTls, resources: Resources, per_address_max: int = 0
+    ) -> None:
         self.port = 0
         self._calls = calls
         self._contexts = None if tls.mode is TlsMode.DISABLED else _H2Contexts(tls)
         self._resources = resources
+        self._admission = Admission(
+            connections_max=PLACES_MAX,
+            per_address_max=per_address_max,
+            places=resources.places,
+        )
         self._listener = Listener(self._take, backlog=BACKLOG)
         self._connections: set[Http2Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
@@ -102,8 +109,11 @@ class GrpcPort:
 
     def _take(self, sock: socket.socket, address: tuple[str, int]) -> None:
         name = join_address(*address)
-        if not self._resources.places.take():
-            LOG.warning("no descriptor is left for gRPC client %s, connection closed", name)
+        verdict = self._admission.enter(address[0])
+        if verdict is not AdmissionResult.IN:
+            if verdict is AdmissionResult.BUSY:
+                # HTTP/2 has no answer to a connection that has asked nothing.
+                self._admission.leave(address[0], verdict)
             sock.close()
             return
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -111,7 +121,7 @@ class GrpcPort:
         connection = Http2Connection(
             name,
             lambda stream, fields: self._calls.open(stream, fields, name),
-            self._gone,
+            partial(self._gone, address[0]),
             resources=self._resources,
             greeting_s=GREETING_S,
         )
@@ -123,10 +133,11 @@ class GrpcPort:
             name=name,
             tasks=self._opening,
             handshake_s=GREETING_S,
+            handshakes=self._resources.handshakes,
         )
 
-    def _gone(self, connection: Http2Connection) -> None:
+    def _gone(self, ip: str, connection: Http2Connection) -> None:
         self._connections.discard(connection)
-        self._resources.places.give_back()
+        self._admission.leave(ip, AdmissionResult.IN)
         if not self._connections:
             self._empty.set()

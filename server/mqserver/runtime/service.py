@@ -1,6 +1,7 @@
 """Periodic work of a server: each service is one task with a name and an interval.
 
-Rule: if a service raises, the error is logged and the service runs again at its next turn. The
+Rule: if a service raises, the error is logged and the service runs again at its next turn. The same
+error again is logged once a minute, since a disk that stays full must not fill the log as well. The
 interval lasts from the end of one run to the start of the next, so slow runs never pile up.
 """
 
@@ -9,10 +10,14 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final
 
 from mqserver.runtime.clock import Clock
 
 LOG = logging.getLogger(__name__)
+
+REPEAT_MS: Final = 60_000
+"""So long the same error of a service is not logged again."""
 
 Action = Callable[[int], Awaitable[None] | None]
 """The work of a service; its argument is ``now_ms``."""
@@ -28,6 +33,10 @@ class _Service:
     """How long the service waits for its next run."""
     action: Action
     is_running: bool = False
+    error: str = ""
+    """The error of the last run; empty if it had none."""
+    logged_ms: int = 0
+    """When that error was logged."""
 
 
 class Services:
@@ -101,8 +110,19 @@ class Services:
                 outcome = service.action(self._clock.now_ms())
                 if outcome is not None:
                     await outcome
-            except Exception:
-                LOG.exception("service %s; it runs again in %d ms", service.name, service.wait_ms)
+            except Exception as error:
+                self._log(service, error)
+            else:
+                service.error = ""
             finally:
                 service.is_running = False
             service.set_ms = service.wait_ms = service.interval_ms()
+
+    def _log(self, service: _Service, error: Exception) -> None:
+        """Log the error of a run, unless it is the one that was logged a moment ago."""
+        text, now_ms = repr(error), self._clock.now_ms()
+        if text != service.error or not 0 <= now_ms - service.logged_ms < REPEAT_MS:
+            service.error, service.logged_ms = text, now_ms
+            LOG.error(
+                "service %s; it runs again in %d ms", service.name, service.wait_ms, exc_info=error
+            )

@@ -30,7 +30,9 @@ class Served:
 
 
 @asynccontextmanager
-async def served(resources: Resources | None = None) -> AsyncIterator[Served]:
+async def served(
+    resources: Resources | None = None, *, per_address_max: int = 0
+) -> AsyncIterator[Served]:
     found: Served
 
     async def run(call: GrpcCall) -> bytes:
@@ -38,7 +40,10 @@ async def served(resources: Resources | None = None) -> AsyncIterator[Served]:
 
     calls = Calls({"/Test/Run": GrpcMethod(run)}, size_max=1 << 20)
     tls = ServerTls(mode=TlsMode.DISABLED)
-    found = Served(GrpcPort(calls, tls=tls, resources=resources or Resources()))
+    port = GrpcPort(
+        calls, tls=tls, resources=resources or Resources(), per_address_max=per_address_max
+    )
+    found = Served(port)
     await found.port.start("127.0.0.1", 0)
     try:
         yield found
@@ -101,3 +106,21 @@ async def test_a_connection_needs_a_descriptor() -> None:
         other.close()
         writer.close()
         await until(lambda: resources.places.count == 0)
+
+
+async def test_an_address_has_no_more_connections_than_its_limit() -> None:
+    resources = Resources()
+    async with served(resources, per_address_max=1) as desk:
+        first, writer = await asyncio.open_connection("127.0.0.1", desk.port.port)
+        await first.read(1)
+        second, other = await asyncio.open_connection("127.0.0.1", desk.port.port)
+
+        assert await second.read() == b""
+        assert resources.places.count == 1
+
+        other.close()
+        writer.close()
+        await until(lambda: resources.places.count == 0)
+        third, again = await asyncio.open_connection("127.0.0.1", desk.port.port)
+        assert await third.read(1)
+        again.close()

@@ -23,10 +23,10 @@ class Sleeps:
         self.left -= 1
 
 
-def run(action, *, turns: int, **options) -> Sleeps:
+def run(action, *, turns: int, clock: FakeClock | None = None, **options) -> Sleeps:
     async def scenario() -> Sleeps:
         sleeps = Sleeps(turns)
-        services = Services(FakeClock(5_000), sleep=sleeps)
+        services = Services(clock or FakeClock(5_000), sleep=sleeps)
         services.every(2_000, action, name="test", **options)
         services.start()
         await sleeps.done.wait()
@@ -64,6 +64,21 @@ def test_an_error_is_logged_and_the_service_goes_on(caplog) -> None:
 
     assert len(runs) == 2
     assert "service test" in caplog.text
+
+
+def test_the_same_error_is_logged_once_a_minute_and_another_one_at_once(caplog) -> None:
+    clock = FakeClock(5_000)
+    outcomes = iter(["full"] * 4 + ["gone", "gone", "", "gone"])
+
+    def failing(now_ms: int) -> None:
+        clock.ms += 25_000
+        if text := next(outcomes):
+            raise OSError(text)
+
+    run(failing, turns=8, clock=clock)
+
+    told = [str(record.exc_info[1]) for record in caplog.records if record.exc_info]
+    assert told == ["full", "full", "gone", "gone"]
 
 
 def test_a_coroutine_is_awaited() -> None:

@@ -17,7 +17,6 @@ import base64
 import dataclasses
 import hashlib
 import hmac
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
@@ -31,6 +30,7 @@ from mqserver.broker.acl.accounts import (
     check_perms,
 )
 from mqserver.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
+from mqserver.broker.acl.live_accounts import LiveAccounts
 from mqserver.broker.acl.rules import Level, Resource, TopicAt, rule_of
 from mqserver.broker.acl.scope import Scopes
 from mqserver.runtime.access.addresses import AddressPattern, BadAddress
@@ -41,7 +41,6 @@ from remoting.errors import RemotingError
 from remoting.signing import key_for
 from storefmt.config.fastjson import Json, Key
 from storefmt.config.tables import DataVersion
-from storefmt.errors import ConfigDamaged
 from storefmt.formats.properties import INNER_MULTI_DISPATCH
 from storefmt.names import (
     CHECK_MAX_TIME_TOPIC,
@@ -52,8 +51,6 @@ from storefmt.names import (
     TIMER_TOPIC,
     TRACE_TOPIC,
 )
-
-LOG = logging.getLogger(__name__)
 
 HOLDING_TOPICS: Final = frozenset({
     SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, TIMER_TOPIC,
@@ -86,9 +83,8 @@ class AccessControl:
         self._strict = strict
         self._topic_at = topic_at
         self._scopes = scopes
-        self._stamp = files.stamp()
+        self._live = LiveAccounts(files)
         self._signers: dict[_Asker, hmac.HMAC | None] = {}
-        self._load()
 
     # Requests.
 
@@ -117,12 +113,11 @@ class AccessControl:
 
     def secret_of(self, access_key: str) -> str | None:
         """Return the secret key of an account, to check what it signed; None without account."""
-        account = self._table.accounts.get(access_key)
-        return None if account is None else account.secret_key
+        return self._live.secret_of(access_key)
 
     def admin_secret_of(self, access_key: str) -> str | None:
         """Return the secret key of an administrator's account; None without such an account."""
-        account = self._table.accounts.get(access_key)
+        account = self._live.table.accounts.get(access_key)
         is_admin = account is not None and account.is_admin
         return account.secret_key if account is not None and is_admin else None
 
@@ -202,7 +197,7 @@ class AccessControl:
         Raises:
             AclError: the request has no access key, or one that nobody has.
         """
-        table = self._table
+        table = self._live.table
         if any(pattern.matches(ip) for pattern in table.white):
             return None
         if access_key is None:
@@ -238,9 +233,9 @@ class AccessControl:
         Raises:
             AclError: the account lacks the permission or does not exist any more.
         """
-        if not self._strict or any(pattern.matches(ip) for pattern in self._table.white):
+        if not self._strict or any(pattern.matches(ip) for pattern in self._live.table.white):
             return
-        account = self._table.accounts.get(access_key or "")
+        account = self._live.table.accounts.get(access_key or "")
         if account is None:
             raise AclError(f"No acl config for {access_key}")
         if not account.white.matches(ip) and not (account.is_admin and account.perms is None):
@@ -257,37 +252,31 @@ class AccessControl:
     # Files.
 
     def reload(self, now_ms: int) -> None:
-        """Read the files again if one of them changed; if one is damaged, nothing changes."""
-        stamp = self._files.stamp()
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self._load()
-        except ConfigDamaged as error:
-            LOG.error("the accounts stay as they were: %s", error)
-        else:
-            LOG.info("%d accounts after a change of their files", len(self._table.accounts))
+        """Read the files again if they changed, see ``LiveAccounts``."""
+        table = self._live.table
+        self._live.reload(now_ms)
+        if self._live.table is not table:
+            self._signers.clear()
 
     @property
     def version(self) -> DataVersion:
         """The data version of plain_acl.yml."""
-        return self._table.versions.get(self._files.default, DataVersion())
+        return self._live.table.versions.get(self._files.default, DataVersion())
 
     @property
     def versions(self) -> Mapping[str, DataVersion]:
         """The data version of each file, by its path."""
-        return {str(path): version for path, version in self._table.versions.items()}
+        return {str(path): version for path, version in self._live.table.versions.items()}
 
     @property
     def white(self) -> list[str]:
         """The patterns of the global white list."""
-        return [pattern.text for pattern in self._table.white]
+        return [pattern.text for pattern in self._live.table.white]
 
     @property
     def accounts(self) -> list[PlainAccessConfig]:
         """The accounts as written in the files, with their secret keys hidden."""
-        return [dataclasses.replace(one, secret_key=HIDDEN) for one in self._table.configs]
+        return [dataclasses.replace(one, secret_key=HIDDEN) for one in self._live.table.configs]
 
     def update(self, config: PlainAccessConfig, now_ms: int) -> None:
         """Create an account, or change the fields of one that ``config`` contains.
@@ -301,7 +290,7 @@ class AccessControl:
         check_perms(config.topic_perms)
         check_perms(config.group_perms)
         access_key = cast(str, config.access_key)
-        path = self._table.origins.get(access_key, self._files.default)
+        path = self._live.table.origins.get(access_key, self._files.default)
         content = self._read(path)
         accounts = accounts_in(content)
         old = next((one for one in accounts if _key_of(one) == access_key), None)
@@ -318,7 +307,7 @@ class AccessControl:
             ConfigDamaged: the file of the account cannot be read.
             OSError: the file cannot be written.
         """
-        path = self._table.origins.get(access_key)
+        path = self._live.table.origins.get(access_key)
         if path is None:
             return False
         content = self._read(path)
@@ -354,11 +343,7 @@ class AccessControl:
 
     def _write(self, path: Path, content: Mapping[str, Json], now_ms: int) -> None:
         self._files.write(path, content, now_ms=now_ms)
-        self._stamp = self._files.stamp()
-        self._load()
-
-    def _load(self) -> None:
-        self._table = self._files.load()
+        self._live.load()
         self._signers.clear()
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final
 
-from mqserver.broker.timer.messages import TimerMessage, timer_message
+from mqserver.broker.timer.messages import Recalls, TimerMessage, timer_message
 from mqserver.store.commitlog.log_scan import ScannedRecord
 from mqserver.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -85,7 +85,7 @@ class Delivered:
         self._store = store
         self._walk: Iterator[list[ScannedRecord]] = store.reader.records_from(log_offset)
         self._done: Counter[bytes] = Counter()
-        self._recalled: set[str] = set()
+        self._recalls = Recalls()
         self._taken: set[int] = set()
 
     def step(self) -> bool:
@@ -99,8 +99,10 @@ class Delivered:
             if _DEQUEUED in one.properties:
                 self._take(one)
             if _DELETES in one.properties and one.topic == TIMER_TOPIC:
-                key = parse_properties(one.properties).get(TIMER_DEL_UNIQUE_KEY)
-                self._recalled.update([] if key is None else [key])
+                named = parse_properties(one.properties)
+                key, topic = named.get(TIMER_DEL_UNIQUE_KEY), named.get(REAL_TOPIC)
+                if key is not None and topic is not None:
+                    self._recalls.add(topic, key)
         return found is not None
 
     def _take(self, one: ScannedRecord) -> None:
@@ -154,9 +156,9 @@ class Delivered:
             self._taken.add(log_offset)
         return left > 0
 
-    def was_recalled(self, unique_key: str | None) -> bool:
+    def was_recalled(self, found: TimerMessage) -> bool:
         """Tell whether the end of the log has a message that takes this one back."""
-        return unique_key in self._recalled
+        return self._recalls.has(found)
 
 
 def start_by_time(store: MessageStore, read_ms: int) -> int:

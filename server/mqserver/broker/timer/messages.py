@@ -94,6 +94,31 @@ class TimerMessage(NamedTuple):
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
+class Recalls:
+    """The messages that recalls name.
+
+    A recall counts for the topic that it was sent to, so that nobody takes back messages of a
+    topic to which they may not send. Late 5.x clients write the key as ``topic+key``.
+    """
+
+    def __init__(self) -> None:
+        self._keys: set[tuple[str, str]] = set()
+
+    def add(self, topic: str, deletes: str) -> None:
+        """Note a recall.
+
+        Args:
+            topic: the topic that the recall was sent to.
+            deletes: its TIMER_DEL_UNIQKEY.
+        """
+        self._keys.add((topic, deletes.removeprefix(f"{topic}+")))
+
+    def has(self, found: TimerMessage) -> bool:
+        """Tell whether a message was taken back."""
+        key = found.named.get(UNIQUE_KEY)
+        return key is not None and (found.topic, key.removeprefix(f"{found.topic}+")) in self._keys
+
+
 def timer_message(record: Record) -> TimerMessage | None:
     """Return what a waiting record says; None if it names no time, topic or queue."""
     named = parse_properties(record.properties_raw)

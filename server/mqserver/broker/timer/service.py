@@ -22,13 +22,13 @@ Source: store/timer/TimerMessageStore.java (5.4.0).
 """
 
 import logging
-from array import array
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mqserver.broker.queue_records import QueueRecords
 from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.timer.delivered import Delivered, start_by_time
+from mqserver.broker.timer.draining import Draining, check_unit
 from mqserver.broker.timer.messages import (
     AT_ONCE_MS,
     SPARE_SLOTS,
@@ -37,6 +37,7 @@ from mqserver.broker.timer.messages import (
     read_timer_message,
     roll,
     roll_message,
+    timer_message,
 )
 from mqserver.broker.timer.metrics import TimingCounts
 from mqserver.broker.undelivered import Route, as_it_is
@@ -51,7 +52,6 @@ from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.message import decode_record
-from storefmt.formats.properties import UNIQUE_KEY
 from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, TimerUnit
 from storefmt.names import TIMER_TOPIC
 
@@ -68,6 +68,8 @@ EMPTY_COUNT: Final = 10_000
 BACKLOG_MAX: Final = 10_000
 TAIL_STEPS: Final = 8
 RETRY_MS: Final = 1_000
+CLOCK_BACK_MS: Final = 3_600_000
+"""How far the clock may have been set back; a checkpoint from a later time is damaged."""
 SAVE_READ_MS: Final = 60_000
 """How far the slot to read may be ahead of the saved one while no message is delivered."""
 _COUNTED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
@@ -86,19 +88,6 @@ class _Leaving(NamedTuple):
     """Its real topic if the metrics count it; "" otherwise."""
     message: PutMessage | None
     """What is put; None if it is recalled, lost or already delivered."""
-
-
-class _Draining:
-    """One slot that is being delivered."""
-
-    def __init__(self, last_pos: int, *, log_offset: int) -> None:
-        self.next_pos = last_pos
-        """Position of the next unit to read; NO_POS when the chain is read."""
-        self.positions = array("q")
-        """Positions of the units that are not delivered, the oldest one last."""
-        self.deleted: set[str] = set()
-        self.log_offset = log_offset
-        """Log offset behind which all deliveries of this slot are."""
 
 
 class TimerService:
@@ -148,7 +137,7 @@ class TimerService:
         self.read_ms = 0
         """The slot that is delivered next, as epoch ms."""
         self._write_ms = 0
-        self._slot: _Draining | None = None
+        self._slot: Draining | None = None
         self._group_log_offset: int | None = None
         """Log offset before the group that waits until it is safe; None without such a group."""
         self._look_ms = 0
@@ -249,6 +238,11 @@ class TimerService:
         oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
         if known.last_read_ms and known.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
+        elif known.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
+            files.lost = f"the checkpoint counts {known.queue_offset} messages, the queue has fewer"
+        elif known.last_read_ms > self._write_ms + CLOCK_BACK_MS:
+            files.lost = f"the checkpoint was written at {known.last_read_ms} ms, which is to come"
+        if files.lost:
             files.remove()
             known = files.checkpoint
         if files.lost:
@@ -318,7 +312,7 @@ class TimerService:
 
     def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
         """Return a message that is due before it entered the wheel."""
-        recalled = self._tail and self._tail.was_recalled(found.named.get(UNIQUE_KEY))
+        recalled = self._tail and self._tail.was_recalled(found)
         if recalled or found.deletes is not None:
             return _Leaving(found.record.queue_offset, "", None)
         message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
@@ -373,7 +367,7 @@ class TimerService:
         if slot is None or slot.last_pos == NO_POS:
             self.read_ms += self._precision_ms
         else:
-            self._slot = _Draining(slot.last_pos, log_offset=self._store.written_offset)
+            self._slot = Draining(slot, log_offset=self._store.written_offset)
         return True
 
     def _drop_tail(self, files: TimerFiles) -> None:
@@ -383,18 +377,22 @@ class TimerService:
             self._tail = None
             files.replayed.clear()
 
-    def _drain(self, files: TimerFiles, slot: _Draining, now_ms: int) -> bool:
-        if slot.next_pos != NO_POS:
-            self._read_chain(files, slot)
+    def _drain(self, files: TimerFiles, slot: Draining, now_ms: int) -> bool:
+        try:
+            if not slot.is_read:
+                self._read_chain(files, slot)
+                return True
+            if not slot.positions:
+                self._slot = None
+                self.read_ms += self._precision_ms
+                return True
+            group = [
+                self._leaving(files, slot, pos, now_ms)
+                for pos in reversed(slot.positions[-GROUP_COUNT:])
+            ]
+        except RecordDamaged as error:
+            self._rebuild(files, str(error))
             return True
-        if not slot.positions:
-            self._slot = None
-            self.read_ms += self._precision_ms
-            return True
-        group = [
-            self._leaving(files, slot, pos, now_ms)
-            for pos in reversed(slot.positions[-GROUP_COUNT:])
-        ]
         self._put_group(group, self._left, now_ms)
         return True
 
@@ -405,51 +403,56 @@ class TimerService:
             if one.topic:
                 self.metrics.add(one.topic, -1, now_ms=self._write_ms)
 
-    def _read_chain(self, files: TimerFiles, slot: _Draining) -> None:
-        """Read the next units of a slot, the newest ones first, and what they delete."""
+    def _read_chain(self, files: TimerFiles, slot: Draining) -> None:
+        """Read the next units of a slot, the newest ones first, and what they delete.
+
+        Raises:
+            RecordDamaged: the files of the timer do not fit together.
+        """
         for _ in range(CHAIN_COUNT):
-            pos = slot.next_pos
-            if pos == NO_POS:
-                return
-            unit = files.log.read(pos)
-            if unit is None or unit.previous_pos >= pos:
-                if pos >= files.log.start:
-                    files.lost = f"the timer log has no unit at position {pos}, which a slot names"
-                    files.remove()
-                    self._begin(files)
-                # Otherwise its messages went with their log file.
-                slot.next_pos = NO_POS
+            unit = slot.next_unit(files.log, precision_ms=self._precision_ms)
+            if unit is None:
                 return
             if unit.is_deletion:
                 found = self._waiting_at(unit, slot)
                 if found is not None and found.deletes is not None:
-                    slot.deleted.add(found.deletes)
+                    slot.recalls.add(found.topic, found.deletes)
             else:
-                slot.positions.append(pos)
-            slot.next_pos = unit.previous_pos
+                slot.positions.append(slot.next_pos)
+            slot.passed(unit)
 
-    def _leaving(self, files: TimerFiles, slot: _Draining, pos: int, now_ms: int) -> _Leaving:
-        """Return the message to put for a unit, or none if it is recalled or delivered."""
+    def _rebuild(self, files: TimerFiles, reason: str) -> None:
+        """Build the damaged files again from the queue; what was delivered is found in the log."""
+        files.lost = reason
+        files.remove()
+        self._begin(files)
+
+    def _leaving(self, files: TimerFiles, slot: Draining, pos: int, now_ms: int) -> _Leaving:
+        """Return the message to put for a unit, or none if it is recalled or delivered.
+
+        Raises:
+            RecordDamaged: the unit is not of the message that it names.
+        """
         unit = files.log.read(pos)
         found = None if unit is None else self._waiting_at(unit, slot)
         if unit is None or found is None:
             return _Leaving(pos, "", None)
-        message, key = None, found.named.get(UNIQUE_KEY)
-        is_recalled = key in slot.deleted or f"{found.topic}+{key}" in slot.deleted
+        message = None
         if self._tail is not None and self._tail.takes(found):
             message = None
         elif unit.is_roll:
             message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
-        elif not is_recalled:
+        elif not slot.recalls.has(found):
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         if message is not None:
             message = self._route(message, found.topic, found.record.log_offset, now_ms)
         return _Leaving(pos, found.topic, message)
 
-    def _waiting_at(self, unit: TimerUnit, slot: _Draining) -> TimerMessage | None:
+    def _waiting_at(self, unit: TimerUnit, slot: Draining) -> TimerMessage | None:
         """Return the message of a unit; None if the log no longer has it.
 
         Raises:
+            RecordDamaged: the unit is not of the message that it names.
             ColdRead: it is not in the page cache; its neighbours are read with it.
         """
         try:
@@ -459,18 +462,15 @@ class TimerService:
             cold.then = self._warm_next(slot)
             raise
         self._cold_count = 0
-        try:
-            record = None if data is None else decode_record(data)
-        except RecordDamaged as error:
-            LOG.error("timer message at log offset %d is left out: %s", unit.log_offset, error)
-            return None
-        if record is None or record.topic != TIMER_TOPIC:
+        if unit.log_offset < self._store.min_log_offset:
             LOG.error(
-                "timer message at log offset %d is lost: the commit log, which begins at %d, does "
-                "not have it", unit.log_offset, self._store.min_log_offset,
-            )  # fmt: skip
+                "timer message at log offset %d was deleted with its log file", unit.log_offset
+            )
             return None
-        return read_timer_message(record)
+        record = None if data is None else decode_record(data)
+        found = None if record is None else timer_message(record)
+        check_unit(unit, topic=found and found.topic, size=record.size if record else 0)
+        return found
 
     def _put_group(
         self, group: list[_Leaving], safe: Callable[[list[_Leaving]], None], now_ms: int
@@ -529,7 +529,7 @@ class TimerService:
         self._cold_count, self._look_ms = self._cold_count + 1, now_ms + RETRY_MS
         self._cold.warm(cold, again)
 
-    def _warm_next(self, slot: _Draining) -> Callable[[bytes], None]:
+    def _warm_next(self, slot: Draining) -> Callable[[bytes], None]:
         """Return what reads the messages of the next group into the page cache, in a thread."""
         files = self._files
         assert files is not None

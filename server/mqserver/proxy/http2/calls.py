@@ -154,6 +154,7 @@ class GrpcCall(StreamReceiver):
 
     __slots__ = (
         "_calls", "_data", "_deadline", "_deadline_s", "_has_headers", "_held_size", "_is_complete",
+        "_is_dropped",
         "_method", "_stream", "_task", "_waiting", "address", "connection", "context", "message",
         "metadata", "request",
     )  # fmt: skip
@@ -182,6 +183,7 @@ class GrpcCall(StreamReceiver):
         """The bytes of messages that were not read yet."""
         self._held_size = 0
         self._is_complete = False
+        self._is_dropped = False
         self._waiting: asyncio.Future[None] | None = None
         self._has_headers = False
         self._task: asyncio.Task[bytes | None] | None = None
@@ -314,19 +316,20 @@ class GrpcCall(StreamReceiver):
         self.fail(error.status, str(error))
 
     def drop(self) -> None:
-        """Keep nothing of the request."""
+        """Keep nothing of the request, and do no more for it."""
         self.hold(-self._held_size)
         # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
         self.message, self.request = b"", None
+        self._is_dropped = True
+        if self._task is not None:
+            self._task.cancel()
 
     def cancelled(self) -> None:
         """Take note that the stream is closed."""
         self.drop()
         if self._deadline is not None:
             self._deadline.cancel()
-        if self._task is not None:
-            self._task.cancel()
 
     def fail(self, status: CallStatus, text: str) -> None:
         """End the call with an error."""
@@ -427,18 +430,25 @@ class GrpcCall(StreamReceiver):
     # The method and its answers.
 
     def _start(self, method: GrpcMethod, *, is_compressed: bool = False) -> None:
-        loop = asyncio.get_running_loop()
-        run = self._inflate_and_run(method) if is_compressed else method.run(self)
-        self._task = loop.create_task(run)
-        self._task.add_done_callback(self._done)
+        self.connection.start(partial(self._begin_task, method, is_compressed=is_compressed))
         if self._deadline_s is not None:
             # Thousands of calls may have the same deadline.
             late = partial(self.connection.put_off, self._late)
-            self._deadline = loop.call_at(self._deadline_s, late)
+            self._deadline = asyncio.get_running_loop().call_at(self._deadline_s, late)
+
+    def _begin_task(self, method: GrpcMethod, *, is_compressed: bool) -> None:
+        if self._stream.is_closed or self._is_dropped:
+            return
+        run = self._inflate_and_run(method) if is_compressed else method.run(self)
+        self._task = asyncio.get_running_loop().create_task(run)
+        self._task.add_done_callback(self._done)
 
     async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
-        self.message = await self._inflated(self.message)
-        self._prepare()
+        message = await self._inflated(self.message)
+        self.message = b""
+        self.request, size = await self._prepared_in_turn(message)
+        self.hold(size)
+        self.connection.charge()
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:

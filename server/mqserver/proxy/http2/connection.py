@@ -120,6 +120,7 @@ class Http2Connection(asyncio.Protocol):
         self.share_size = resources.budget.size_max // 8
         self._budget = resources.budget
         self._turns = resources.turns
+        self._calls = resources.calls
         self._paced = PacedCalls(resources.turns)
         self._loop = asyncio.get_running_loop()
         self._greeting_timer = self._loop.call_later(greeting_s, self.close)
@@ -201,6 +202,10 @@ class Http2Connection(asyncio.Protocol):
     def put_off(self, call: Callable[[], None]) -> None:
         """Call a function soon, in the time that all connections share."""
         self._paced.add(call)
+
+    def start(self, begin: Callable[[], None]) -> None:
+        """Call a function soon; few are called in a turn of the loop, of each address in turn."""
+        self._calls.add(self.ip, begin)
 
     def _read_on(self) -> None:
         """Read if the peer takes its answers, since what it asks for would have to be kept."""

@@ -69,6 +69,9 @@ class StreamConnection(Protocol):
     def put_off(self, call: Callable[[], None]) -> None:
         """Call a function soon, in the time that all connections share."""
 
+    def start(self, begin: Callable[[], None]) -> None:
+        """Call a function soon; few are called in a turn of the loop, of each address in turn."""
+
     def close_stream(self, stream: "Stream") -> None:
         """Forget a stream."""
 

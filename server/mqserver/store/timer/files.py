@@ -135,6 +135,9 @@ class TimerFiles:
             size = "missing" if found is None else f"{found.size} bytes long"
             return f"{path} is {size}, expected {WHEEL_SIZE} bytes"
         self.wheel.load(self.wheel_file())
+        index = self.wheel.damaged_slot()
+        if index is not None:
+            return f"slot {index} of {path} is damaged"
         return self.log.load() or self._replay()
 
     def _replay(self) -> str:

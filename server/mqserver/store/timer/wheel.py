@@ -68,6 +68,26 @@ class TimerWheel:
                     if fields[0] >= tick and fields[2] != NO_POS:
                         yield Slot(*fields)
 
+    def damaged_slot(self) -> int | None:
+        """Return the index of a slot that cannot be right; None if there is none.
+
+        Such a slot has a tick that belongs to another place, or a chain that ends before it begins.
+        """
+        for start in range(0, WHEEL_SIZE, PAGE_SIZE):
+            page = self._memory[start : start + PAGE_SIZE]
+            if page.count(0) == len(page):
+                continue
+            for index, fields in enumerate(SLOT.iter_unpack(page), start // SLOT_SIZE):
+                slot = Slot(*fields)
+                is_used = slot.due_tick or slot.last_pos
+                is_placed = slot.due_tick % _ALL_SLOTS == index
+                is_chain = NO_POS <= slot.first_pos <= slot.last_pos and (
+                    (slot.first_pos == NO_POS) == (slot.last_pos == NO_POS)
+                )
+                if is_used and not (is_placed and is_chain):
+                    return index
+        return None
+
     def take_changes(self) -> list[tuple[int, bytes]]:
         """Return position and content of each page that changed since the last call."""
         changed, self._changed = sorted(self._changed), set()

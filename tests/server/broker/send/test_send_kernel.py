@@ -336,6 +336,7 @@ async def run(
             homes += 1
             home_of(home, number=homes)
             broker.access.reload(clock.ms)
+            broker.access.reload(clock.ms)
     await settle(app)
     host = broker.store_host
     counters = counters_of(app, conns)

@@ -79,9 +79,11 @@ class Machine:
             self.delivered.append((bytes(one.body), self.now_ms))
         return result
 
-    def send(self, number: int, *, delay_ms: int, **properties: str) -> str | None:
+    def send(
+        self, number: int, *, delay_ms: int, topic: str = "topic-a", **properties: str
+    ) -> str | None:
         """Put a timer message, and return its TIMER_OUT_MS."""
-        one = message(number, queue_id=0, body=b"%d" % number)
+        one = message(number, topic=topic, queue_id=0, body=b"%d" % number)
         named = {**parse_properties(one.properties), "TIMER_DELAY_MS": str(delay_ms), **properties}
         out_ms = self.rules.apply(one, named, now_ms=self.now_ms)
         self.store.put(one, self.now_ms)

@@ -1,5 +1,6 @@
 """The timer's files: equal to Java's in both directions, and built again from every damage."""
 
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,15 @@ from mqserver.broker.timer.service import TimerService
 from mqserver.store.disk.disk import RealDisk
 from mqserver.store.store import MessageStore
 from mqserver.store.timer.files import TimerFiles
-from storefmt.formats.timer import SLOT, TimerCheckpoint, TimerUnit, delivered_log_offset
+from mqserver.store.timer.wheel import TimerWheel
+from storefmt.formats.timer import (
+    SLOT,
+    SLOT_SIZE,
+    Slot,
+    TimerCheckpoint,
+    TimerUnit,
+    delivered_log_offset,
+)
 from storefmt.paths import StorePaths
 from tests.golden import Golden
 from tests.server.broker.desk import NO_THREADS
@@ -168,6 +177,46 @@ def test_damaged_files_are_built_again_and_nothing_is_lost_or_comes_twice(
     assert sorted(found) == [b"%d" % number for number in range(10)]
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_wrong_bytes_in_a_chain_are_found_and_the_files_built_again(
+    seed: int, tmp_path: Path, small_wheel: None
+) -> None:
+    machine = Machine(root=tmp_path, disk=RealDisk(), timer_roll_window_slot=4)
+    for number in range(10):
+        machine.send(number, delay_ms=1_000 + number * 1_000)
+        machine.step()
+    machine.run(3_000)
+    machine.stop()
+    rng = random.Random(seed)
+    for name, size, fields in ((LOG, 52, range(4, 44)), ("timerwheel", 32, range(8, 24))):
+        if seed % 3 != (name == LOG):
+            data = bytearray((tmp_path / name).read_bytes())
+            used = [at for at, byte in enumerate(data) if byte and at % size in fields]
+            data[rng.choice(used)] ^= rng.randrange(1, 256)
+            (tmp_path / name).write_bytes(data)
+
+    machine.now_ms += 4_000
+    machine.start()
+    machine.run(20_000)
+    found = machine.stored()
+    machine.stop()
+
+    assert sorted(found) == [b"%d" % number for number in range(10)]
+
+
+def test_slot_with_the_tick_of_another_place_is_damage() -> None:
+    wheel = TimerWheel()
+    wheel.put(Slot(START_MS // 1_000, 52, 104, 2))
+    before = wheel.damaged_slot()
+
+    pos = wheel._pos(START_MS // 1_000)
+    wheel._memory[pos + 3] ^= 1
+
+    assert before is None
+    assert wheel.damaged_slot() == pos // SLOT_SIZE
+    wheel.close()
+
+
 def test_longer_than_the_window_is_stored_again_on_its_way(small_wheel: None) -> None:
     machine = Machine(timer_roll_window_slot=6)
     machine.send(1, delay_ms=5_900)
@@ -192,7 +241,7 @@ def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
     machine = Machine()
     machine.send(1, delay_ms=5_000)
     machine.send(2, delay_ms=5_000)
-    machine.send(3, delay_ms=5_000, TIMER_DEL_UNIQKEY=f"AC110001234518B4AAC2{1:012X}")
+    machine.send(3, delay_ms=5_000, TIMER_DEL_UNIQKEY=KEY)
     # Nothing has entered the wheel when the broker is killed.
     machine.store.write(machine.now_ms)
     machine.kill()
@@ -201,6 +250,37 @@ def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
     machine.run(2_000)
 
     assert machine.stored() == [b"2"]
+    machine.kill()
+
+
+KEY = f"AC110001234518B4AAC2{1:012X}"
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize(
+    ("topic", "key", "is_recalled"),
+    [
+        ("topic-a", KEY, True),
+        ("topic-a", f"topic-a+{KEY}", True),
+        ("topic-b", KEY, False),
+        ("topic-b", f"topic-a+{KEY}", False),
+        ("topic-b", f"topic-b+{KEY}", False),
+    ],
+)
+def test_a_recall_counts_for_the_topic_that_it_was_sent_to(
+    small_wheel: None, topic: str, key: str, is_recalled: bool, is_late: bool
+) -> None:
+    machine = Machine()
+    machine.send(1, delay_ms=5_000)
+    machine.send(2, delay_ms=5_000, topic=topic, TIMER_DEL_UNIQKEY=key)
+    if is_late:
+        machine.store.write(machine.now_ms)
+        machine.kill()
+        machine.now_ms += 60_000
+        machine.start()
+    machine.run(10_000)
+
+    assert machine.stored() == ([] if is_recalled else [b"1"])
     machine.kill()
 
 

@@ -33,8 +33,10 @@ from mqserver.proxy.http2.frames import (
 from mqserver.proxy.http2.hpack import encode
 from remoting.aio import costs
 from remoting.aio.resources import Budget
+from remoting.aio.starts import CALLS_A_TURN
 from remoting.aio.turns import TURN_S
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
+from tests.waiting import until
 
 READING_S = 1e-5
 """What each look at the clock takes: a frame costs one of them."""
@@ -301,11 +303,36 @@ async def test_a_message_of_a_stream_is_charged_until_it_is_handled() -> None:
     peer.connection.connection_lost(None)
 
 
+async def test_few_calls_start_in_a_turn_and_those_that_wait_can_be_cancelled() -> None:
+    endless, started = Endless(), 0
+
+    async def run(call: GrpcCall) -> bytes:
+        nonlocal started
+        started += 1
+        return await endless.run(call)
+
+    peer = Peer(method(run))
+    for _ in range(100):
+        peer.call("Run", b"")
+    await asyncio.sleep(0)
+    in_a_turn = started
+    peer.say(b"".join(reset(1 + 2 * number, Error.CANCEL) for number in range(100)))
+    await peer.heard()
+
+    assert in_a_turn <= 2 * CALLS_A_TURN
+    assert started <= 4 * CALLS_A_TURN
+    assert not peer.connection.streams
+    assert peer.resources.calls.waiting_count == 0
+
+
 async def test_a_bomb_is_charged_before_it_is_inflated_and_few_at_a_time() -> None:
     budget = Budget(1 << 30)
     peer = Peer(budget=budget, size_max=1 << 20)
     bomb = gzip.compress(bytes(1_000_000))
-    streams = [peer.call("Echo", ends=False, more=(("grpc-encoding", "gzip"),)) for _ in range(20)]
+    streams = [
+        peer.call("Echo", ends=False, more=(("grpc-encoding", "gzip"),))
+        for _ in range(CALLS_A_TURN)
+    ]
     for stream in streams:
         peer.say_message(stream, bomb, flag=1)
         peer.say(frame(FrameType.DATA, END_STREAM, stream))
@@ -314,9 +341,30 @@ async def test_a_bomb_is_charged_before_it_is_inflated_and_few_at_a_time() -> No
     await asyncio.sleep(0)
 
     limit = 2 * (min(1 << 20, len(bomb) * 1_040) + 1)
-    waiting = 20 * (len(bomb) + costs.STREAM.size + 5 * costs.FIELD.size + 1_000)
-    assert peer.calls.inflations.waiting_count == 20 - INFLATIONS_MAX
+    waiting = CALLS_A_TURN * (len(bomb) + costs.STREAM.size + 5 * costs.FIELD.size + 1_000)
+    assert peer.calls.inflations.waiting_count == CALLS_A_TURN - INFLATIONS_MAX
     assert INFLATIONS_MAX * limit <= budget.used_size <= INFLATIONS_MAX * limit + waiting
+    peer.connection.connection_lost(None)
+
+
+async def test_an_inflated_request_is_decoded_in_the_time_that_connections_share() -> None:
+    was_in_turn: list[bool] = []
+
+    def prepare(message: bytes) -> tuple[bytes, int]:
+        was_in_turn.append(peer.resources.turns.is_working)
+        return message, 7_000
+
+    budget, endless = Budget(), Endless()
+    peer = Peer({"Run": GrpcMethod(endless.run, prepare=prepare)}, budget=budget)
+    stream = peer.call("Run", ends=False, more=(("grpc-encoding", "gzip"),))
+    open_size = budget.used_size
+    peer.say_message(stream, gzip.compress(b"m"), flag=1)
+    peer.say(frame(FrameType.DATA, END_STREAM, stream))
+    await until(lambda: was_in_turn)
+    await peer.heard()
+
+    assert was_in_turn == [True]
+    assert budget.used_size == open_size + 1 + 7_000
     peer.connection.connection_lost(None)
 
 
