@@ -20,9 +20,16 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli import tree
-from mqadmin.cli.command import Command, ParsedLine, TextAnswer, UnknownCommand, of_store
-from mqadmin.cli.globals import GLOBALS, settings_of
-from mqadmin.cli.options import LineParser, complete_options, normalize
+from mqadmin.cli.command import (
+    OPEN_OPTION,
+    Command,
+    ParsedLine,
+    TextAnswer,
+    UnknownCommand,
+    of_store,
+)
+from mqadmin.cli.globals import GLOBALS, is_given, settings_of
+from mqadmin.cli.options import LineParser, complete_options, convert_line, normalize
 from mqadmin.cli.types import ParseContext
 
 PROGRAM: Final = "mqadmin"
@@ -35,17 +42,33 @@ class CommandGroup(click.Group):
     def __init__(self, words: Sequence[str] = ()) -> None:
         super().__init__(
             " ".join(words) or PROGRAM,
-            callback=click.pass_context(_without_command),
-            invoke_without_command=True,
             params=list(GLOBALS),
             add_help_option=False,
             context_settings={"token_normalize_func": normalize},
         )
         self.words = tuple(words)
 
-    def make_parser(self, ctx: click.Context) -> LineParser:
+    def line_parser(self, ctx: click.Context) -> LineParser:
         """Return the parser of the global options before a word."""
         return LineParser(ctx, self.params)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options before the next word; the context keeps the words from there on."""
+        line = self.line_parser(ctx).split(args)
+        convert_line(ctx, line, self.params)
+        ctx.meta[OPEN_OPTION] = line.open_option
+        ctx.args = line.words
+        return ctx.args
+
+    def invoke(self, ctx: click.Context) -> ParsedLine | TextAnswer:
+        """Return the call that the words behind the group stand for, or the group's own text."""
+        if not ctx.args:
+            return _text_of_group(ctx, self.words)
+        word, made, rest = self.resolve_command(ctx, ctx.args)
+        assert made is not None
+        with made.make_context(word, rest, parent=ctx) as below:
+            answer: ParsedLine | TextAnswer = below.command.invoke(below)
+            return answer
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the words that may follow."""
@@ -87,7 +110,7 @@ class CommandGroup(click.Group):
         inner = CommandGroup(words)
         try:
             with inner.context_class(inner, parent=ctx) as below:
-                left = inner.make_parser(below).parse_args(list(rest))[1]
+                left = inner.line_parser(below).split(rest).words
         except click.UsageError:
             return False
         at = [*words, *left[:1]]
@@ -95,7 +118,7 @@ class CommandGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the words or options that begin with what is typed."""
-        if ctx.args or ctx._protected_args:
+        if ctx.args:
             # Words before name no command.
             return []
         name = tree.command_named(self.words)
@@ -125,11 +148,8 @@ def _of_java(word: str) -> Command | None:
     return java_command(load(native), word, load) if native is not None else None
 
 
-def _without_command(ctx: click.Context, **_: object) -> TextAnswer | None:
-    """Answer a line that ends with a group; None where a word follows."""
-    if ctx.invoked_subcommand is not None:
-        return None
-    words = cast(CommandGroup, ctx.command).words
+def _text_of_group(ctx: click.Context, words: tuple[str, ...]) -> TextAnswer:
+    """Answer a line that ends with a group."""
     settings = settings_of(ctx)
     # The texts need what no run needs.
     from mqadmin.cli.help import listing, overview
@@ -155,7 +175,7 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
     root = CommandGroup()
     try:
         with root.make_context(PROGRAM, list(words), obj=context or ParseContext()) as ctx:
-            made: ParsedLine | TextAnswer = root.invoke(ctx)
+            made = root.invoke(ctx)
             if isinstance(made, TextAnswer):
                 return made
             if made.settings.wants_text:
@@ -171,6 +191,37 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
         from mqadmin.cli.mistakes import usage_of_error
 
         raise usage_of_error(error) from None
+
+
+def complete(words: Sequence[str], incomplete: str, context: ParseContext) -> list[CompletionItem]:
+    """Return what may stand for a word that begins with ``incomplete`` behind some words."""
+    words = list(words)
+    name, equals, value = incomplete.partition("=")
+    if equals and (not name or name.startswith("-")):
+        # Bash makes words of `--topic=or` that differ by its version.
+        words, incomplete = [*words, *([name] if name else [])], value
+    ctx = _context_of(words, context)
+    option: click.Option | None = ctx.meta[OPEN_OPTION]
+    if option is not None and not (incomplete.startswith("-") and "--" not in words):
+        return option.shell_complete(ctx, incomplete)
+    if isinstance(ctx.command, Command) and (incomplete[:1] != "-" or "--" in words):
+        for argument in ctx.command.get_params(ctx):
+            is_open = argument.nargs == -1 or not is_given(ctx, argument.name)
+            if isinstance(argument, click.Argument) and is_open:
+                return argument.shell_complete(ctx, incomplete)
+    return ctx.command.shell_complete(ctx, incomplete)
+
+
+def _context_of(words: Sequence[str], context: ParseContext) -> click.Context:
+    """Return the context of the last group or command that some words name."""
+    root = CommandGroup()
+    ctx = root.make_context(PROGRAM, list(words), obj=context, resilient_parsing=True)
+    while isinstance(ctx.command, CommandGroup) and ctx.args:
+        word, made, rest = ctx.command.resolve_command(ctx, ctx.args)
+        if made is None:
+            break
+        ctx = made.make_context(word, rest, parent=ctx, resilient_parsing=True)
+    return ctx
 
 
 @cache

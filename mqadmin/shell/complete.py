@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from click.shell_completion import CompletionItem, ShellComplete
+from click.shell_completion import CompletionItem
 
 from mqadmin.cli import tree
-from mqadmin.cli.parse import PROGRAM, CommandGroup
+from mqadmin.cli.parse import complete
 from mqadmin.cli.types import PATHS, Live, ParseContext, ValueKind
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import FILTERS
@@ -106,8 +106,7 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
 
 def click_items(words: Sequence[str], typed: str, live: Live) -> list[CompletionItem]:
     """Return what click offers for a word that begins with ``typed`` behind some words."""
-    completer = ShellComplete(CommandGroup(), {"obj": ParseContext(live=live)}, PROGRAM, "")
-    return completer.get_completions(list(words), typed)
+    return complete(words, typed, ParseContext(live=live))
 
 
 def _own(spot: Spot, names: Names) -> dict[str, str] | None:

@@ -14,7 +14,7 @@ import click
 
 from mqadmin.changes.topic_order import order_entries
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import Choice
 from mqadmin.errors import ItemNotFound, Usage
@@ -48,7 +48,7 @@ class OrderConf(Row):
     writes=True,
 )
 @topic_argument()
-@click.argument(
+@argument(
     "conf",
     required=False,
     metavar="BROKER:QUEUES[;BROKER:QUEUES...]",

@@ -8,6 +8,7 @@ import pytest
 from mqadmin.cli.command import ParsedLine
 from mqadmin.cli.java.names import Java
 from mqadmin.cli.java.table import JAVA
+from mqadmin.cli.options import converted
 from mqadmin.cli.parse import parse
 from mqadmin.cli.types import ParseContext
 from mqadmin.errors import Usage
@@ -263,7 +264,7 @@ def default_of(parameter: click.Parameter) -> object:
     """Return what a native line has where it does not say."""
     # Click's own mark for "no default" is None there.
     default = parameter.to_info_dict()["default"]
-    return parameter.process_value(click.Context(click.Command("any")), default)
+    return converted(parameter, default, click.Context(click.Command("any")))
 
 
 @pytest.mark.parametrize("java", [one for one in JAVA if not one.is_branch], ids=lambda j: j.name)
