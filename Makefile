@@ -11,7 +11,7 @@ SELF   := $(PIP) --no-deps --no-build-isolation --editable .
 
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 
-.PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs site lock clean
+.PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs tour site lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -102,6 +102,10 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate
+
+# Runs every line of the tour; its page, in both languages, shows what they print.
+tour: $(VENV)/.dev
+	$(BIN)/python -m docs.tourpage
 
 # Has an environment of its own: the tools above need none of its packages.
 SITE ?= build/site
