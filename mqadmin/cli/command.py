@@ -278,7 +278,7 @@ class CommandParser(LineParser):
         made = cast(Command, self.ctx.command)
         if made.needs is Needs.STORE:
             line.words = _with_store(line.words, line.typed.pop(STORE, None), self.ctx)
-        line.words = _with_topic(made, line.words, self.ctx)
+        line.words = _with_topic(made, line, self.ctx)
         super()._fill_arguments(line)
 
 
@@ -296,12 +296,18 @@ def _looks_like_path(word: str) -> bool:
     return "/" in word or word in {".", ".."}
 
 
-def _with_topic(made: Command, words: list[str], ctx: click.Context) -> list[str]:
+def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]:
     """Return the words with the shell's topic put in, where exactly one word is missing."""
-    topic = cast(ParseContext, ctx.obj).topic
-    required = [one for one in made.positional if one.required]
+    topic, words = cast(ParseContext, ctx.obj).topic, line.words
+    required = [one for one in made.positional if one.required or _is_needed(one, line)]
     first = 1 if made.needs is Needs.STORE else 0
     spots = [at for at, one in enumerate(required, first) if kind_of(one) is ValueKind.TOPIC]
     if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:
         return words
     return [*words[: spots[0]], topic, *words[spots[0] :]]
+
+
+def _is_needed(parameter: click.Parameter, line: SplitLine) -> bool:
+    """Return whether an argument is needed since the option that stands for it is missing."""
+    unless = parameter.unless if isinstance(parameter, Argument) else None
+    return unless is not None and unless not in line.typed

@@ -31,10 +31,16 @@ def normalize(token: str) -> str:
 
 
 class Argument(click.Argument):
-    """click's argument with a help text, which click itself knows from 8.5 on only."""
+    """click's argument with a help text, which click itself knows from 8.5 on only.
+
+    Attributes:
+        unless: the option that stands for an argument that is not required; where that is not
+            on the line, the command needs the argument.
+    """
 
     def __init__(self, param_decls: Sequence[str], **declared: Any) -> None:
         self.help: str | None = declared.pop("help", None)
+        self.unless: str | None = declared.pop("unless", None)
         super().__init__(param_decls, **declared)
 
 

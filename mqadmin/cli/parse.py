@@ -34,6 +34,15 @@ from mqadmin.cli.types import ParseContext
 
 PROGRAM: Final = "mqadmin"
 HELP_WORD: Final = "help"
+VERSION_WORD: Final = "version"
+OWN_WORDS: Final = {
+    HELP_WORD: "explain a group or a command",
+    VERSION_WORD: "print the version",
+}
+"""Words that name no command, but are answered by a text."""
+EVERYTHING: Final = "all"
+HELPS_WITH: Final = "helps with"
+"""Where a context has the words behind ``help``."""
 
 
 class CommandGroup(click.Group):
@@ -89,10 +98,16 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return what the first word is, and the words behind it."""
         word, *rest = args
-        if word.lower() == HELP_WORD and not self.words and not ctx.resilient_parsing:
-            # `help topic list` is `topic list --help`.
+        if word.lower() == HELP_WORD:
+            # `help topic list` and `topic help list` are `topic list --help`.
             ctx.params["help"] = True
             ctx.set_parameter_source("help", ParameterSource.COMMANDLINE)
+            ctx.meta[HELPS_WITH] = " ".join(rest).lower()
+            rest = [] if ctx.meta[HELPS_WITH] == EVERYTHING else rest
+            return word, CommandGroup(self.words), rest
+        if word.lower() == VERSION_WORD and not self.words and not rest:
+            ctx.params["version"] = True
+            ctx.set_parameter_source("version", ParameterSource.COMMANDLINE)
             return word, CommandGroup(), rest
         words = [*self.words, word]
         is_both = tree.commands_below(words) and tree.command_named(words) is not None
@@ -130,12 +145,12 @@ class CommandGroup(click.Group):
             return complete_options(self.params, incomplete)
         else:
             items = []
-        words = tree.next_words(self.words).items()
+        words = tree.next_words(self.words) | (OWN_WORDS if not self.words else {})
         typed = incomplete.lower()
-        return [
-            *(CompletionItem(word, help=said) for word, said in words if word.startswith(typed)),
-            *items,
-        ]
+        known = {word: said for word, said in words.items() if word.startswith(typed)}
+        if not self.words and incomplete and (not known or incomplete != typed):
+            known |= _java_words(typed)
+        return [*(CompletionItem(word, help=said) for word, said in known.items()), *items]
 
 
 def _of_java(word: str) -> Command | None:
@@ -148,11 +163,20 @@ def _of_java(word: str) -> Command | None:
     return java_command(load(native), word, load) if native is not None else None
 
 
+def _java_words(typed: str) -> dict[str, str]:
+    """Return the names of RocketMQ's own tool that begin with what is typed."""
+    # Only words that begin no name of ours need the table.
+    from mqadmin.cli.java.table import native_of, spellings
+
+    names = {name: native_of(name) for name in spellings() if name.lower().startswith(typed)}
+    return {name: f"as `{native}`" for name, native in names.items() if native is not None}
+
+
 def _text_of_group(ctx: click.Context, words: tuple[str, ...]) -> TextAnswer:
     """Answer a line that ends with a group."""
     settings = settings_of(ctx)
     # The texts need what no run needs.
-    from mqadmin.cli.help import listing, overview
+    from mqadmin.cli.help import first_screen, listing, overview
 
     if settings.version:
         # Only --version needs it.
@@ -162,7 +186,10 @@ def _text_of_group(ctx: click.Context, words: tuple[str, ...]) -> TextAnswer:
     if words and not settings.help and settings.output in {"json", "jsonl"}:
         # A program reads errors as objects.
         raise UnknownCommand(words, ctx)
-    text = listing(words) if words else overview()
+    if ctx.meta.get(HELPS_WITH) == EVERYTHING:
+        text = overview()
+    else:
+        text = listing(words) if words else first_screen()
     return TextAnswer(text, exit_code=0 if settings.help else click.UsageError.exit_code)
 
 
@@ -201,6 +228,8 @@ def complete(words: Sequence[str], incomplete: str, context: ParseContext) -> li
         # Bash makes words of `--topic=or` that differ by its version.
         words, incomplete = [*words, *([name] if name else [])], value
     ctx = _context_of(words, context)
+    if isinstance(ctx.command, Command) and HELPS_WITH in ctx.meta:
+        return []
     option: click.Option | None = ctx.meta[OPEN_OPTION]
     if option is not None and not (incomplete.startswith("-") and "--" not in words):
         return option.shell_complete(ctx, incomplete)

@@ -33,6 +33,8 @@ from storefmt.config.tables import DataVersion
 class AccountRow(Row):
     """One account at one broker."""
 
+    identity = "access_key"
+
     broker: str
     address: str
     access_key: str

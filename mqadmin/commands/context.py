@@ -153,7 +153,7 @@ def parse_pair(text: str) -> tuple[str, str]:
     "or password manager prints. Only the user can read the file (mode 600).",
     examples=(
         ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
-        ("mqadmin context add prod mq1:9876;mq2:9876 --protected", "no write there by mistake"),
+        ("mqadmin context add prod mq1:9876,mq2:9876 --protected", "no write there by mistake"),
         (
             "mqadmin context add box 127.0.0.1:9876 --map 172.17.0.2:10911=127.0.0.1:10911",
             "a broker in a container, reached by a forwarded port",
@@ -173,7 +173,7 @@ def parse_pair(text: str) -> tuple[str, str]:
     needs=Needs.NONE,
 )
 @argument("name", type=CONTEXT, help="name of the context")
-@argument("address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[;HOST:PORT]")
+@argument("address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[,HOST:PORT]")
 @click.option("--protected", is_flag=True, help="refuse writes unless the context is named")
 @click.option("--unprotected", is_flag=True, help="allow writes again without naming the context")
 @click.option(

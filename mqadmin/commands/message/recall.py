@@ -17,6 +17,8 @@ from remoting.recall import decode_recall
 class RecallRow(Row):
     """The message that the handle names."""
 
+    identity = "unique_key"
+
     topic: str
     broker: str
     deliver_ms: EpochMs

@@ -27,6 +27,8 @@ from storefmt.paths import check_topic_name
 class SentMessage(Row):
     """Where the message was stored; ``queue_offset`` in entries."""
 
+    identity = "msg_id"
+
     status: str
     msg_id: str | None
     unique_key: str | None
@@ -50,7 +52,7 @@ class SentMessage(Row):
     writes=True,
 )
 @topic_argument()
-@argument("body", required=False, help="the body as text; - reads standard input")
+@argument("body", required=False, unless="file", help="the body as text; - reads standard input")
 @click.option("--file", "-f", type=FILE_PATH, help="read the body from a file")
 @click.option("--tag", "-t", help="tag of the message")
 @click.option("--key", "-k", multiple=True, help="a key by which it is found")

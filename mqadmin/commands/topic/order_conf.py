@@ -40,7 +40,7 @@ class OrderConf(Row):
     "topic order-conf",
     examples=(
         ("mqadmin topic order-conf orders", "what the name servers have"),
-        ("mqadmin topic order-conf orders 'broker-a:4;broker-b:4'", "set it"),
+        ("mqadmin topic order-conf orders broker-a:4,broker-b:4", "set it"),
         ("mqadmin topic order-conf orders --method delete -y", "remove it"),
     ),
     rows=OrderConf,
@@ -51,7 +51,7 @@ class OrderConf(Row):
 @argument(
     "conf",
     required=False,
-    metavar="BROKER:QUEUES[;BROKER:QUEUES...]",
+    metavar="BROKER:QUEUES[,BROKER:QUEUES...]",
     help="the new order configuration",
 )
 @click.option(
@@ -69,9 +69,11 @@ async def order_conf(
         ItemNotFound: no name server has one.
     """
     check_topic_name(topic)
+    # A shell ends a command at the `;` that the name server keeps.
+    conf = conf.replace(",", ";") if conf is not None else None
     method = method or ("get" if conf is None else "put")
     if method == "put" and (conf is None or not CONF.fullmatch(conf)):
-        raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4;broker-b:4")
+        raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4,broker-b:4")
     if method != "put" and conf is not None:
         raise Usage(f"a configuration {conf!r} and --method {method}", hint="give one")
 

@@ -119,7 +119,7 @@ def test_flags_of_one_letter_join() -> None:
         (("topc", "list"), "unknown command `topc`", "did you mean `topic list`?"),
         (("topicLst",), "unknown command `topicLst`", "did you mean `topicList`?"),
         (("topic", "-o", "json"), "topic what?", "topic create"),
-        (("xyzzy",), "unknown command `xyzzy`", "`mqadmin help` lists them"),
+        (("xyzzy",), "unknown command `xyzzy`", "`mqadmin help all` lists every command"),
         (("topic", "show"), "missing TOPIC", "usage: mqadmin topic show TOPIC"),
         (("topic", "show", "a", "b"), "unexpected argument 'b'", "usage: mqadmin topic show"),
         (("offset", "reset", "G", "T"), "missing --to", "usage: mqadmin offset reset GROUP"),

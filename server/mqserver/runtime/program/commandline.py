@@ -88,7 +88,7 @@ def _parser(
     )
     if registers:
         parser.add_argument(
-            "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as a:9876;b:9876"
+            "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as a:9876,b:9876"
         )
     parser.add_argument(
         "--log",
