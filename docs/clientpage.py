@@ -152,7 +152,7 @@ member was that wrote the file last."""
 TRACES: Final = """\
 `MessageTrace` writes the trace messages of RocketMQ, which `mqadmin message trace` and the real
 console read. `OpenTelemetryTrace` of `mqclient.trace.open_telemetry` makes spans of OpenTelemetry
-instead (`pip install 'mqadmin[otel]'`):
+instead (`pip install 'mqclient[otel]'`):
 
 ```python
 trace = OpenTelemetryTrace()

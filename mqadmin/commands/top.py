@@ -24,8 +24,8 @@ from mqadmin.top.view import View, select_rows
         ),
         ("mqadmin top --once --interval 1 -o json", "the rates of one second, for a script"),
     ),
-    details="Groups that are behind stand first, and groups stand above topics. A broker's rates are "
-    "its own over ten seconds; those of topics and groups are measured between two looks. A "
+    details="Groups that are behind stand first, and groups stand above topics. A broker's rates "
+    "are its own over ten seconds; those of topics and groups are measured between two looks. A "
     "slave's lag is in bytes of commit log. Of the topics that no group reads, the first hundred "
     "are shown.",
     rows=TopRow,

@@ -28,7 +28,7 @@ from storefmt.errors import StoreError
 LOG = logging.getLogger(__name__)
 
 PROGRAM: Final = "mqbroker"
-DISTRIBUTION: Final = "mqadmin"
+DISTRIBUTION: Final = "mqclient"
 
 
 def run(
