@@ -69,7 +69,8 @@ def test_nothing_private_of_click_is_used(room: str) -> None:
 
 
 def test_private_uses_are_noticed() -> None:
-    text = "from click.parser import Option\nfrom click.core import _x\nctx._protected_args\nself._ours\n"
+    imports = "from click.parser import Option\nfrom click.core import _x\n"
+    text = imports + "ctx._protected_args\nself._ours\n"
 
     assert len(list(private_uses(ast.parse(text)))) == 3
 
