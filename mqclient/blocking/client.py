@@ -272,7 +272,7 @@ class BlockingClient(BlockingLoop):
     """A blocking ``MQClient`` with a producer.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876.
+        namesrv: ``host:port,host:port``; a missing port means 9876.
         group: the producer group of ``send``.
         settings: the settings of the same producer.
         timeout_s: how long one request may take, in seconds.

@@ -64,7 +64,7 @@ class MQClient:
     """Connections to name servers and brokers, shared by producers, consumers and admin calls.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876. None is for a client that
+        namesrv: ``host:port,host:port``; a missing port means 9876. None is for a client that
             only asks brokers by their addresses.
         settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
         timeout_s: how long one request may take, in seconds (mqClientApiTimeout).
@@ -410,7 +410,9 @@ class MQClient:
 
 
 def parse_addresses(text: str) -> list[str]:
-    """Return the addresses in ``host:port;host:port``; a missing port means 9876.
+    """Return the addresses in ``host:port,host:port``, or with ``;`` as Java has it.
+
+    A missing port means 9876.
 
     Raises:
         BadRequest: the text contains no address.
