@@ -249,21 +249,24 @@ import asyncio, sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from mqclient import LitePullConsumer, Message, MQClient, Producer
+from mqclient import BlockingClient, Message
 from mqserver.embedded import Embedded
 
 names = ("click", "rich", "prompt_toolkit", "yaml", "msgpack")
 missing = [name for name in names if not find_spec(name)]
 
 
+def sent_and_received(namesrv):
+    with BlockingClient(namesrv) as client:
+        client.send(Message("TopicTest", b"hello" * 2000))
+        with client.lite_pull_consumer("readers", {"TopicTest": "*"}) as consumer:
+            return [message.body for message in consumer.poll()]
+
+
 async def run(store):
     servers = Embedded(store)
     addresses = await servers.start()
-    async with MQClient(addresses.namesrv) as client:
-        async with Producer(client, "clean") as producer:
-            await producer.send(Message("TopicTest", b"hello" * 2000))
-        async with LitePullConsumer(client, "readers", {"TopicTest": "*"}) as consumer:
-            bodies = [message.body for message in await consumer.poll()]
+    bodies = await asyncio.to_thread(sent_and_received, addresses.namesrv)
     await servers.stop()
     print(len(missing), bodies == [b"hello" * 2000])
 
