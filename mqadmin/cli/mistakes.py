@@ -66,7 +66,7 @@ def unknown_command(words: Sequence[str]) -> Usage:
     A command that takes something away is never proposed; where the nearest is one, the hint
     lists all that there are.
     """
-    if len(words) > 1 and words[-1].lower() == "help":
+    if len(words) > 1 and words[-1].lower() == tree.HELP_WORD:
         words = words[:-1]
     typed = " ".join(words).lower()
     known = tree.commands_below(words[:1])
@@ -83,7 +83,8 @@ def unknown_command(words: Sequence[str]) -> Usage:
     if verbs:
         return Usage(f"unknown command `{words[0]}`", hint="one of: " + ", ".join(verbs))
     java = {name.lower(): name for name in spellings()}
-    every = [*{name.split()[0] for name in tree.COMMANDS}, *tree.COMMANDS, *java]
+    nouns = {name.split()[0] for name in tree.COMMANDS}
+    every = [*nouns, *tree.TEXT_WORDS, *tree.COMMANDS, *java]
     near = get_close_matches(typed, every, n=1) or get_close_matches(words[0].lower(), every, n=1)
     hint = LISTED
     if near:

@@ -33,13 +33,6 @@ from mqadmin.cli.options import LineParser, complete_options, convert_line, norm
 from mqadmin.cli.types import ParseContext
 
 PROGRAM: Final = "mqadmin"
-HELP_WORD: Final = "help"
-VERSION_WORD: Final = "version"
-OWN_WORDS: Final = {
-    HELP_WORD: "explain a group or a command",
-    VERSION_WORD: "print the version",
-}
-"""Words that name no command, but are answered by a text."""
 EVERYTHING: Final = "all"
 HELPS_WITH: Final = "helps with"
 """Where a context has the words behind ``help``."""
@@ -98,14 +91,14 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return what the first word is, and the words behind it."""
         word, *rest = args
-        if word.lower() == HELP_WORD:
+        if word.lower() == tree.HELP_WORD:
             # `help topic list` and `topic help list` are `topic list --help`.
             ctx.params["help"] = True
             ctx.set_parameter_source("help", ParameterSource.COMMANDLINE)
             ctx.meta[HELPS_WITH] = " ".join(rest).lower()
             rest = [] if ctx.meta[HELPS_WITH] == EVERYTHING else rest
             return word, CommandGroup(self.words), rest
-        if word.lower() == VERSION_WORD and not self.words and not rest:
+        if word.lower() == tree.VERSION_WORD and not self.words and not rest:
             ctx.params["version"] = True
             ctx.set_parameter_source("version", ParameterSource.COMMANDLINE)
             return word, CommandGroup(), rest
@@ -145,11 +138,11 @@ class CommandGroup(click.Group):
             return complete_options(self.params, incomplete)
         else:
             items = []
-        words = tree.next_words(self.words) | (OWN_WORDS if not self.words else {})
+        words = tree.next_words(self.words) | (tree.TEXT_WORDS if not self.words else {})
         typed = incomplete.lower()
         known = {word: said for word, said in words.items() if word.startswith(typed)}
         if not self.words and incomplete and (not known or incomplete != typed):
-            known |= _java_words(typed)
+            known |= java_words(typed)
         return [*(CompletionItem(word, help=said) for word, said in known.items()), *items]
 
 
@@ -163,7 +156,7 @@ def _of_java(word: str) -> Command | None:
     return java_command(load(native), word, load) if native is not None else None
 
 
-def _java_words(typed: str) -> dict[str, str]:
+def java_words(typed: str) -> dict[str, str]:
     """Return the names of RocketMQ's own tool that begin with what is typed."""
     # Only words that begin no name of ours need the table.
     from mqadmin.cli.java.table import native_of, spellings

@@ -255,6 +255,13 @@ DESTRUCTIVE_WORDS: Final = frozenset(
 ALIASES: Final = {"store query key": "store query"}
 """Further names of commands that scripts use; they are not listed."""
 COMMANDS: Final = {name: text for area in AREAS.values() for name, text in area.items()}
+HELP_WORD: Final = "help"
+VERSION_WORD: Final = "version"
+TEXT_WORDS: Final = {
+    HELP_WORD: "explain a group or a command",
+    VERSION_WORD: "print the version",
+}
+"""Words that name no command, but are answered by a text."""
 
 
 def fold(word: str) -> str:
