@@ -121,6 +121,8 @@ class CommandGroup(click.Group):
                 left = inner.line_parser(below).split(rest).words
         except click.UsageError:
             return False
+        if [one.lower() for one in left] == [tree.HELP_WORD]:
+            return True
         at = [*words, *left[:1]]
         return bool(left) and (tree.command_named(at) is not None or bool(tree.commands_below(at)))
 

@@ -39,6 +39,16 @@ def test_help_behind_a_group_is_its_help(run: Run, words: str) -> None:
     assert "  topic create" in done.out
 
 
+@pytest.mark.parametrize(
+    ("words", "listed"),
+    [("export help", "  export metadata"), ("pipeline archive help", "  pipeline archive clean")],
+)
+def test_help_behind_a_word_that_is_a_command_as_well_lists_what_is_below(
+    run: Run, words: str, listed: str
+) -> None:
+    assert listed in run(*words.split()).out
+
+
 @pytest.mark.parametrize("words", ["topic help list", "help topic list", "topic list -h"])
 def test_help_before_a_command_is_its_help(run: Run, words: str) -> None:
     assert run(*words.split()).out.startswith("topic list: ")
