@@ -103,8 +103,12 @@ print(json.dumps(sorted(set(missing))))
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Return what a program printed; neither this checkout nor its settings reach it."""
-    kept = {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
-    return ran(*command, cwd=cwd, env=kept | environment).stdout
+    return ran(*command, cwd=cwd, env=outside() | environment).stdout
+
+
+def outside() -> dict[str, str]:
+    """Return the variables of the tests without those that name this checkout."""
+    return {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
 
 
 @pytest.fixture(scope="module")
@@ -430,7 +434,8 @@ def wheelhouse(newest: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fetch(python: Path, *line: str | Path, cwd: Path) -> str:
     """Run pip with the package index and return what it printed; skip where it has no index."""
-    done = ran(python, "-m", "pip", "--disable-pip-version-check", *line, code=None, cwd=cwd)
+    pip = (python, "-m", "pip", "--disable-pip-version-check")
+    done = ran(*pip, *line, code=None, cwd=cwd, env=outside())
     if done.returncode and "connection" in done.stderr.lower():
         absent(f"the package index cannot be reached: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
