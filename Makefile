@@ -7,11 +7,11 @@ STORE  ?=
 UV     ?= uv
 # Everything is installed from a lock file with hashes; nothing is resolved here.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-SELF   := $(PIP) --no-deps --no-build-isolation --editable .
+SELF   := $(PIP) --no-deps --no-build-isolation --editable . --editable ./toolkit
 
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 
-.PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs site lock clean
+.PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs tour site lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -56,18 +56,28 @@ kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, mqserver.broker.send.send_kernel'
 
-# The packed source, and two wheels that are built from it: with kernels, for this kind of processor
-# and this version of Python, and without them for any other.
-WHEEL := $(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-cache-dir --no-deps \
+# Two distributions. `mqclient` has all code: its packed source, and two wheels that are built from
+# it, with kernels, for this kind of processor and this version of Python, and without them for any
+# other. `mqadmin` has the programs and their files. An environment of their own builds them.
+WHEEL_PYTHON ?= $(abspath build/wheel-venv)/bin/python
+SDIST := -c 'from setuptools import build_meta; build_meta.build_sdist("$(abspath dist)")'
+WHEEL := $(WHEEL_PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-cache-dir --no-deps \
 	--no-build-isolation --no-index --wheel-dir dist
-wheel: $(VENV)/.dev
+wheel: build/wheel-venv/.wheel
 	rm -rf dist
-	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >/dev/null
-	$(WHEEL) dist/*.tar.gz
-	MQ_PURE=1 $(WHEEL) dist/*.tar.gz
-	@$(BIN)/python -m zipfile -l dist/*-cp*.whl | grep '_kernel.*[.]so' >/dev/null || \
+	$(WHEEL_PYTHON) $(SDIST) >/dev/null
+	cd toolkit && $(WHEEL_PYTHON) $(SDIST) >/dev/null
+	$(WHEEL) dist/mqclient-*.tar.gz dist/mqadmin-*.tar.gz
+	MQ_PURE=1 $(WHEEL) dist/mqclient-*.tar.gz
+	@$(WHEEL_PYTHON) -m zipfile -l dist/*-cp*.whl | grep '_kernel.*[.]so' >/dev/null || \
 		{ echo "the kernels were not compiled: is there a C compiler?" >&2; exit 1; }
 	@ls dist/*
+
+build/wheel-venv/.wheel: requirements/wheel.lock
+	@$(PYTHON) -m venv build/wheel-venv
+	@build/wheel-venv/bin/python -m pip --disable-pip-version-check install --quiet \
+		--require-hashes -r requirements/wheel.lock
+	@touch $@
 
 # A dry run: nothing is tagged or uploaded. docs/release.md has the steps around it.
 release: docs wheel
@@ -103,6 +113,10 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate
 
+# Runs every line of the tour; its page, in both languages, shows what they print.
+tour: $(VENV)/.dev
+	$(BIN)/python -m docs.tourpage
+
 # Has an environment of its own: the tools above need none of its packages.
 SITE ?= build/site
 site: build/site-venv/.site
@@ -122,14 +136,14 @@ $(VENV)/python:
 	@$(PYTHON) -m venv $(VENV) >&2
 	@touch $@
 
-$(VENV)/.shell: requirements/shell.lock pyproject.toml setup.py $(KERNELS) | $(VENV)/python
+$(VENV)/.shell: requirements/shell.lock pyproject.toml toolkit/pyproject.toml setup.py $(KERNELS) | $(VENV)/python
 	@echo "installing into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/shell.lock >&2
 	@$(SELF) >&2
 	@$(BIN)/mqbroker --version >&2
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(KERNELS) | $(VENV)/python
+$(VENV)/.dev: requirements/dev.lock pyproject.toml toolkit/pyproject.toml setup.py $(KERNELS) | $(VENV)/python
 	@echo "installing the tools and Spark into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/dev.lock >&2
 	@$(SELF) >&2
@@ -137,12 +151,12 @@ $(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(KERNELS) | $(VENV)
 	@touch $@ $(VENV)/.shell
 
 lock:
-	cd requirements && for name in shell dev site; do \
+	cd requirements && for name in shell dev site wheel; do \
 		$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 			--no-header $$name.in -o $$name.lock; done
 	cd benchmarks && $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-header bridge.in -o bridge.lock
 
 clean:
-	rm -rf $(VENV) *.egg-info build dist
+	rm -rf $(VENV) *.egg-info build dist toolkit/*.egg-info toolkit/build
 	find remoting storefmt server -name "*.so" -delete

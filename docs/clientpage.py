@@ -248,7 +248,7 @@ member was that wrote the file last."""
 TRACES: Final = """\
 `MessageTrace` writes the trace messages of RocketMQ, which `mqadmin message trace` and the real
 console read. `OpenTelemetryTrace` makes spans of OpenTelemetry instead (`pip install
-'mqadmin[otel]'`):
+'mqclient[otel]'`):
 
 ```python
 trace = OpenTelemetryTrace()

@@ -40,10 +40,14 @@ def findings(root: Path, version: str) -> Iterator[str]:
             "in its place, as in (2026-11-23)"
         )
     built = {path.name for path in (root / "dist").glob("*")}
-    for kind, ending in (("sdist", ".tar.gz"), ("pure wheel", "-py3-none-any.whl")):
-        if f"mqadmin-{version}{ending}" not in built:
-            yield f"dist/: no {kind} of {version}; run `make wheel`"
-    if not any(name.startswith(f"mqadmin-{version}-cp") for name in built):
+    for name in ("mqclient", "mqadmin"):
+        for kind, ending in (("sdist", ".tar.gz"), ("pure wheel", "-py3-none-any.whl")):
+            if f"{name}-{version}{ending}" not in built:
+                yield f"dist/: no {kind} of {name} {version}; run `make wheel`"
+    pinned = f'"mqclient[cli]=={version}"'
+    if pinned not in (root / "toolkit" / "pyproject.toml").read_text():
+        yield f"toolkit/pyproject.toml: it is to require {pinned}; write the new version everywhere"
+    if not any(name.startswith(f"mqclient-{version}-cp") for name in built):
         yield f"dist/: no wheel with kernels of {version}; run `make wheel` where a C compiler is"
 
 

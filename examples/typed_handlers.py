@@ -2,8 +2,8 @@
 
 python -m examples.typed_handlers 127.0.0.1:9876
 
-Dataclasses need nothing else. The models of pydantic (`pip install 'mqadmin[pydantic]'`) and
-structs of msgspec (`pip install 'mqadmin[msgspec]'`) are used in the same way.
+Dataclasses need nothing else. The models of pydantic (`pip install 'mqclient[pydantic]'`) and
+structs of msgspec (`pip install 'mqclient[msgspec]'`) are used in the same way.
 """
 
 import asyncio

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SIGNALLED_EXIT = 128
 """What a shell adds to the number of a signal."""
+OF_CLI = ("click", "prompt_toolkit", "yaml", "msgpack", "rich", "wcwidth")
+"""What the command line needs and `pip install mqclient` alone leaves out."""
 IMPORTING = "<frozen importlib"
 """How the code that loads modules names its files."""
 
@@ -44,6 +46,11 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         return SIGNALLED_EXIT + int(signal.SIGINT)
+    except ModuleNotFoundError as error:
+        if error.name not in OF_CLI:
+            raise
+        sys.stderr.write(f"error: {error.name} is not installed; pip install mqadmin\n")
+        return 1
     finally:
         if takes_interrupts:
             signal.signal(signal.SIGINT, _leave)

@@ -1,4 +1,4 @@
-"""What is installed here: version, Python, kernels and extras.
+"""What is installed here: version, Python, kernels, extras, and where the further files are.
 
 Rule: nothing is imported in order to say that it is there, because ``mqadmin --version`` costs at
 most five times the instructions of Python alone (``tests/mqadmin/test_installation.py``).
@@ -15,6 +15,7 @@ from storefmt.formats.kernels import PURE
 
 PACKAGES: Final = ("storefmt", "remoting", "mqclient", "mqserver", "mqspark", "mqadmin")
 EXTRAS: Final = {
+    "cli": ("click", "prompt_toolkit", "yaml", "msgpack", "rich", "wcwidth"),
     "fast": ("isal", "uvloop"),
     "exporter": ("prometheus_client",),
     "filters": ("wasmtime",),
@@ -25,6 +26,16 @@ EXTRAS: Final = {
     "lake": ("deltalake", "pyiceberg"),
 }
 """The modules that each extra installs."""
+SHARE: Final = ("share", "mqadmin")
+FILES: Final = (
+    "man/man1",
+    "bash-completion/completions",
+    "zsh/site-functions",
+    "fish/vendor_completions.d",
+    "mqadmin/systemd",
+    "mqadmin/grafana-dashboard.json",
+)
+"""What the distribution `mqadmin` installs below ``share/``, see toolkit/pyproject.toml."""
 _KERNELS: Final = tuple(f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
 
 
@@ -36,8 +47,21 @@ def version_text() -> str:
         f"Python {'.'.join(map(str, sys.version_info[:3]))}",
         f"kernels: {_kernels()}",
         f"extras: {', '.join(extras) or 'none'}",
+        f"files: {files_text()}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def files_text() -> str:
+    """Return where man pages, completions, units of systemd and the Grafana dashboard are."""
+    # An installation for one user has its own directory.
+    for prefix in (sys.prefix, os.path.expanduser("~/.local")):
+        if os.path.isdir(os.path.join(prefix, *SHARE)):
+            return f"{prefix}/share ({', '.join(FILES)})"
+    checkout = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if os.path.isdir(os.path.join(checkout, "man")):
+        return f"{checkout} (man, completions, server/systemd, examples)"
+    return "none (install the distribution `mqadmin`)"
 
 
 def _kernels() -> str:

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from mqadmin.completion.tab import answer
 
             exit_code = answer(os.environ[COMPLETE_VARIABLE], console)
-        elif words == ["--version"]:
+        elif words in (["--version"], ["version"]):
             # Only this line needs it, and it looks at many files.
             from mqadmin.installation import version_text
 

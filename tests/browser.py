@@ -11,7 +11,9 @@ from tests.programs import ran
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def drawn(page: Path, directory: Path, *, dark: bool = False, height: int = 2400) -> str:
+def drawn(
+    page: Path, directory: Path, *, dark: bool = False, width: int = 1100, height: int = 2400
+) -> str:
     """Return the document as the browser has it, after it drew the page without a complaint.
 
     The picture is ``page.png`` in ``directory``. A machine without a browser skips the test.
@@ -21,7 +23,7 @@ def drawn(page: Path, directory: Path, *, dark: bool = False, height: int = 2400
         pytest.skip("no chromium found: " + ", ".join(BROWSERS))
     command = [
         browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-        "--enable-logging=stderr", "--log-level=0", f"--window-size=1100,{height}",
+        "--enable-logging=stderr", "--log-level=0", f"--window-size={width},{height}",
         f"--user-data-dir={directory / 'profile'}",
         *(["--blink-settings=preferredColorScheme=0"] if dark else []),
     ]  # fmt: skip

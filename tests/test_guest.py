@@ -214,10 +214,11 @@ def test_uninstalling_leaves_nothing_behind(
     run(programs / "mqadmin", "--version", cwd=tmp_path)
     (packages_of(programs) / "needed.pth").unlink()
 
-    run(*PIP, "--python", programs / "python", "uninstall", "-q", "-y", "mqadmin", cwd=tmp_path)
+    line = ("uninstall", "-q", "-y", "mqadmin", "mqclient")
+    run(*PIP, "--python", programs / "python", *line, cwd=tmp_path)
 
-    # pip also removes folders that it leaves empty.
-    left = set(tmp_path.rglob("*")) - before
+    # pip keeps empty folders of share/, as `share/man`: other packages use them as well.
+    left = {path for path in tmp_path.rglob("*") if not path.is_dir()} - before
     assert not {path for path in left if "__pycache__" not in path.parts}
 
 

@@ -14,8 +14,15 @@ from tests.golden import REPOSITORY
 from tests.programs import ran
 from tests.tiers import Tier
 
+PINNED = 'dependencies = ["mqclient[cli]==1.2.3"]\n'
 CHANGELOG = "# Changelog\n\n## 1.2.3 (2026-11-23)\n\n## 1.2.2 (2026-10-01)\n"
-BUILT = ("1.2.3.tar.gz", "1.2.3-py3-none-any.whl", "1.2.3-cp311-cp311-linux_x86_64.whl")
+BUILT = (
+    "mqclient-1.2.3.tar.gz",
+    "mqclient-1.2.3-py3-none-any.whl",
+    "mqclient-1.2.3-cp311-cp311-linux_x86_64.whl",
+    "mqadmin-1.2.3.tar.gz",
+    "mqadmin-1.2.3-py3-none-any.whl",
+)
 
 
 @pytest.fixture
@@ -25,7 +32,9 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / ".gitignore").write_text("dist/\n")
     (tmp_path / "dist").mkdir()
     for name in BUILT:
-        (tmp_path / "dist" / f"mqadmin-{name}").touch()
+        (tmp_path / "dist" / name).touch()
+    (tmp_path / "toolkit").mkdir()
+    (tmp_path / "toolkit" / "pyproject.toml").write_text(PINNED)
     person = ("-c", "user.name=x", "-c", "user.email=x@example.org")
     for line in (["init", "-q"], ["add", "."], [*person, "commit", "-q", "-m", "all"]):
         subprocess.run(["git", *line], cwd=tmp_path, check=True)
@@ -68,11 +77,19 @@ def test_a_heading_that_differs_is_named(checkout: Path, old: str, new: str, sai
 
 @pytest.mark.parametrize("name", BUILT)
 def test_a_file_that_was_not_built_is_named(checkout: Path, name: str) -> None:
-    (checkout / "dist" / f"mqadmin-{name}").unlink()
+    (checkout / "dist" / name).unlink()
 
     (found,) = findings(checkout, "1.2.3")
 
     assert found.startswith("dist/: no ")
+
+
+def test_a_toolkit_that_requires_another_version_is_named(checkout: Path) -> None:
+    (checkout / "toolkit" / "pyproject.toml").write_text(PINNED.replace("1.2.3", "1.2.2"))
+
+    found = [*findings(checkout, "1.2.3")]
+
+    assert any(line.startswith("toolkit/pyproject.toml: it is to require ") for line in found)
 
 
 def test_the_changelog_begins_with_the_version_of_the_code() -> None:

@@ -94,6 +94,8 @@ LONG: Final = (
             "tests/test_bare_clone.py",
             "tests/test_guest.py",
             "tests/test_packaging.py",
+            "tests/mqadmin/cli/test_click_versions.py::"
+            "test_the_oldest_click_runs_the_tests_of_the_command_line",
             "tests/mqadmin/test_installation.py::"
             "test_the_version_costs_at_most_five_times_python_alone",
             "tests/server/broker/timer/test_timer_kill.py",

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import click
-
+from mqadmin.cli.decorators import argument
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Usage
 from mqadmin.session.call import Call
@@ -19,7 +18,7 @@ from storefmt.errors import StoreError
 T = TypeVar("T")
 
 
-list_argument = click.argument(
+list_argument = argument(
     "file", type=FILE_PATH, help="file with a JSON array; - reads standard input"
 )
 

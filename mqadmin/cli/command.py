@@ -13,11 +13,19 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, cast
 
 import click
-from click.parser import _ParsingState as State
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli.globals import GLOBALS, levels, settings_of
-from mqadmin.cli.options import LineParser, complete_options, default_of, kind_of
+from mqadmin.cli.options import (
+    Argument,
+    LineParser,
+    SplitLine,
+    complete_options,
+    convert_line,
+    converted,
+    default_of,
+    kind_of,
+)
 from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, ParseContext, ValueKind
 from mqadmin.output.rows import Outcome, Row
@@ -40,7 +48,9 @@ class Needs(Enum):
 STORE: Final = "store"
 TYPED: Final = "typed"
 """Where a context has the options of its line as they were typed."""
-STORE_DIR: Final = click.Argument(
+OPEN_OPTION: Final = "open option"
+"""Where a context has the option that ends its line, whose value could follow."""
+STORE_DIR: Final = Argument(
     [STORE],
     type=DIR,
     metavar="DIR",
@@ -168,11 +178,18 @@ class Command(click.Command):
             store = [INSTEAD_OF_SERVERS]
         return [*store, *self.params, *GLOBALS]
 
-    def make_parser(self, ctx: click.Context) -> LineParser:
+    def line_parser(self, ctx: click.Context) -> LineParser:
         """Return the parser of a line, in which the command's own options hide global ones."""
         own = self.get_params(ctx)[: -len(GLOBALS)]
         extra = [INSTEAD_OF_DIR] if self.needs is Needs.STORE else []
         return CommandParser(ctx, [*GLOBALS, *extra, *own])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a line into its context."""
+        line = self.line_parser(ctx).split(args)
+        convert_line(ctx, line, self.get_params(ctx))
+        ctx.meta[OPEN_OPTION] = line.open_option
+        return []
 
     def invoke(self, ctx: click.Context) -> ParsedLine:
         """Return the call that the line stands for, without values if it wants a text."""
@@ -224,7 +241,7 @@ def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine
         made,
         command=whole,
         values={
-            one.name: one.process_value(ctx, made.values.get(one.name, default_of(one)))
+            one.name: converted(one, made.values.get(one.name, default_of(one)), ctx)
             for one in whole.params
         },
     )
@@ -245,30 +262,24 @@ class UnknownCommand(click.UsageError):
 class CommandParser(LineParser):
     """The parser of a command: words may be left out that the shell knows."""
 
-    def parse_args(
-        self, args: list[str]
-    ) -> tuple[dict[str, object], list[str], list[click.Parameter]]:
-        """Parse; a line that asks for help may lack whatever it would need to run."""
-        made = super().parse_args(args)
-        assert self.ctx is not None
-        self.ctx.meta[TYPED] = made[0]
+    def split(self, words: Sequence[str]) -> SplitLine:
+        """Split; a line that asks for help may lack whatever it would need to run."""
+        line = super().split(words)
+        self.ctx.meta[TYPED] = line.typed
         asked = any(level.params.get(name) for level in levels(self.ctx) for name in TEXT_OPTIONS)
-        if asked or not TEXT_OPTIONS.isdisjoint(made[0]):
+        if asked or not TEXT_OPTIONS.isdisjoint(line.typed):
             self.ctx.resilient_parsing = True
-        elif made[1] and not self.ctx.resilient_parsing:
-            refused = cast(Command, self.ctx.command).refuse_word(made[1][0])
+        elif line.words and not self.ctx.resilient_parsing:
+            refused = cast(Command, self.ctx.command).refuse_word(line.words[0])
             raise TooManyArguments(refused, self.ctx)
-        return made
+        return line
 
-    def _process_args_for_args(self, state: State) -> None:
-        ctx = self.ctx
-        assert ctx is not None
-        made = cast(Command, ctx.command)
-        words = [*state.largs, *state.rargs]
+    def _fill_arguments(self, line: SplitLine) -> None:
+        made = cast(Command, self.ctx.command)
         if made.needs is Needs.STORE:
-            words = _with_store(words, cast(str | None, state.opts.pop(STORE, None)), ctx)
-        state.largs, state.rargs = _with_topic(made, words, ctx), []
-        super()._process_args_for_args(state)
+            line.words = _with_store(line.words, line.typed.pop(STORE, None), self.ctx)
+        line.words = _with_topic(made, line, self.ctx)
+        super()._fill_arguments(line)
 
 
 def _with_store(words: list[str], given: str | None, ctx: click.Context) -> list[str]:
@@ -285,12 +296,18 @@ def _looks_like_path(word: str) -> bool:
     return "/" in word or word in {".", ".."}
 
 
-def _with_topic(made: Command, words: list[str], ctx: click.Context) -> list[str]:
+def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]:
     """Return the words with the shell's topic put in, where exactly one word is missing."""
-    topic = cast(ParseContext, ctx.obj).topic
-    required = [one for one in made.positional if one.required]
+    topic, words = cast(ParseContext, ctx.obj).topic, line.words
+    required = [one for one in made.positional if one.required or _is_needed(one, line)]
     first = 1 if made.needs is Needs.STORE else 0
     spots = [at for at, one in enumerate(required, first) if kind_of(one) is ValueKind.TOPIC]
     if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:
         return words
     return [*words[: spots[0]], topic, *words[spots[0] :]]
+
+
+def _is_needed(parameter: click.Parameter, line: SplitLine) -> bool:
+    """Return whether an argument is needed since the option that stands for it is missing."""
+    unless = parameter.unless if isinstance(parameter, Argument) else None
+    return unless is not None and unless not in line.typed

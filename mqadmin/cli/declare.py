@@ -21,14 +21,15 @@ so that its module is imported only when it is called or documented.
         columns=("queue_id", "born_time"),
     )
     @topic_argument()
-    @click.argument("queue", type=INTEGER, required=False, help="the queue; all if left out")
+    @argument("queue", type=INTEGER, required=False, help="the queue; all if left out")
     @click.option("--start", type=INTEGER, default=0, help="queue offset to begin at")
     def show_queue(call: Call, *, topic: str, queue: int | None, start: int) -> Outcome:
         store = StoreDir.open(call.store_dir)
         return Outcome(QueueRow(...) for entry in ...)
 
-Options and arguments are click's. What many commands have stands in ``mqadmin.cli.decorators``;
-types are those of ``mqadmin.cli.types``, ``times`` and ``positions``.
+Options are click's, and ``argument`` is click's with a help text. What many commands have stands
+in ``mqadmin.cli.decorators``; types are those of ``mqadmin.cli.types``, ``times`` and
+``positions``.
 
 What the function may rely on:
     - ``def`` or ``async def``; it returns an ``Outcome`` (``rows.one`` for a single object)
@@ -50,7 +51,10 @@ Java's names and flags are in ``mqadmin.cli.java.table``.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import click
+
 from mqadmin.cli.command import Command, Needs, Run
+from mqadmin.cli.decorators import argument
 from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of, one
 from mqadmin.session.call import Call
 
@@ -66,6 +70,7 @@ __all__ = [
     "Needs",
     "Outcome",
     "Row",
+    "argument",
     "command",
     "exit_code_of",
     "one",
@@ -81,8 +86,8 @@ def command(name: str, **declared: "Unpack[Declared]") -> Callable[[Run], Comman
     """
 
     def declare(run: Run) -> Command:
-        # Where click's decorators leave them, the last one first.
-        params = [*reversed(getattr(run, "__click_params__", []))]
+        # Only click knows where its decorators leave the parameters.
+        params = click.command("any")(run).params
         return Command(name, run=run, params=params, **declared)
 
     return declare

@@ -15,11 +15,22 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
+from mqadmin.cli.options import Argument
 from mqadmin.cli.times import END_OF_TIME, SPAN, START_OF_TIME, TIME, OpenTimeSpan, TimeSpan
 from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, POSITIVE, TOPIC, Integer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
+
+
+def argument(name: str, **declared: Any) -> Callable[[F], F]:
+    """Declare an argument as ``click.argument`` does, with a help text."""
+
+    def declare(run: F) -> F:
+        # Each use gets a decorator of its own: click 8.1.0 forgets ``cls`` after the first.
+        return click.argument(name, cls=Argument, **declared)(run)
+
+    return declare
 
 
 def combine(*decorators: Decorator[F]) -> Decorator[F]:
@@ -44,9 +55,8 @@ def option_group(name: str, make: Callable[..., object], *decorators: Decorator[
     """
 
     def decorate(run: F) -> F:
-        before = len(_declared(run))
+        names = [one.name for one in declared_by(*decorators)]
         run = combine(*decorators)(run)
-        names = [one.name for one in _declared(run)[before:]]
 
         @wraps(run)
         def filled(call: object, **values: object) -> object:
@@ -58,24 +68,22 @@ def option_group(name: str, make: Callable[..., object], *decorators: Decorator[
     return decorate
 
 
-def _declared(run: Callable[..., object]) -> list[click.Parameter]:
-    """Return the parameters that click's decorators left at a function, the last one first."""
-    return getattr(run, "__click_params__", [])
+def declared_by(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:
+    """Return the parameters that some decorators declare."""
+    return click.command("any")(combine(*decorators)(lambda: None)).params
 
 
 # Names
 
-topic_argument = partial(click.argument, "topic", type=TOPIC, help="the topic")
+topic_argument = partial(argument, "topic", type=TOPIC, help="the topic")
 read_topic_argument = topic_argument(
     required=False, help="the topic; all that the group reads if left out"
 )
-group_argument = partial(click.argument, "group", type=GROUP, help="the consumer group")
-account_argument = click.argument("account", metavar="KEY", help="its access key")
-more_stores = click.argument(
-    "more", nargs=-1, type=DIR, metavar="DIR", help="further store directories"
-)
+group_argument = partial(argument, "group", type=GROUP, help="the consumer group")
+account_argument = argument("account", metavar="KEY", help="its access key")
+more_stores = argument("more", nargs=-1, type=DIR, metavar="DIR", help="further store directories")
 of_topic = partial(click.option, "--topic", type=TOPIC, help="of this topic")
-message_ids_argument = click.argument(
+message_ids_argument = argument(
     "message_ids",
     nargs=-1,
     required=True,

@@ -13,7 +13,7 @@ GLOBALS: Final = (
     click.Option(
         ["-n", "--namesrv", "--namesrvAddr"],
         type=ADDRESS,
-        metavar="ADDR[;ADDR...]",
+        metavar="ADDR[,ADDR...]",
         help="name servers (also NAMESRV_ADDR)",
     ),
     click.Option(["--context"], type=CONTEXT, help="a named context instead of the current one"),

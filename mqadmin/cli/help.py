@@ -13,12 +13,23 @@ from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
 from mqadmin.session.settings import GlobalOptions
 
-INTRO = """\
-mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores
+TITLE = "mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores"
+INTRO = f"""\
+{TITLE}
 
 Usage: mqadmin [OPTIONS] COMMAND ...   `mqadmin COMMAND -h` explains one command
        mqadmin shell                   interactive, with completion
 """
+FIRST_SCREEN = f"""\
+{TITLE}
+
+  mqadmin topic help           the commands of a group, here `topic`
+  mqadmin topic list -h        one command, with examples
+  mqadmin help all             every command, and the global options
+  mqadmin shell                a shell of its own, with completion
+
+"""
+LINE_WIDTH_MAX = 79
 OF_JAVA = """\
 The names of RocketMQ's own mqadmin 4.9.7 work too, with their flags. With
 MQADMIN_COMPAT=1 a command that it also has prints its layout, and asks nothing;
@@ -39,6 +50,25 @@ def text_about(made: Command, settings: GlobalOptions) -> str:
     from mqadmin.output.structured import json_text
 
     return json_text(schema_of(made.name, made.summary, made.rows), pretty=True) + "\n"
+
+
+def first_screen() -> str:
+    """Return the groups of commands by area; it fits on a terminal of 80x24."""
+    lines = []
+    for area, commands in tree.AREAS.items():
+        words = [*dict.fromkeys(name.split()[0] for name in commands)]
+        lines += [area, *_wrapped(words)]
+    return FIRST_SCREEN + "\n".join(lines) + "\n"
+
+
+def _wrapped(words: Sequence[str]) -> list[str]:
+    """Return words on lines that fit on a terminal of 80 columns."""
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) + 2 > LINE_WIDTH_MAX:
+            lines.append("")
+        lines[-1] += f"  {word}"
+    return lines
 
 
 def overview() -> str:
@@ -105,7 +135,7 @@ def command_help(made: Command) -> str:
     for java in (one for one in JAVA if one.command == made.name):
         flags = " ".join(flag.spelled for flag in java.options if flag.field)
         lines.append(f"Also as in RocketMQ's tool: {java.name} {flags}")
-    lines.append("Global options: `mqadmin -h`")
+    lines.append("Global options: `mqadmin help all`")
     return "\n".join(lines) + "\n"
 
 

@@ -9,11 +9,12 @@ from mqadmin.cli import tree
 from mqadmin.cli.command import Command, TooManyArguments, UnknownCommand
 from mqadmin.cli.help import usage_of
 from mqadmin.cli.java.command import RefusedOption
-from mqadmin.cli.java.table import spellings
+from mqadmin.cli.java.table import native_of, spellings
 from mqadmin.cli.options import label_of, long_of
 from mqadmin.errors import Usage
 
 ON_USAGE = "-h shows the usage"
+LISTED = "`mqadmin help all` lists every command"
 
 
 def usage_of_error(error: click.UsageError) -> Usage:
@@ -60,7 +61,13 @@ def _nearest(error: click.NoSuchOption) -> str:
 
 
 def unknown_command(words: Sequence[str]) -> Usage:
-    """Return what is said of words that name no command: the nearest that there is."""
+    """Return what is said of words that name no command: the nearest that there is.
+
+    A command that takes something away is never proposed; where the nearest is one, the hint
+    lists all that there are.
+    """
+    if len(words) > 1 and words[-1].lower() == tree.HELP_WORD:
+        words = words[:-1]
     typed = " ".join(words).lower()
     known = tree.commands_below(words[:1])
     if tree.commands_below(words):
@@ -69,10 +76,28 @@ def unknown_command(words: Sequence[str]) -> Usage:
         )
     if known:
         near = get_close_matches(typed, known, n=1, cutoff=0.5)
-        hint = f"did you mean `{near[0]}`?" if near else "one of: " + ", ".join(known)
+        is_safe = near and not tree.is_destructive(near[0])
+        hint = f"did you mean `{near[0]}`?" if is_safe else "one of: " + ", ".join(known)
         return Usage(f"unknown command `{' '.join(words)}`", hint=hint)
+    verbs = _with_verb(words[0])
+    if verbs:
+        return Usage(f"unknown command `{words[0]}`", hint="one of: " + ", ".join(verbs))
     java = {name.lower(): name for name in spellings()}
-    every = [*{name.split()[0] for name in tree.COMMANDS}, *tree.COMMANDS, *java]
+    nouns = {name.split()[0] for name in tree.COMMANDS}
+    every = [*nouns, *tree.TEXT_WORDS, *tree.COMMANDS, *java]
     near = get_close_matches(typed, every, n=1) or get_close_matches(words[0].lower(), every, n=1)
-    hint = f"did you mean `{java.get(near[0], near[0])}`?" if near else "`mqadmin help` lists them"
+    hint = LISTED
+    if near:
+        name = java.get(near[0], near[0])
+        if not tree.is_destructive(native_of(name) or name):
+            hint = f"did you mean `{name}`?"
     return Usage(f"unknown command `{words[0]}`", hint=hint)
+
+
+def _with_verb(word: str) -> list[str]:
+    """Return the commands that end with a word, as in `status`: its noun was left out."""
+    return [
+        name
+        for name in tree.COMMANDS
+        if tree.fold(name.split()[-1]) == tree.fold(word) and not tree.is_destructive(name)
+    ]

@@ -1,22 +1,22 @@
-"""An option in every spelling that users know, and click's parser taught to read them.
+"""The words of a line, read as options and arguments in every spelling that users know.
 
     -tX   -t X   --topic X   --topic=X   -topic X     the same option, five times
     --to -1h   message get -5                         a value or a word that begins with a dash
     --watch   --watch 5                               an option whose value may be left out
 
-Rule: click parses; this module has only what RocketMQ's tool reads in another way. An option is
-never the value of another one: ``--kind --yes`` lacks a value. An option of a command hides a
-global one that is spelled the same (Java's ``updateTopic -o`` is not our ``-o``).
+Rule: click declares parameters and converts values, and this module splits the line, through
+click's documented names alone. An option is never the value of another one: ``--kind --yes``
+lacks a value. An option of a command hides a global one that is spelled the same (Java's
+``updateTopic -o`` is not our ``-o``).
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import click
-from click.parser import _Option as ParserOption
-from click.parser import _OptionParser as ClickParser
-from click.parser import _ParsingState as State
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli.tree import fold
@@ -30,75 +30,203 @@ def normalize(token: str) -> str:
     return token if len(token) == 1 else fold(token)
 
 
-class LineParser(ClickParser):
-    """Click's parser of one command's options and arguments.
+class Argument(click.Argument):
+    """click's argument with a help text, which click itself knows from 8.5 on only.
 
-    Every ``click.option`` is spelled as RocketMQ's users spell it, since this parser reads it.
+    Attributes:
+        unless: the option that stands for an argument that is not required; where that is not
+            on the line, the command needs the argument.
+    """
+
+    def __init__(self, param_decls: Sequence[str], **declared: Any) -> None:
+        self.help: str | None = declared.pop("help", None)
+        self.unless: str | None = declared.pop("unless", None)
+        super().__init__(param_decls, **declared)
+
+
+@dataclass(slots=True)
+class SplitLine:
+    """The words of a line, sorted into options and arguments; nothing is converted yet.
+
+    Attributes:
+        typed: values by the name of the parameter, in the order of the line.
+        words: what is left over: words that are neither options nor their values.
+        open_option: the option that ends the line and whose value could follow.
+    """
+
+    typed: dict[str, Any] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    open_option: click.Option | None = None
+
+
+class LineParser:
+    """Splits the line of one command or group.
+
+    Args:
+        parameters: later ones hide earlier ones of the same spelling.
     """
 
     def __init__(self, ctx: click.Context, parameters: Iterable[click.Parameter]) -> None:
-        super().__init__(ctx)
+        self.ctx = ctx
+        self.arguments: list[click.Argument] = []
+        self._letters: dict[str, click.Option] = {}
+        self._names: dict[str, click.Option] = {}
         for parameter in parameters:
-            parameter.add_to_parser(self, ctx)
+            if isinstance(parameter, click.Option):
+                self._add_option(parameter)
+            elif isinstance(parameter, click.Argument):
+                self.arguments.append(parameter)
 
-    def add_option(
-        self,
-        obj: click.Option,
-        opts: Sequence[str],
-        dest: str | None,
-        action: str | None = None,
-        nargs: int = 1,
-        const: object = None,
-    ) -> None:
-        """Register an option; its long names may also have one dash, as in RocketMQ's tool."""
-        one_dash = [name[1:] for name in opts if name.startswith("--")]
-        super().add_option(obj, [*opts, *one_dash], dest, action, nargs, const)
+    def _add_option(self, option: click.Option) -> None:
+        for spelled in option.opts:
+            if len(spelled) == 2:
+                self._letters[spelled[1]] = option
+            else:
+                self._names[normalize(spelled.lstrip("-"))] = option
+
+    def split(self, words: Sequence[str]) -> SplitLine:
+        """Return the parts of a line; while completing, as many as can be read.
+
+        Raises:
+            click.UsageError: an option is unknown, lacks its value or takes none.
+        """
+        line = SplitLine()
+        rest = list(words)
+        try:
+            self._split_options(line, rest)
+            line.words += rest
+            self._fill_arguments(line)
+        except click.UsageError:
+            if not self.ctx.resilient_parsing:
+                raise
+        return line
+
+    def _split_options(self, line: SplitLine, rest: list[str]) -> None:
+        while rest:
+            word = rest.pop(0)
+            if word == "--":
+                return
+            if word[:1] == "-" and len(word) > 1:
+                self._split_option(word, line, rest)
+            elif self.ctx.allow_interspersed_args:
+                line.words.append(word)
+            else:
+                # A group's own options end where the name of a command begins.
+                rest.insert(0, word)
+                return
+
+    def _split_option(self, word: str, line: SplitLine, rest: list[str]) -> None:
+        if NEGATIVE.match(word) and word[1] not in self._letters:
+            line.words.append(word)
+            return
+        spelled, equals, value = word.partition("=")
+        option = self._named(spelled)
+        if option is None:
+            if word.startswith("--"):
+                raise click.NoSuchOption(spelled, ctx=self.ctx)
+            self._split_letters(word, line, rest)
+        elif not equals:
+            self._keep(option, self._next_value(option, line, rest), line)
+        elif option.is_flag:
+            said = f"option {label_of(option)} takes no value, got {value!r}"
+            raise click.BadOptionUsage(spelled, said, ctx=self.ctx)
+        else:
+            self._keep(option, value, line)
+
+    def _split_letters(self, word: str, line: SplitLine, rest: list[str]) -> None:
+        """Split ``-yv`` into flags, and ``-tX`` into an option and its value."""
+        for position, letter in enumerate(word[1:], 2):
+            option = self._letters.get(letter)
+            if option is None:
+                raise click.NoSuchOption(word.partition("=")[0], ctx=self.ctx)
+            attached = word[position:]
+            if attached and not option.is_flag:
+                self._keep(option, attached, line)
+                return
+            self._keep(option, self._next_value(option, line, rest), line)
+
+    def _named(self, spelled: str) -> click.Option | None:
+        """Return the option of a long name, behind one dash or two."""
+        name = spelled.removeprefix("-").removeprefix("-")
+        return self._names.get(normalize(name))
 
     def is_option(self, word: str) -> bool:
         """Return whether a word is one of these options, rather than a value."""
         if len(word) < 2 or word[0] != "-":
             return False
-        name = normalize(word.lstrip("-").partition("=")[0])
-        return f"--{name}" in self._long_opt or word in self._short_opt
+        if len(word) == 2 and word[1] in self._letters:
+            return True
+        return self._named("-" + word.partition("=")[0].lstrip("-")) is not None
 
-    def _process_opts(self, arg: str, state: State) -> None:
-        if NEGATIVE.match(arg) and arg[:2] not in self._short_opt:
-            state.largs.append(arg)
-            return
-        try:
-            super()._process_opts(arg, state)
-        except click.NoSuchOption:
-            # Click names one letter of it.
-            raise click.NoSuchOption(arg.partition("=")[0], ctx=self.ctx) from None
-
-    def _match_long_opt(self, opt: str, explicit_value: str | None, state: State) -> None:
-        option = self._long_opt.get(opt)
-        if option is None:
-            # `-n` comes here, too, before it is taken as a short option: click would load difflib
-            # to look for the nearest name, which ``mistakes`` does where the line is wrong.
-            raise click.NoSuchOption(opt, ctx=self.ctx)
-        if explicit_value is None:
-            super()._match_long_opt(opt, explicit_value, state)
-        elif option.takes_value:
-            option.process(explicit_value, state)
+    def _keep(self, option: click.Option, value: object, line: SplitLine) -> None:
+        if option.multiple:
+            line.typed.setdefault(option.name, []).append(value)
         else:
-            name = label_of(option.obj)
-            said = f"option {name} takes no value, got {explicit_value!r}"
-            raise click.BadOptionUsage(opt, said, ctx=self.ctx)
+            line.typed[option.name] = value
 
-    def _get_value_from_state(self, option_name: str, option: ParserOption, state: State) -> object:  # type: ignore[override]
-        parameter, rest = option.obj, state.rargs
-        assert self.ctx is not None
-        if leaves_value_out(parameter, rest, self.ctx):
-            return parameter.flag_value
+    def _next_value(self, option: click.Option, line: SplitLine, rest: list[str]) -> object:
+        """Return the value of an option from the words behind it, or what it means alone."""
+        if option.is_flag:
+            return option.flag_value if isinstance(option.flag_value, str) else True
+        if not rest:
+            line.open_option = option
+        if leaves_value_out(option, rest, self.ctx):
+            return option.flag_value
         # `--sort -topic` means the column, even where there is an option of the same name.
-        is_column = (
-            kind_of(parameter) is ValueKind.COLUMN and rest[:1] and not rest[0].startswith("--")
-        )
+        is_column = kind_of(option) is ValueKind.COLUMN and rest[:1] and rest[0][:2] != "--"
         if not rest or (self.is_option(rest[0]) and not is_column):
-            said = f"option {label_of(parameter)} needs a value"
-            raise click.BadOptionUsage(option_name, said, ctx=self.ctx)
+            said = f"option {label_of(option)} needs a value"
+            raise click.BadOptionUsage(long_of(option), said, ctx=self.ctx)
         return rest.pop(0)
+
+    def _fill_arguments(self, line: SplitLine) -> None:
+        """Give each argument its word; one that repeats has what the others leave."""
+        for number, argument in enumerate(self.arguments):
+            if not line.words:
+                return
+            if argument.nargs == -1:
+                behind = len(self.arguments) - number - 1
+                count = max(len(line.words) - behind, 0)
+                line.typed[argument.name] = tuple(line.words[:count])
+                del line.words[:count]
+            else:
+                line.typed[argument.name] = line.words.pop(0)
+
+
+def convert_line(
+    ctx: click.Context, line: SplitLine, parameters: Sequence[click.Parameter]
+) -> None:
+    """Put the converted values of a line into its context, defaults where nothing is typed.
+
+    Raises:
+        click.UsageError: a value is wrong or missing; while completing, it is None instead.
+    """
+    places = {name: place for place, name in enumerate(line.typed)}
+    # What is typed is judged first, in the order of the line.
+    for parameter in sorted(parameters, key=lambda one: places.get(one.name, len(places))):
+        is_typed = parameter.name in line.typed
+        raw = line.typed[parameter.name] if is_typed else default_of(parameter)
+        try:
+            value = converted(parameter, raw, ctx)
+        except click.UsageError:
+            if not ctx.resilient_parsing:
+                raise
+            value = None
+        ctx.params[parameter.name] = value
+        source = ParameterSource.COMMANDLINE if is_typed else ParameterSource.DEFAULT
+        ctx.set_parameter_source(parameter.name, source)
+
+
+def converted(parameter: click.Parameter, raw: object, ctx: click.Context) -> object:
+    """Return the value that a text or a default stands for.
+
+    Raises:
+        click.UsageError: it is wrong, or there is none where one is required.
+    """
+    value: object = parameter.type_cast_value(ctx, raw)
+    if parameter.required and value in (None, ()):
+        raise click.MissingParameter(ctx=ctx, param=parameter)
+    return value
 
 
 def leaves_value_out(option: click.Option, rest: list[str], ctx: click.Context) -> bool:

@@ -20,13 +20,22 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli import tree
-from mqadmin.cli.command import Command, ParsedLine, TextAnswer, UnknownCommand, of_store
-from mqadmin.cli.globals import GLOBALS, settings_of
-from mqadmin.cli.options import LineParser, complete_options, normalize
+from mqadmin.cli.command import (
+    OPEN_OPTION,
+    Command,
+    ParsedLine,
+    TextAnswer,
+    UnknownCommand,
+    of_store,
+)
+from mqadmin.cli.globals import GLOBALS, is_given, settings_of
+from mqadmin.cli.options import LineParser, complete_options, convert_line, normalize
 from mqadmin.cli.types import ParseContext
 
 PROGRAM: Final = "mqadmin"
-HELP_WORD: Final = "help"
+EVERYTHING: Final = "all"
+HELPS_WITH: Final = "helps with"
+"""Where a context has the words behind ``help``."""
 
 
 class CommandGroup(click.Group):
@@ -35,17 +44,33 @@ class CommandGroup(click.Group):
     def __init__(self, words: Sequence[str] = ()) -> None:
         super().__init__(
             " ".join(words) or PROGRAM,
-            callback=click.pass_context(_without_command),
-            invoke_without_command=True,
             params=list(GLOBALS),
             add_help_option=False,
             context_settings={"token_normalize_func": normalize},
         )
         self.words = tuple(words)
 
-    def make_parser(self, ctx: click.Context) -> LineParser:
+    def line_parser(self, ctx: click.Context) -> LineParser:
         """Return the parser of the global options before a word."""
         return LineParser(ctx, self.params)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options before the next word; the context keeps the words from there on."""
+        line = self.line_parser(ctx).split(args)
+        convert_line(ctx, line, self.params)
+        ctx.meta[OPEN_OPTION] = line.open_option
+        ctx.args = line.words
+        return ctx.args
+
+    def invoke(self, ctx: click.Context) -> ParsedLine | TextAnswer:
+        """Return the call that the words behind the group stand for, or the group's own text."""
+        if not ctx.args:
+            return _text_of_group(ctx, self.words)
+        word, made, rest = self.resolve_command(ctx, ctx.args)
+        assert made is not None
+        with made.make_context(word, rest, parent=ctx) as below:
+            answer: ParsedLine | TextAnswer = below.command.invoke(below)
+            return answer
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the words that may follow."""
@@ -66,10 +91,16 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return what the first word is, and the words behind it."""
         word, *rest = args
-        if word.lower() == HELP_WORD and not self.words and not ctx.resilient_parsing:
-            # `help topic list` is `topic list --help`.
+        if word.lower() == tree.HELP_WORD:
+            # `help topic list` and `topic help list` are `topic list --help`.
             ctx.params["help"] = True
             ctx.set_parameter_source("help", ParameterSource.COMMANDLINE)
+            ctx.meta[HELPS_WITH] = " ".join(rest).lower()
+            rest = [] if ctx.meta[HELPS_WITH] == EVERYTHING else rest
+            return word, CommandGroup(self.words), rest
+        if word.lower() == tree.VERSION_WORD and not self.words and not rest:
+            ctx.params["version"] = True
+            ctx.set_parameter_source("version", ParameterSource.COMMANDLINE)
             return word, CommandGroup(), rest
         words = [*self.words, word]
         is_both = tree.commands_below(words) and tree.command_named(words) is not None
@@ -87,15 +118,17 @@ class CommandGroup(click.Group):
         inner = CommandGroup(words)
         try:
             with inner.context_class(inner, parent=ctx) as below:
-                left = inner.make_parser(below).parse_args(list(rest))[1]
+                left = inner.line_parser(below).split(rest).words
         except click.UsageError:
             return False
+        if [one.lower() for one in left] == [tree.HELP_WORD]:
+            return True
         at = [*words, *left[:1]]
         return bool(left) and (tree.command_named(at) is not None or bool(tree.commands_below(at)))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the words or options that begin with what is typed."""
-        if ctx.args or ctx._protected_args:
+        if ctx.args:
             # Words before name no command.
             return []
         name = tree.command_named(self.words)
@@ -107,12 +140,12 @@ class CommandGroup(click.Group):
             return complete_options(self.params, incomplete)
         else:
             items = []
-        words = tree.next_words(self.words).items()
+        words = tree.next_words(self.words) | (tree.TEXT_WORDS if not self.words else {})
         typed = incomplete.lower()
-        return [
-            *(CompletionItem(word, help=said) for word, said in words if word.startswith(typed)),
-            *items,
-        ]
+        known = {word: said for word, said in words.items() if word.startswith(typed)}
+        if not self.words and incomplete and (not known or incomplete != typed):
+            known |= java_words(typed)
+        return [*(CompletionItem(word, help=said) for word, said in known.items()), *items]
 
 
 def _of_java(word: str) -> Command | None:
@@ -125,14 +158,20 @@ def _of_java(word: str) -> Command | None:
     return java_command(load(native), word, load) if native is not None else None
 
 
-def _without_command(ctx: click.Context, **_: object) -> TextAnswer | None:
-    """Answer a line that ends with a group; None where a word follows."""
-    if ctx.invoked_subcommand is not None:
-        return None
-    words = cast(CommandGroup, ctx.command).words
+def java_words(typed: str) -> dict[str, str]:
+    """Return the names of RocketMQ's own tool that begin with what is typed."""
+    # Only words that begin no name of ours need the table.
+    from mqadmin.cli.java.table import native_of, spellings
+
+    names = {name: native_of(name) for name in spellings() if name.lower().startswith(typed)}
+    return {name: f"as `{native}`" for name, native in names.items() if native is not None}
+
+
+def _text_of_group(ctx: click.Context, words: tuple[str, ...]) -> TextAnswer:
+    """Answer a line that ends with a group."""
     settings = settings_of(ctx)
     # The texts need what no run needs.
-    from mqadmin.cli.help import listing, overview
+    from mqadmin.cli.help import first_screen, listing, overview
 
     if settings.version:
         # Only --version needs it.
@@ -142,7 +181,10 @@ def _without_command(ctx: click.Context, **_: object) -> TextAnswer | None:
     if words and not settings.help and settings.output in {"json", "jsonl"}:
         # A program reads errors as objects.
         raise UnknownCommand(words, ctx)
-    text = listing(words) if words else overview()
+    if ctx.meta.get(HELPS_WITH) == EVERYTHING:
+        text = overview()
+    else:
+        text = listing(words) if words else first_screen()
     return TextAnswer(text, exit_code=0 if settings.help else click.UsageError.exit_code)
 
 
@@ -155,7 +197,7 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
     root = CommandGroup()
     try:
         with root.make_context(PROGRAM, list(words), obj=context or ParseContext()) as ctx:
-            made: ParsedLine | TextAnswer = root.invoke(ctx)
+            made = root.invoke(ctx)
             if isinstance(made, TextAnswer):
                 return made
             if made.settings.wants_text:
@@ -171,6 +213,39 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
         from mqadmin.cli.mistakes import usage_of_error
 
         raise usage_of_error(error) from None
+
+
+def complete(words: Sequence[str], incomplete: str, context: ParseContext) -> list[CompletionItem]:
+    """Return what may stand for a word that begins with ``incomplete`` behind some words."""
+    words = list(words)
+    name, equals, value = incomplete.partition("=")
+    if equals and (not name or name.startswith("-")):
+        # Bash makes words of `--topic=or` that differ by its version.
+        words, incomplete = [*words, *([name] if name else [])], value
+    ctx = _context_of(words, context)
+    if isinstance(ctx.command, Command) and HELPS_WITH in ctx.meta:
+        return []
+    option: click.Option | None = ctx.meta[OPEN_OPTION]
+    if option is not None and not (incomplete.startswith("-") and "--" not in words):
+        return option.shell_complete(ctx, incomplete)
+    if isinstance(ctx.command, Command) and (incomplete[:1] != "-" or "--" in words):
+        for argument in ctx.command.get_params(ctx):
+            is_open = argument.nargs == -1 or not is_given(ctx, argument.name)
+            if isinstance(argument, click.Argument) and is_open:
+                return argument.shell_complete(ctx, incomplete)
+    return ctx.command.shell_complete(ctx, incomplete)
+
+
+def _context_of(words: Sequence[str], context: ParseContext) -> click.Context:
+    """Return the context of the last group or command that some words name."""
+    root = CommandGroup()
+    ctx = root.make_context(PROGRAM, list(words), obj=context, resilient_parsing=True)
+    while isinstance(ctx.command, CommandGroup) and ctx.args:
+        word, made, rest = ctx.command.resolve_command(ctx, ctx.args)
+        if made is None:
+            break
+        ctx = made.make_context(word, rest, parent=ctx, resilient_parsing=True)
+    return ctx
 
 
 @cache

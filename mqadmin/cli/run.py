@@ -8,6 +8,7 @@ program, the shell and scripts all go through ``run_line``.
 """
 
 import inspect
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
@@ -37,6 +38,9 @@ COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
 FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
 BATCH_COUNT: Final = 256
 BATCH_S: Final = 0.05
+NAMESRV_REQUESTS: Final = re.compile("request type (105|106|206) not supported")
+"""What a server says that is not a name server: all of those know the route of a topic, the
+brokers, and the list of topics."""
 READER_HINT: Final = "is it busy or stopped? allow more time with --timeout"
 
 
@@ -158,6 +162,8 @@ def _run_once(call: Call, parsed: ParsedLine) -> int:
     try:
         return _run_and_print(call, parsed)
     except Exception as error:
+        if NAMESRV_REQUESTS.search(str(error)):
+            _hint_at_broker(error, call)
         only_asks = call.dry_run or not parsed.command.writes
         if only_asks and describe(error).exit_code == ServerUnreachable.exit_code:
             # Only an error needs the errors of the client.
@@ -167,6 +173,21 @@ def _run_once(call: Call, parsed: ParsedLine) -> int:
                 # Nothing has been done that the user would have to check.
                 error.hint = READER_HINT
         raise
+
+
+def _hint_at_broker(error: Exception, call: Call) -> None:
+    """Say so where ``-n`` names a server that does not know what every name server knows."""
+    # Only an error needs the errors of the client.
+    from mqclient.client.instance import parse_addresses
+    from mqclient.errors import BrokerRefused
+
+    if not isinstance(error, BrokerRefused) or not call.target().namesrv:
+        return
+    if error.address in parse_addresses(call.target().namesrv):
+        error.hint = (
+            f"{error.address} is not a name server, and brokers answer like this: name the port "
+            "of the name server, 9876 unless changed, as in -n HOST:9876"
+        )
 
 
 def _run_and_print(call: Call, parsed: ParsedLine) -> int:
@@ -287,6 +308,8 @@ def _columns(
 ) -> tuple[Column, ...]:
     if settings.columns:
         return choose(row_class, settings.columns.split(","))
+    if chosen == "name" and row_class.identity:
+        return choose(row_class, [row_class.identity])
     shown = outcome.columns or made.columns
     if chosen == "table" and shown and not outcome.single:
         return choose(row_class, shown)

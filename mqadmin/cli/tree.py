@@ -106,7 +106,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
     },
     "Health": {
         "doctor": "look for everything that is wrong with a cluster",
-        "top": "show brokers, topics and groups live, the busiest first",
+        "top": "show brokers, groups and topics live, the worst first",
         "wait broker": "wait until a broker is registered and answers",
         "wait group": "wait until a group is known, with enough members",
         "wait lag": "wait until a group has read everything",
@@ -244,9 +244,24 @@ MODULES: Final = {
 }
 """Modules of several commands, and nouns that have no folder, by the words a name begins with."""
 
+DESTRUCTIVE_WORDS: Final = frozenset(
+    {
+        *("apply", "clean", "delete", "demote", "expire", "import", "promote", "remove", "reset"),
+        *("skip", "undo", "wipe"),
+    }
+)
+"""Words in the names of commands that take something away; a typo never leads to one of these."""
+
 ALIASES: Final = {"store query key": "store query"}
 """Further names of commands that scripts use; they are not listed."""
 COMMANDS: Final = {name: text for area in AREAS.values() for name, text in area.items()}
+HELP_WORD: Final = "help"
+VERSION_WORD: Final = "version"
+TEXT_WORDS: Final = {
+    HELP_WORD: "explain a group or a command",
+    VERSION_WORD: "print the version",
+}
+"""Words that name no command, but are answered by a text."""
 
 
 def fold(word: str) -> str:
@@ -257,6 +272,11 @@ def fold(word: str) -> str:
 def command_named(words: Sequence[str]) -> str | None:
     """Return the command whose whole name the words are, None where there is none."""
     return _by_folded_words().get(_key(words)) if words else None
+
+
+def is_destructive(name: str) -> bool:
+    """Return whether a command takes something away that it cannot give back."""
+    return not DESTRUCTIVE_WORDS.isdisjoint(name.split())
 
 
 def find_command(words: Sequence[str]) -> tuple[str | None, int]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import isfinite, nan
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -74,7 +74,15 @@ class ParseContext:
     live: Live = lambda ctx, kind: ()
 
 
-class TextType(click.ParamType[object]):
+if TYPE_CHECKING:
+    TypeOfObject = click.ParamType[object]
+    ChoiceOfText = click.Choice[str]
+else:
+    # Generic since click 8.2 and 8.5.
+    TypeOfObject, ChoiceOfText = click.ParamType, click.Choice
+
+
+class TextType(TypeOfObject):
     """A value that a function reads from its text; ``metavar`` stands for it in the help."""
 
     name = "text"
@@ -114,7 +122,7 @@ class TextType(click.ParamType[object]):
         return [CompletionItem(name, what=what) for name in names if name.startswith(incomplete)]
 
 
-class Choice(click.Choice[str]):
+class Choice(ChoiceOfText):
     """One of a few words, in any case.
 
     ``make`` turns the word into a value of another type, as an Enum does.
@@ -124,17 +132,17 @@ class Choice(click.Choice[str]):
         super().__init__(words, case_sensitive=False)
         self.make = make
 
-    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
-        """Compare without regard to case, but not as names of options are compared."""
-        return str(choice).lower()
-
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
         """Return the value of one of the words."""
         if type(value) is not str:
             return value
-        return self.make(super().convert(value, param, ctx))
+        # click would compare them as it compares names of options.
+        words = {word.lower(): word for word in self.choices}
+        if value.lower() not in words:
+            self.fail(f"{value!r} is none of {', '.join(self.choices)}", param, ctx)
+        return self.make(words[value.lower()])
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -146,10 +154,6 @@ class Choice(click.Choice[str]):
             for word in self.choices
             if word.lower().startswith(typed)
         ]
-
-    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
-        """Say what was given and what may be."""
-        return f"{value!r} is none of {', '.join(self.choices)}"
 
 
 def _columns_of(made: click.Command) -> list[str]:

@@ -19,7 +19,7 @@ import click
 
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget, WhiteList, check_acl, read_acl
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
-from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
 from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
@@ -32,6 +32,8 @@ from storefmt.config.tables import DataVersion
 @dataclass(frozen=True, slots=True)
 class AccountRow(Row):
     """One account at one broker."""
+
+    identity = "access_key"
 
     broker: str
     address: str
@@ -418,7 +420,7 @@ class WhiteChange(Row):
     rows=WhiteChange,
     writes=True,
 )
-@click.argument(
+@argument(
     "patterns",
     nargs=-1,
     metavar="PATTERN",

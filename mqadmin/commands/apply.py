@@ -35,7 +35,7 @@ from mqadmin.changes.write import (
     plan,
     plan_each,
 )
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
@@ -93,7 +93,7 @@ class AppliedRow(Row):
     columns=("kind", "name", "server", "changes", "result", "remark"),
     writes=True,
 )
-@click.argument("file", type=FILE, help="YAML file that `export` wrote; - reads standard input")
+@argument("file", type=FILE, help="YAML file that `export` wrote; - reads standard input")
 @click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 @force_option

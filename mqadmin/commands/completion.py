@@ -8,7 +8,7 @@ from typing import Literal
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
 from mqadmin.cli.types import Choice, ValueKind
 from mqadmin.completion.live import live_names
 from mqadmin.completion.tab import script
@@ -24,9 +24,7 @@ from mqadmin.completion.tab import script
     details="Topics, groups, brokers, clusters and contexts complete by their live names.",
     needs=Needs.NONE,
 )
-@click.argument(
-    "shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that reads the script"
-)
+@argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that reads the script")
 def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
     """Print the script: it is the result itself, not a row of one."""
     call.console.out.write(script(shell))
@@ -48,7 +46,7 @@ class NameRow(Row):
     rows=NameRow,
     needs=Needs.NONE,
 )
-@click.argument(
+@argument(
     "kind",
     type=Choice(["topic", "group", "broker", "cluster", "context", "client"]),
     help="what kind of names",

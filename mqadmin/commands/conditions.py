@@ -13,7 +13,7 @@ from collections.abc import Callable
 import click
 
 from mqadmin.cli.command import Run
-from mqadmin.cli.declare import Call, Command, Outcome, command
+from mqadmin.cli.declare import Call, Command, Outcome, argument, command
 from mqadmin.cli.decorators import option_group, topic_argument
 from mqadmin.cli.types import BROKER, INTEGER
 from mqadmin.errors import Usage
@@ -92,7 +92,7 @@ assert_message_count = _assert(
         "condition",
         _message_count,
         topic_argument(),
-        click.argument("count", type=INTEGER, required=False, help="exact number of messages"),
+        argument("count", type=INTEGER, required=False, help="exact number of messages"),
         click.option("--min", "min_", type=INTEGER, help="least number of messages"),
         click.option("--max", "max_", type=INTEGER, help="largest number of messages"),
     ),
@@ -111,7 +111,7 @@ wait_broker = _wait(
     option_group(
         "condition",
         brokers_answer,
-        click.argument(
+        argument(
             "broker",
             type=BROKER,
             required=False,

@@ -9,7 +9,7 @@ from typing import get_args
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command, one
 from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, TextType
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
@@ -99,7 +99,7 @@ class ContextDetail(Row):
     rows=ContextDetail,
     needs=Needs.NONE,
 )
-@click.argument(
+@argument(
     "name", type=CONTEXT, required=False, help="name of the context; the current one if left out"
 )
 @click.option("--show-secrets", is_flag=True, help="print the secret key instead of stars")
@@ -153,7 +153,7 @@ def parse_pair(text: str) -> tuple[str, str]:
     "or password manager prints. Only the user can read the file (mode 600).",
     examples=(
         ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
-        ("mqadmin context add prod mq1:9876;mq2:9876 --protected", "no write there by mistake"),
+        ("mqadmin context add prod mq1:9876,mq2:9876 --protected", "no write there by mistake"),
         (
             "mqadmin context add box 127.0.0.1:9876 --map 172.17.0.2:10911=127.0.0.1:10911",
             "a broker in a container, reached by a forwarded port",
@@ -172,10 +172,8 @@ def parse_pair(text: str) -> tuple[str, str]:
     columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="name of the context")
-@click.argument(
-    "address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[;HOST:PORT]"
-)
+@argument("name", type=CONTEXT, help="name of the context")
+@argument("address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[,HOST:PORT]")
 @click.option("--protected", is_flag=True, help="refuse writes unless the context is named")
 @click.option("--unprotected", is_flag=True, help="allow writes again without naming the context")
 @click.option(
@@ -272,7 +270,7 @@ def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles
     columns=("context", "was", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="name of the context")
+@argument("name", type=CONTEXT, help="name of the context")
 def use_context(call: Call, *, name: str) -> Outcome:
     """Write the choice down and return it.
 
@@ -294,7 +292,7 @@ def use_context(call: Call, *, name: str) -> Outcome:
     columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="name of the context")
+@argument("name", type=CONTEXT, help="name of the context")
 def remove_context(call: Call, *, name: str) -> Outcome:
     """Write the file without the context and return what it was.
 

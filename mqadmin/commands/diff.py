@@ -5,7 +5,7 @@ Requests: see ``mqadmin.manifest.sources``; nothing is changed.
 
 import click
 
-from mqadmin.cli.declare import Call, Outcome, command
+from mqadmin.cli.declare import Call, Outcome, argument, command
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.manifest.declared import Difference, differences
 from mqadmin.manifest.sources import align, source
@@ -24,8 +24,8 @@ DIFFERENT = 1
     "every master.",
     rows=Difference,
 )
-@click.argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")
-@click.argument(
+@argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")
+@argument(
     "right", type=FILE, required=False, help="the other side; this call's cluster if left out"
 )
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")

@@ -63,7 +63,8 @@ class MetricRow(Row):
         ("mqadmin exporter --once -o json", "the same numbers as rows"),
     ),
     details="Names and labels are those of rocketmq-exporter, so its dashboards and alerts work; "
-    "examples/grafana-dashboard.json of our sources is a dashboard for Grafana. /health "
+    "share/mqadmin/grafana-dashboard.json is a dashboard for Grafana; `mqadmin --version` says "
+    "where share/ is. /health "
     "is for probes: it answers 200, or 503 where `doctor` finds an error or a check of it could "
     "not be run; the body has its findings. /health/brokers looks at the brokers alone, and asks "
     "no consumer. The command needs prometheus-client: pip install "

@@ -12,12 +12,10 @@ These are the requests on each name server; the last one of a change reads it ba
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import click
-
 from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.errors import ItemNotFound
@@ -32,7 +30,7 @@ from mqadmin.errors import ItemNotFound
     rows=ServerValue,
     columns=("address", "key", "value"),
 )
-@click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
+@argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
     """Return one row for each setting, sorted by name.
 
@@ -62,8 +60,8 @@ class KvRow(Row):
     ),
     rows=KvRow,
 )
-@click.argument("namespace", help="the namespace, such as ORDER_TOPIC_CONFIG")
-@click.argument("key", required=False, help="only this key")
+@argument("namespace", help="the namespace, such as ORDER_TOPIC_CONFIG")
+@argument("key", required=False, help="only this key")
 async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     """Return one row for each value and name server.
 
@@ -93,8 +91,8 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("key", help="name of the setting")
-@click.argument("value", help="the new value")
+@argument("key", help="name of the setting")
+@argument("value", help="the new value")
 async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
     """Return one row for each name server.
 
@@ -127,9 +125,9 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("namespace", help="the namespace")
-@click.argument("key", help="the key")
-@click.argument("value", help="its value")
+@argument("namespace", help="the namespace")
+@argument("key", help="the key")
+@argument("value", help="its value")
 async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome:
     """Return one row for each name server."""
     admin = await call.admin()
@@ -147,8 +145,8 @@ async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome
     columns=("address", "key", "old_value", "result", "remark"),
     writes=True,
 )
-@click.argument("namespace", help="the namespace")
-@click.argument("key", help="the key")
+@argument("namespace", help="the namespace")
+@argument("key", help="the key")
 async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
     """Return one row for each name server; exit code 3 where none has the key."""
     admin = await call.admin()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import Where, topic_argument
 from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters
@@ -50,7 +50,7 @@ class QueueEntry(Row):
     offline="store queue",
 )
 @topic_argument()
-@click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
+@argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
 @click.option(
     "--count", "-c", "limit", type=Integer(min=1), default=10, help="largest number of entries"

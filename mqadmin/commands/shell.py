@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, command
+from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import DIR, FILE_PATH
 from mqadmin.errors import Usage
 from mqadmin.session.console import Console
@@ -32,7 +32,7 @@ from mqadmin.shell.server import EmbeddedServer
     "comment.",
     needs=Needs.NONE,
 )
-@click.argument("file", type=FILE_PATH, required=False, help="a script; - reads standard input")
+@argument("file", type=FILE_PATH, required=False, help="a script; - reads standard input")
 @click.option("--command", "-c", "text", metavar="TEXT", help="run this text")
 @click.option("--embedded", is_flag=True, help="start a name server and a broker for this shell")
 @click.option(

@@ -1,4 +1,4 @@
-"""``top``: show brokers, topics and groups on the whole screen, the busy ones first.
+"""``top``: show brokers, groups and topics on the whole screen.
 
 Requests: see ``mqadmin.top.sample``.
 """
@@ -18,12 +18,16 @@ from mqadmin.top.view import View, select_rows
 @command(
     "top",
     examples=(
-        ("mqadmin top", "q quits, s sorts, / filters, tab shows one kind alone"),
+        (
+            "mqadmin top",
+            "? explains the keys; q quits, s sorts, / filters, tab shows one kind alone",
+        ),
         ("mqadmin top --once --interval 1 -o json", "the rates of one second, for a script"),
     ),
-    details="A broker's rates are its own over ten seconds; those of topics and groups are "
-    "measured between two looks. A slave's lag is in bytes of commit log. Of the topics "
-    "that no group reads, the first hundred are shown.",
+    details="Groups that are behind stand first, and groups stand above topics. A broker's rates "
+    "are its own over ten seconds; those of topics and groups are measured between two looks. A "
+    "slave's lag is in bytes of commit log. Of the topics that no group reads, the first hundred "
+    "are shown.",
     rows=TopRow,
 )
 @click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")

@@ -48,6 +48,8 @@ GIVEN_UP_COUNT_MAX: Final = 1_000
 class TransactionRow(Row):
     """One half message; ``check_times`` counts how often its producer was asked."""
 
+    identity = "msg_id"
+
     broker: str
     state: str
     topic: str

@@ -20,7 +20,7 @@ from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, Namesr
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import ChangeStep, StepResult, carry_out, first_of_names, plan
-from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import ServerNode
@@ -86,7 +86,7 @@ class UndoRow(Row):
     columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
     writes=True,
 )
-@click.argument(
+@argument(
     "entry_id",
     metavar="ID",
     type=INTEGER,

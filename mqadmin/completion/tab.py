@@ -1,34 +1,51 @@
-"""Answer Tab in the user's own shell: click completes, with live names.
+"""Answer Tab in the user's own shell, with live names.
 
     bash, zsh, fish --> mqadmin with _MQADMIN_COMPLETE=bash_complete --> a line for each word
 
 The script of a shell is click's own; it holds no names, so that it stays right.
 """
 
-from typing import Final
+from typing import Final, cast
 
 import click
 from click.shell_completion import (
     BashComplete,
+    CompletionItem,
     FishComplete,
     ShellComplete,
     ZshComplete,
-    shell_complete,
 )
 
 from mqadmin import COMPLETE_VARIABLE
 from mqadmin.cli.globals import settings_of
-from mqadmin.cli.parse import PROGRAM, CommandGroup
+from mqadmin.cli.parse import PROGRAM, CommandGroup, complete
 from mqadmin.cli.types import ParseContext, ValueKind
 from mqadmin.completion.live import live_names
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console
 
-SHELLS: Final[dict[str, type[ShellComplete]]] = {
-    "bash": BashComplete,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+
+class Tab(ShellComplete):
+    """What all shells have: our own reading of the line, where click's knows less of it."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Return what may stand at the cursor."""
+        return complete(args, incomplete, cast(ParseContext, self.ctx_args["obj"]))
+
+
+class BashTab(Tab, BashComplete):
+    """For bash."""
+
+
+class ZshTab(Tab, ZshComplete):
+    """For zsh."""
+
+
+class FishTab(Tab, FishComplete):
+    """For fish."""
+
+
+SHELLS: Final[dict[str, type[Tab]]] = {"bash": BashTab, "zsh": ZshTab, "fish": FishTab}
 
 
 def script(shell: str) -> str:
@@ -45,13 +62,14 @@ def answer(instruction: str, console: Console) -> int:
     def live(ctx: click.Context, kind: ValueKind) -> list[str]:
         return live_names(Call(settings_of(ctx), console, workplace), kind)
 
+    shell, _, wanted = instruction.partition("_")
+    if shell not in SHELLS or wanted != "complete":
+        return 1
+    tab = SHELLS[shell](
+        CommandGroup(), {"obj": ParseContext(live=live)}, PROGRAM, COMPLETE_VARIABLE
+    )
     try:
-        return shell_complete(
-            CommandGroup(),
-            {"obj": ParseContext(live=live)},
-            PROGRAM,
-            COMPLETE_VARIABLE,
-            instruction,
-        )
+        console.out.write(tab.complete() + "\n")
     finally:
         workplace.link.close()
+    return 0

@@ -47,6 +47,8 @@ Warn = Callable[[str], None]
 class MessageRow(Row):
     """One message; ``queue_offset`` in entries, ``log_offset`` and sizes in bytes."""
 
+    identity = "msg_id"
+
     topic: str
     queue_id: int
     queue_offset: int

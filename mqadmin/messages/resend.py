@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class ResentRow(Row):
     """A stored message and the one that was sent for it; ``new_offset`` in entries."""
 
+    identity = "msg_id"
+
     status: str
     msg_id: str
     unique_key: str | None

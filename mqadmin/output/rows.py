@@ -14,7 +14,7 @@ no colour. What a table shows is decided in ``mqadmin.output``.
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 INSTANT: Final = "epoch ms"
 EpochMs = Annotated[int, INSTANT]
@@ -33,7 +33,13 @@ OMIT: Final = "omit"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Base of every row."""
+    """Base of every row.
+
+    Attributes:
+        identity: the column that names the row, for `-o name`; empty: the first one.
+    """
+
+    identity: ClassVar[str] = ""
 
     @classmethod
     def of(cls, source: object, **others: object) -> Self:

@@ -152,7 +152,7 @@ class Call:
         env = self.console.env
         settings = self.settings
         context = self.context()
-        if settings.namesrv is not None and not settings.namesrv.strip("; "):
+        if settings.namesrv is not None and not settings.namesrv.strip(",; "):
             raise Usage("-n names no server", hint="as in -n HOST:PORT; leave it out for another")
         namesrv = settings.namesrv or self.workplace.namesrv
         if not namesrv and settings.context and context is not None:

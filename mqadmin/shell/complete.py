@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from click.shell_completion import CompletionItem, ShellComplete
+from click.shell_completion import CompletionItem
 
 from mqadmin.cli import tree
-from mqadmin.cli.parse import PROGRAM, CommandGroup
+from mqadmin.cli.parse import complete, java_words
 from mqadmin.cli.types import PATHS, Live, ParseContext, ValueKind
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import FILTERS
@@ -96,6 +96,8 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
     words = {one.value: one.help or one.what or "" for one in items if one.type == "plain"}
     if not spot.words:
         words |= OWN_WORDS
+        if spot.partial and not any(word.startswith(spot.partial) for word in words):
+            words |= java_words(spot.partial.lower())
     if [word.lower() for word in spot.words] == ["store"]:
         words |= STORE_WORDS
     if not typed and not (items and items[0].what):
@@ -106,8 +108,7 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
 
 def click_items(words: Sequence[str], typed: str, live: Live) -> list[CompletionItem]:
     """Return what click offers for a word that begins with ``typed`` behind some words."""
-    completer = ShellComplete(CommandGroup(), {"obj": ParseContext(live=live)}, PROGRAM, "")
-    return completer.get_completions(list(words), typed)
+    return complete(words, typed, ParseContext(live=live))
 
 
 def _own(spot: Spot, names: Names) -> dict[str, str] | None:

@@ -209,7 +209,7 @@ class Shell:
         raise ShellExit(int(words[0]) if words else self.last_exit)
 
     def _connect(self, words: list[str], console: Console) -> int:
-        self.workplace.namesrv = _only(words, "connect HOST:PORT[;HOST:PORT]")
+        self.workplace.namesrv = _only(words, "connect HOST:PORT[,HOST:PORT]")
         self.workplace.label = None
         return 0
 

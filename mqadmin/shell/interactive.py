@@ -169,7 +169,12 @@ def hint(text: str) -> str:
     bare = [word for word in words if not word.startswith("-")]
     if not bare:
         return "-h shows the options"
-    name = tree.find_command(bare)[0] or native_of(bare[0])
+    if bare[0].lower() in tree.TEXT_WORDS:
+        return tree.TEXT_WORDS[bare[0].lower()]
+    group = [word for word in bare if word.lower() != tree.HELP_WORD]
+    if len(group) < len(bare) and tree.commands_below(group):
+        return f"help of `{' '.join(group)}`"
+    name = tree.find_command(group)[0] or native_of(bare[0])
     if name is not None:
         return f"{usage_of(load(name))}    {tree.COMMANDS[name]}"
     half_typed = not tree.commands_below(bare) and not made.ends_in_blank
@@ -183,7 +188,7 @@ def _beginning_with(words: list[str]) -> list[str]:
     typed = " ".join(words).lower()
     names = sorted(tree.COMMANDS)
     if len(words) == 1:
-        names = sorted({name.split()[0] for name in names} | set(OWN_WORDS))
+        names = sorted({name.split()[0] for name in names} | set(OWN_WORDS) | set(tree.TEXT_WORDS))
     return [name for name in names if name.startswith(typed)][:NAMES_SHOWN]
 
 

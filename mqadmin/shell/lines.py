@@ -5,8 +5,8 @@
 
 Rule: quotes as in a POSIX shell, single and double, and a backslash; ``|`` and ``>`` count
 only outside of quotes and only as words of their own, for ``%RETRY%a|b`` may be a topic;
-``;`` counts where a word ends, for ``mq1:9876;mq2:9876`` is two addresses; ``#`` starts a
-comment only where a word could start. Nothing is expanded.
+``;`` counts where a word ends, for ``mq1:9876;mq2:9876`` is two addresses as Java's users write
+them; ``#`` starts a comment only where a word could start. Nothing is expanded.
 """
 
 from collections.abc import Sequence

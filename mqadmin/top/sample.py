@@ -43,6 +43,8 @@ class TopRow(Row):
         error: why a broker says nothing, or where a group stands otherwise than behind.
     """
 
+    identity = "name"
+
     kind: str
     name: str
     in_tps: float | None = None

@@ -20,7 +20,7 @@ from prompt_toolkit.output import Output
 
 from mqadmin.errors import Interrupted, describe
 from mqadmin.top.sample import ClusterSnapshot, TopRow, rows_between
-from mqadmin.top.view import View, draw, press
+from mqadmin.top.view import View, draw, press, within
 
 NAMES = {
     Keys.Tab.value: "tab",
@@ -96,7 +96,9 @@ class Screen:
         def pressed(event: KeyPressEvent) -> None:
             key = event.key_sequence[-1]
             name = key.key.value if isinstance(key.key, Keys) else key.key
-            self.view = press(self.view, NAMES.get(name, key.data))
+            pressed_view = press(self.view, NAMES.get(name, key.data))
+            height = event.app.output.get_size().rows
+            self.view = within(pressed_view, self.rows, height=height)
             if self.view.quit:
                 event.app.exit(result=0)
 

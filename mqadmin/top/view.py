@@ -3,10 +3,11 @@
     mode       key       becomes
     BROWSING   q         quit
     BROWSING   s r       sort by the next column, the other way round
-    BROWSING   tab       only brokers, topics, groups, all again
+    BROWSING   tab       only brokers, groups, topics, all again
     BROWSING   /         FILTERING: letters, backspace; enter keeps it, escape drops it
     BROWSING   space     stand still, and go on
     BROWSING   up down   scroll
+    BROWSING   ? h       HELP: what the keys do; q quits, any other key goes back
 
 Rule: pure; ``press`` takes a state and a key to the next state, ``draw`` makes lines that
 never are wider or more than the terminal.
@@ -21,10 +22,26 @@ from mqadmin.output.shorten import cell_width, cut
 from mqadmin.session.console import printable
 from mqadmin.top.sample import TopRow
 
-SECTIONS: Final = ("all", "broker", "topic", "group")
+SECTIONS: Final = ("all", "broker", "group", "topic")
+"""In the order of the screen: a group that is behind stands above topics that are idle."""
 SORTS: Final = ("busy", "lag", "in", "out", "name")
 NAME_WIDTH_MIN: Final = 10
-KEYS_HELP: Final = "q quit  s sort  r reverse  tab section  / filter  space pause"
+KEYS_LINE: Final = "q quit  ? help  s sort  r reverse  tab section  / filter  space pause"
+HELP_TEXT: Final = (
+    "q        quit",
+    "s        sort by the next of busy, lag, in, out, name; busy puts groups first",
+    "         that are furthest behind",
+    "r        the other way round",
+    "tab      brokers alone, groups alone, topics alone, everything",
+    "/        show only names with these letters; Enter keeps them, Escape drops them",
+    "space    stand still, and go on",
+    "down up  scroll; the second line says how much there is",
+    "? or h   this text; any key goes back",
+    "",
+    "IN/S, OUT/S  messages a second; those of a broker are its own over ten seconds",
+    "LAG          messages that a group has not read",
+    "SLAVE LAG    bytes of commit log that a slave lacks",
+)
 
 
 class InputMode(Enum):
@@ -32,6 +49,7 @@ class InputMode(Enum):
 
     BROWSING = auto()
     FILTERING = auto()
+    HELP = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +68,8 @@ class View:
 
 def press(view: View, key: str) -> View:
     """Return the view after a key; one that means nothing changes nothing."""
+    if view.mode is InputMode.HELP and key != "q":
+        return replace(view, mode=InputMode.BROWSING)
     act = ACTIONS.get((view.mode, key))
     if act is not None:
         return act(view)
@@ -75,6 +95,11 @@ ACTIONS: Final[dict[tuple[InputMode, str], Callable[[View], View]]] = {
     (InputMode.BROWSING, " "): lambda view: replace(view, paused=not view.paused),
     (InputMode.BROWSING, "up"): lambda view: replace(view, offset=max(0, view.offset - 1)),
     (InputMode.BROWSING, "down"): lambda view: replace(view, offset=view.offset + 1),
+    **{
+        (InputMode.BROWSING, key): lambda view: replace(view, mode=InputMode.HELP)
+        for key in ("?", "h")
+    },
+    (InputMode.HELP, "q"): lambda view: replace(view, quit=True),
     (InputMode.BROWSING, "escape"): lambda view: replace(view, text="", offset=0),
     (InputMode.FILTERING, "enter"): lambda view: replace(view, mode=InputMode.BROWSING),
     (InputMode.FILTERING, "escape"): lambda view: replace(view, mode=InputMode.BROWSING, text=""),
@@ -95,17 +120,41 @@ def select_rows(view: View, rows: Sequence[TopRow]) -> list[TopRow]:
     return sorted(kept, key=lambda row: SECTIONS.index(row.kind))
 
 
-_SORT_KEYS: Final[dict[str, Callable[[TopRow], float]]] = {
-    "busy": lambda row: (row.in_tps or 0) + (row.out_tps or 0),
-    "lag": lambda row: row.lag if row.lag is not None else row.slave_lag or 0,
-    "in": lambda row: row.in_tps or 0,
-    "out": lambda row: row.out_tps or 0,
+_SORT_KEYS: Final[dict[str, Callable[[TopRow], tuple[float, ...]]]] = {
+    "busy": lambda row: (row.lag or 0, (row.in_tps or 0) + (row.out_tps or 0)),
+    "lag": lambda row: (row.lag if row.lag is not None else row.slave_lag or 0,),
+    "in": lambda row: (row.in_tps or 0,),
+    "out": lambda row: (row.out_tps or 0,),
 }
 
 
 def draw(view: View, rows: Sequence[TopRow], *, title: str, width: int, height: int) -> list[str]:
     """Return the lines of the screen."""
-    lines = [title, _status(view)]
+    if view.mode is InputMode.HELP:
+        lines = [*[title, "", *HELP_TEXT][: height - 1], "any key goes back"]
+        return [cut(printable(line), width) for line in lines]
+    body = _body(view, rows, width=width)
+    room = _room(height)
+    start = min(view.offset, max(0, len(body) - room))
+    shown = body[start : start + room]
+    lines = [title, _status(view, start=start, shown=len(shown), count=len(body))]
+    lines += shown or ["nothing to show"]
+    lines.append(f"filter: {view.text}_" if view.mode is InputMode.FILTERING else KEYS_LINE)
+    return [cut(printable(line), width) for line in lines[:height]]
+
+
+def within(view: View, rows: Sequence[TopRow], *, height: int) -> View:
+    """Return the view scrolled no further than the last line, so that `up` works at once."""
+    last = max(0, len(_body(view, rows, width=80)) - _room(height))
+    return view if view.offset <= last else replace(view, offset=last)
+
+
+def _room(height: int) -> int:
+    """Return the lines between the two at the top and the one at the bottom."""
+    return max(1, height - 3)
+
+
+def _body(view: View, rows: Sequence[TopRow], *, width: int) -> list[str]:
     body: list[str] = []
     section = ""
     for row in select_rows(view, rows):
@@ -113,17 +162,16 @@ def draw(view: View, rows: Sequence[TopRow], *, title: str, width: int, height: 
             section = row.kind
             body += ([""] if body else []) + [_line(*_head(section), width=width)]
         body.append(_line(*_cells(row), width=width))
-    room = max(1, height - len(lines) - 1)
-    start = min(view.offset, max(0, len(body) - room))
-    lines += body[start : start + room] or ["nothing to show"]
-    lines.append(f"filter: {view.text}_" if view.mode is InputMode.FILTERING else KEYS_HELP)
-    return [cut(printable(line), width) for line in lines[:height]]
+    return body
 
 
-def _status(view: View) -> str:
+def _status(view: View, *, start: int, shown: int, count: int) -> str:
     parts = [f"sort {view.sort}{' reversed' if view.reverse else ''}", f"show {view.section}"]
     if view.text:
         parts.append(f"filter {view.text}")
+    if shown < count:
+        more = "down: more" if start + shown < count else "up: more"
+        parts.append(f"lines {start + 1}-{start + shown} of {count}, {more}")
     if view.paused:
         parts.append("PAUSED")
     return " | ".join(parts)

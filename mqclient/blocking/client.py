@@ -316,7 +316,7 @@ class BlockingClient(BlockingLoop):
     """A blocking ``MQClient`` with a producer.
 
     Args:
-        namesrv: ``host:port;host:port``, or a list of addresses; a missing port means 9876.
+        namesrv: ``host:port,host:port``, or a list of addresses; a missing port means 9876.
         group: the producer group of ``send``.
         settings: the settings of the same producer.
         timeout_s: how long one request may take, in seconds.

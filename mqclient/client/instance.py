@@ -68,7 +68,7 @@ class MQClient:
     """Connections to name servers and brokers, shared by producers, consumers and admin calls.
 
     Args:
-        namesrv: ``host:port;host:port``, or a list of addresses; a missing port means 9876. None is
+        namesrv: ``host:port,host:port``, or a list of addresses; a missing port means 9876. None is
             for a client that only asks brokers by their addresses.
         settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
         timeout_s: how long one request may take, in seconds (mqClientApiTimeout).
@@ -461,7 +461,9 @@ def _check_keys(access_key: str | None, secret_key: str | None) -> None:
 
 
 def parse_addresses(namesrv: str | Sequence[str]) -> list[str]:
-    """Return the addresses in ``host:port;host:port``, or in a list; a missing port means 9876.
+    """Return the addresses in ``host:port,host:port`` (or with ``;`` as in Java), or in a list.
+
+    A missing port means 9876.
 
     Raises:
         BadRequest: there is no address, or one of them is not ``host:port``.

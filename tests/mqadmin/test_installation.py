@@ -58,8 +58,8 @@ def test_the_version_names_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_extra_is_known_by_what_it_is_imported_as() -> None:
     owners = metadata.packages_distributions()
-    declared = [Requirement(line) for line in metadata.requires("mqadmin") or ()]
-    for extra in metadata.metadata("mqadmin").get_all("Provides-Extra") or ():
+    declared = [Requirement(line) for line in metadata.requires("mqclient") or ()]
+    for extra in metadata.metadata("mqclient").get_all("Provides-Extra") or ():
         needed = {
             canonicalize_name(each.name)
             for each in declared

@@ -1,5 +1,8 @@
 """What `make wheel` builds serves in clean environments, where the checkout does not reach.
 
+    mqclient        the code, as source, with kernels and without; needs two codecs
+    mqadmin         the programs and their files, and the extra `cli`
+
     this Python     offline: what the project needs comes from the environment of the tests
     newest Python   of this machine: pip gets the locked versions from the package index, once
 
@@ -21,18 +24,22 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from mqadmin import VERSION
+from mqadmin.installation import FILES
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
 from tests.programs import absent, ran
 
-DISTRIBUTION = "mqadmin"
+DISTRIBUTION = "mqclient"
+"""The one with the code; `mqadmin` adds the programs and the extra `cli`."""
+TOOLKIT = "mqadmin"
 KERNELS = {
     "acl", "dispatch", "fast_path", "flusher", "index", "javahash", "mapped", "message", "send"
 }  # fmt: skip
 """What a broker with kernels has imported when it tells its version."""
 NOT_BUILT = "none (not built"
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-EXTRAS = metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
+EXTRAS = metadata.metadata(TOOLKIT).get_all("Provides-Extra") or []
 
 SENDS = """
 import asyncio, sys
@@ -96,8 +103,12 @@ print(json.dumps(sorted(set(missing))))
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Return what a program printed; neither this checkout nor its settings reach it."""
-    kept = {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
-    return ran(*command, cwd=cwd, env=kept | environment).stdout
+    return ran(*command, cwd=cwd, env=outside() | environment).stdout
+
+
+def outside() -> dict[str, str]:
+    """Return the variables of the tests without those that name this checkout."""
+    return {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
 
 
 @pytest.fixture(scope="module")
@@ -109,22 +120,28 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     unneeded = (".git", ".venv", "build", "dist", "*.so", "__pycache__", "target", "*.egg-info")
     shutil.copytree(REPOSITORY, tree, ignore=shutil.ignore_patterns(*unneeded, ".*_cache"))
     # The tools are those of the tests, also where a lock file is newer than their installation.
-    run("make", f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.dev", "wheel", cwd=tree)
+    made = "build/wheel-venv/.wheel"
+    run("make", f"WHEEL_PYTHON={sys.executable}", "-o", made, "wheel", cwd=tree)
     return tree / "dist"
 
 
 def kernel_wheel(dist: Path) -> Path:
-    (found,) = dist.glob("*-cp*.whl")
+    (found,) = dist.glob(f"{DISTRIBUTION}-*-cp*.whl")
     return found
 
 
 def pure_wheel(dist: Path) -> Path:
-    (found,) = dist.glob("*-py3-none-any.whl")
+    (found,) = dist.glob(f"{DISTRIBUTION}-*-py3-none-any.whl")
+    return found
+
+
+def toolkit(dist: Path) -> Path:
+    (found,) = dist.glob(f"{TOOLKIT}-*-py3-none-any.whl")
     return found
 
 
 def source(dist: Path) -> Path:
-    (found,) = dist.glob("*.tar.gz")
+    (found,) = dist.glob(f"{DISTRIBUTION}-*.tar.gz")
     return found
 
 
@@ -140,6 +157,12 @@ def packages_of(programs: Path) -> Path:
 
 
 def install(programs: Path, file: Path, **settings: str) -> None:
+    """Install the code and the programs without what they need, and without an index."""
+    install_alone(programs, toolkit(file.parent))
+    install_alone(programs, file, **settings)
+
+
+def install_alone(programs: Path, file: Path, **settings: str) -> None:
     """Install one file without what it needs, and without an index."""
     line = ("install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir")
     run(*PIP, "--python", programs / "python", *line, file, cwd=programs.parent, **settings)
@@ -225,6 +248,111 @@ def test_a_wheel_with_kernels_takes_sends_with_them(dist: Path, tmp_path: Path) 
     assert set(told.split(", ")) >= KERNELS
 
 
+RECEIVES = """
+import asyncio, sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from mqclient import BlockingClient, Message
+from mqserver.embedded import Embedded
+
+names = ("click", "rich", "prompt_toolkit", "yaml", "msgpack")
+missing = [name for name in names if not find_spec(name)]
+
+
+def sent_and_received(namesrv):
+    with BlockingClient(namesrv) as client:
+        client.send(Message("TopicTest", b"hello" * 2000))
+        with client.lite_pull_consumer("readers", {"TopicTest": "*"}) as consumer:
+            return [message.body for message in consumer.poll()]
+
+
+async def run(store):
+    servers = Embedded(store)
+    addresses = await servers.start()
+    bodies = await asyncio.to_thread(sent_and_received, addresses.namesrv)
+    await servers.stop()
+    print(len(missing), bodies == [b"hello" * 2000])
+
+
+asyncio.run(run(Path(sys.argv[1])))
+"""
+
+
+def test_the_client_sends_and_receives_with_nothing_but_its_two_codecs(
+    dist: Path, tmp_path: Path
+) -> None:
+    programs = environment(tmp_path / "venv")
+    install_alone(programs, pure_wheel(dist))
+    lend(programs, closure(DISTRIBUTION, []))
+
+    said = run(programs / "python", "-c", RECEIVES, tmp_path / "store", cwd=tmp_path)
+
+    assert closure(DISTRIBUTION, []).keys() == {"lz4", "zstandard"}
+    assert said == "5 True\n"
+    assert [path.name for path in programs.iterdir() if path.name.startswith("mq")] == []
+
+
+def test_the_command_line_without_its_packages_says_what_to_install(
+    dist: Path, tmp_path: Path
+) -> None:
+    programs = environment(tmp_path / "venv")
+    install_alone(programs, pure_wheel(dist))
+    lend(programs, closure(DISTRIBUTION, []))
+
+    done = ran(programs / "python", "-m", "mqadmin", "topic", "list", code=1, cwd=tmp_path)
+
+    assert done.stderr == "error: click is not installed; pip install mqadmin\n"
+
+
+def test_the_two_distributions_are_of_one_version_and_offer_the_same_extras() -> None:
+    assert metadata.version(TOOLKIT) == metadata.version(DISTRIBUTION) == VERSION
+    offered = metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
+    assert {*EXTRAS, "cli"} == {*offered}
+    for extra in ["", *EXTRAS]:
+        named = {str(each).partition(";")[0].strip() for each in requirements(TOOLKIT, [extra])}
+        wanted = {f"{DISTRIBUTION}[{each}]=={VERSION}" for each in ("cli", extra) if each}
+        assert named == wanted
+
+
+def test_man_pages_completions_units_and_dashboard_are_installed(
+    dist: Path, tmp_path: Path
+) -> None:
+    programs = environment(tmp_path / "venv")
+    install(programs, pure_wheel(dist))
+    lend_all(programs)
+
+    told = run(programs / "mqadmin", "--version", cwd=tmp_path).splitlines()[4]
+
+    share = tmp_path / "venv" / "share"
+    assert told == f"files: {share} ({', '.join(FILES)})"
+    assert [name for name in FILES if not (share / name).exists()] == []
+    assert (share / "man/man1/mqadmin-topic-list.1").is_file()
+    assert {path.name for path in (share / "mqadmin/systemd").iterdir()} == {
+        "mqbroker.service", "mqnamesrv.service"
+    }  # fmt: skip
+
+
+def test_wheels_are_built_without_spark() -> None:
+    steps = ran("make", "--dry-run", "--always-make", "wheel").stdout
+    locked = (REPOSITORY / "requirements" / "wheel.lock").read_text()
+
+    assert "requirements/wheel.lock" in steps
+    assert "dev.lock" not in steps
+    assert set(re.findall(r"^([\w-]+)==", locked, re.MULTILINE)) == {"cython", "setuptools"}
+
+
+def test_pip_resolves_it_beside_a_project_that_caps_click(dist: Path, tmp_path: Path) -> None:
+    """With the package index: versions of what the project needs are pip's own choice."""
+    home = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", home, cwd=tmp_path)
+    line = ("install", "--dry-run", "--find-links", dist, "mqadmin", "click<8.2")
+
+    said = fetch(home / "bin" / "python", *line, cwd=tmp_path)
+
+    assert re.search(r"Would install .*click-8\.1\.\d+ .*mqadmin-", said), said
+
+
 NO_COMPILER = {
     "not in the path": lambda programs: {"PATH": str(programs)},
     "does not work": lambda programs: {"CC": "/bin/false"},
@@ -247,10 +375,10 @@ def test_the_source_without_a_compiler_serves_without_kernels(
 def test_each_extra_alone_has_what_it_imports(dist: Path, tmp_path: Path, extra: str) -> None:
     programs = environment(tmp_path / "venv")
     install(programs, kernel_wheel(dist))
-    base = {needed.name for needed in requirements(DISTRIBUTION, [])}
-    ours = {needed.name for needed in requirements(DISTRIBUTION, [extra])}
+    base = {needed.name for needed in requirements(DISTRIBUTION, ["cli"])}
+    ours = {needed.name for needed in requirements(DISTRIBUTION, ["cli", extra])}
     of_extras = {needed.name for needed in requirements(DISTRIBUTION, EXTRAS)} - base
-    lend(programs, closure(DISTRIBUTION, [extra]))
+    lend(programs, closure(DISTRIBUTION, ["cli", extra]))
 
     said = run(programs / "python", "-c", IMPORTS, *sorted(tops_of(ours)), cwd=tmp_path)
 
@@ -259,8 +387,10 @@ def test_each_extra_alone_has_what_it_imports(dist: Path, tmp_path: Path, extra:
     # pytest itself loads the plugin.
     assert missing <= tops_of(of_extras) | {"pytest"}
     # An extra whose packages all came with this one is there, too.
-    lent = closure(DISTRIBUTION, [extra]).keys()
-    there = {each for each in EXTRAS if canonical(requirements(DISTRIBUTION, [each])) <= lent}
+    lent = closure(DISTRIBUTION, ["cli", extra]).keys()
+    there = {
+        each for each in ("cli", *EXTRAS) if canonical(requirements(DISTRIBUTION, [each])) <= lent
+    }
     told = run(programs / "mqadmin", "--version", cwd=tmp_path).splitlines()[3]
     assert set(told.removeprefix("extras: ").split(", ")) == (there or {"none"})
     assert not extra or extra in there
@@ -302,12 +432,14 @@ def wheelhouse(newest: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return house
 
 
-def fetch(python: Path, *line: str | Path, cwd: Path) -> None:
-    """Run pip with the package index; where it cannot be reached, the test is skipped."""
-    done = ran(python, "-m", "pip", "--disable-pip-version-check", *line, code=None, cwd=cwd)
+def fetch(python: Path, *line: str | Path, cwd: Path) -> str:
+    """Run pip with the package index and return what it printed; skip where it has no index."""
+    pip = (python, "-m", "pip", "--disable-pip-version-check")
+    done = ran(*pip, *line, code=None, cwd=cwd, env=outside())
     if done.returncode and "connection" in done.stderr.lower():
         absent(f"the package index cannot be reached: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.fixture
@@ -325,7 +457,7 @@ def test_the_newest_python_installs_it_with_what_it_needs(
     where = ("--no-index", "--find-links", wheelhouse)
     assert callable(file)
 
-    run(resolved / "python", *pip, *where, file(dist), cwd=tmp_path)
+    run(resolved / "python", *pip, *where, file(dist), toolkit(dist), cwd=tmp_path)
 
     told = kernels_of(resolved, tmp_path)
     if file is source:
@@ -333,7 +465,7 @@ def test_the_newest_python_installs_it_with_what_it_needs(
     else:
         assert told.startswith(NOT_BUILT)
     assert "usage: mqnamesrv" in run(resolved / "mqnamesrv", "--help", cwd=tmp_path)
-    assert "topic list" in run(resolved / "mqadmin", "help", cwd=tmp_path)
+    assert "topic list" in run(resolved / "mqadmin", "help", "all", cwd=tmp_path)
 
 
 def test_pipx_installs_the_programs(
@@ -341,9 +473,9 @@ def test_pipx_installs_the_programs(
 ) -> None:
     fetch(resolved / "python", "install", "-q", "pipx", cwd=tmp_path)
     homes = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "programs")}
-    where = f"--no-index --find-links {wheelhouse}"
+    where = f"--no-index --find-links {wheelhouse} --find-links {dist}"
 
-    run(resolved / "pipx", "install", "--pip-args", where, pure_wheel(dist), cwd=tmp_path, **homes)
+    run(resolved / "pipx", "install", "--pip-args", where, toolkit(dist), cwd=tmp_path, **homes)
 
     programs = tmp_path / "programs"
     assert {path.name for path in programs.iterdir()} == {

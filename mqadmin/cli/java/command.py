@@ -15,7 +15,7 @@ from mqadmin.cli.command import TYPED, Command
 from mqadmin.cli.globals import GLOBALS, NAMES, is_given
 from mqadmin.cli.java.names import Java, JavaOption
 from mqadmin.cli.java.table import java_of
-from mqadmin.cli.options import default_of
+from mqadmin.cli.options import converted, default_of
 from mqadmin.cli.types import TextType, truth
 
 
@@ -108,9 +108,7 @@ class JavaCommand(Command):
                 made[one.name] = ctx.params[one.name]
             else:
                 value = default_of(one) if implied is None else implied
-                made[one.name] = one.process_value(ctx, value)
-            if one.required and made[one.name] in (None, ()):
-                raise click.MissingParameter(param=one, ctx=ctx)
+                made[one.name] = converted(one, value, ctx)
         return made
 
     def _preset(self, native: click.Parameter) -> object:

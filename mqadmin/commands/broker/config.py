@@ -11,12 +11,10 @@ Before any of them: GET_BROKER_CLUSTER_INFO.
 import asyncio
 from typing import Final
 
-import click
-
 from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import Call, Outcome, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_cluster, of_masters, on_broker, option_group
 from mqadmin.cluster.brokers import masters, with_slaves
 from mqadmin.cluster.partial_answers import Answers
@@ -33,7 +31,7 @@ from mqadmin.output.rows import CHANGED
     rows=ServerValue,
     columns=("broker", "key", "value"),
 )
-@click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
+@argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 @of_masters
 async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
     """Return one row for each setting, sorted by name.
@@ -58,7 +56,7 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     rows=ServerValue,
     columns=("broker", "key", "value"),
 )
-@click.argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
+@argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
 @of_masters
 async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
     """Return one row for each number, sorted by name.
@@ -100,8 +98,8 @@ REWRITES: Final = (
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("key", help="name of the setting")
-@click.argument("value", help="the new value")
+@argument("key", help="name of the setting")
+@argument("value", help="the new value")
 @option_group("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
     """Return one row for each broker.

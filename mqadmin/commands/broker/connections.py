@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class ClientConnection(Row):
     """One client of one group at one broker; the last heartbeat where the broker tells it."""
 
+    identity = "client_id"
+
     broker: str
     kind: str
     group: str

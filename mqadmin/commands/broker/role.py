@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import click
 
 from mqadmin.changes.write import attempt
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.types import BROKER, Choice, Integer
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
 from mqadmin.errors import CommandError, ItemNotFound, Usage
@@ -60,9 +60,7 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
     rows=RoleChange,
     writes=True,
 )
-@click.argument(
-    "slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one"
-)
+@argument("slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one")
 @click.option(
     "--role",
     type=Choice(get_args(Role)),
@@ -132,7 +130,7 @@ async def _log_end(admin: Admin, node: ServerNode) -> int:
     rows=RoleChange,
     writes=True,
 )
-@click.argument("address", type=BROKER, help="the old master: HOST:PORT")
+@argument("address", type=BROKER, help="the old master: HOST:PORT")
 @click.option(
     "--broker-id", type=Integer(min=1), help="its id as a slave; by default the smallest free one"
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import ServerNode, masters
@@ -60,8 +60,8 @@ class StatsSpan(Row):
     details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
     rows=StatsSpan,
 )
-@click.argument("name", required=False, help="name of the statistic, such as TOPIC_PUT_NUMS")
-@click.argument(
+@argument("name", required=False, help="name of the statistic, such as TOPIC_PUT_NUMS")
+@argument(
     "key", required=False, help="what it counts: a topic, or TOPIC@GROUP for a statistic of groups"
 )
 @of_masters

@@ -7,11 +7,9 @@ WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.
 from dataclasses import dataclass
 from typing import Final
 
-import click
-
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import Call, Command, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Command, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED
@@ -83,7 +81,7 @@ def _declare(verb: str, when: str, *, writable: bool) -> Command:
         rows=WritePermChange,
         writes=True,
     )
-    @click.argument("broker", type=BROKER, help="name of the broker")
+    @argument("broker", type=BROKER, help="name of the broker")
     async def write_perm(call: Call, *, broker: str) -> Outcome:
         return await change_write_perm(call, broker, writable=writable)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import all_brokers, processes
@@ -64,7 +64,7 @@ class BrokerRow(Row):
     rows=BrokerRow,
     columns=("cluster", "broker", "broker_id", "address", "version", "in_tps", "out_tps"),
 )
-@click.argument("cluster", type=CLUSTER, required=False, help="only brokers of this cluster")
+@argument("cluster", type=CLUSTER, required=False, help="only brokers of this cluster")
 @click.option("--totals", is_flag=True, help="show messages of yesterday and today")
 async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Outcome:
     """Return one row for each broker; exit code 5 where one does not answer.

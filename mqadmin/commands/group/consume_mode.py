@@ -10,7 +10,7 @@ import click
 
 from mqadmin.changes.targets.consume_mode import ConsumeMode, ConsumeModeTarget
 from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import (
     Where,
     group_argument,
@@ -45,7 +45,7 @@ class ConsumeModeRow(Row):
     rows=ConsumeModeRow,
     columns=("group", "topic", "broker", "mode", "share_queues"),
 )
-@click.argument("group", type=GROUP, required=False, help="only of this group")
+@argument("group", type=GROUP, required=False, help="only of this group")
 @of_topic()
 @of_masters
 async def get_consume_mode(
@@ -103,7 +103,7 @@ class ConsumeModeChange(Row):
 )
 @group_argument()
 @topic_argument()
-@click.argument("mode", type=Choice(["PULL", "POP"]), help="PULL or POP")
+@argument("mode", type=Choice(["PULL", "POP"]), help="PULL or POP")
 @click.option(
     "--share-queues",
     type=Integer(min=0),

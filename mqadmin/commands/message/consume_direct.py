@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Call, Outcome, Row, command
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command
 from mqadmin.cli.decorators import group_argument, topic_of_id
 from mqadmin.cli.types import CLIENT
 from mqadmin.errors import ItemNotFound
@@ -44,9 +44,7 @@ class DirectConsumption(Row):
     rows=DirectConsumption,
     writes=True,
 )
-@click.argument(
-    "message_id", metavar="ID", help="an offset id, or with --topic a unique id; A,B for two"
-)
+@argument("message_id", metavar="ID", help="an offset id, or with --topic a unique id; A,B for two")
 @group_argument()
 @click.option("--client", type=CLIENT, help="the member that gets it; the first one if left out")
 @topic_of_id

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import click
-
-from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
 from storefmt.formats.hosts import host_text, port_of
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 
@@ -48,7 +46,7 @@ class DecodedId(Row):
     rows=DecodedId,
     needs=Needs.NONE,
 )
-@click.argument("message_ids", nargs=-1, required=True, metavar="ID", help="ids of messages")
+@argument("message_ids", nargs=-1, required=True, metavar="ID", help="ids of messages")
 def decode_id(call: Call, *, message_ids: tuple[str, ...]) -> Outcome:
     """Return one row for each id.
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Call, Outcome, Row, command, one
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, one
 from mqadmin.cli.decorators import limit_option, producer_group, rate_option
 from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
@@ -50,7 +50,7 @@ class ImportResult(Row):
     rows=ImportResult,
     writes=True,
 )
-@click.argument("file", type=FILE_PATH, help="file of JSON lines, as `message export` writes it")
+@argument("file", type=FILE_PATH, help="file of JSON lines, as `message export` writes it")
 @click.option(
     "--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of the topic of each line"
 )

@@ -8,7 +8,7 @@ import re
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, command
+from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
@@ -40,7 +40,7 @@ from mqadmin.messages.pulls import pulls
     needs=Needs.EITHER,
 )
 @topic_argument()
-@click.argument("queue", type=QUEUE, required=False, help="only this queue")
+@argument("queue", type=QUEUE, required=False, help="only this queue")
 @click.option("--broker", type=BROKER, help="only queues of this broker")
 @stored_between
 @click.option("--start", type=INTEGER, metavar="OFFSET", help="begin at this queue offset")

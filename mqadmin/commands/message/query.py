@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, command, one
+from mqadmin.cli.declare import Call, Needs, Outcome, argument, command, one
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
@@ -55,7 +55,7 @@ PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
 )
-@click.argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
+@argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
 @click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @no_body_option
 async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
@@ -118,7 +118,7 @@ async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> Me
     needs=Needs.EITHER,
 )
 @topic_argument()
-@click.argument("key", help="the key")
+@argument("key", help="the key")
 @stored_at_any_time
 @click.option("--count", "-c", type=INTEGER, default=64, help="largest number of messages")
 @no_bodies_option
@@ -175,7 +175,7 @@ COPIES_MAX = 64
     needs=Needs.EITHER,
 )
 @topic_argument()
-@click.argument("message_id", metavar="ID", help="the id that the producer got")
+@argument("message_id", metavar="ID", help="the id that the producer got")
 @stored_at_any_time
 @click.option("--all", "all_", is_flag=True, help="show every copy, not only the first")
 @no_body_option
@@ -228,10 +228,8 @@ async def query_unique_key(
     needs=Needs.EITHER,
 )
 @topic_argument()
-@click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
-@click.argument(
-    "queue_offset", type=Integer(min=0), metavar="OFFSET", help="queue offset of the message"
-)
+@argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
+@argument("queue_offset", type=Integer(min=0), metavar="OFFSET", help="queue offset of the message")
 @click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
 @no_body_option
 async def query_offset(

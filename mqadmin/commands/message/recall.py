@@ -5,9 +5,7 @@ Requests: GET_ROUTEINFO_BY_TOPIC, RECALL_MESSAGE (RocketMQ 5).
 
 from dataclasses import dataclass, replace
 
-import click
-
-from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import producer_group
 from mqadmin.errors import Usage
 from mqadmin.output.rows import CHANGED, WOULD_CHANGE
@@ -18,6 +16,8 @@ from remoting.recall import decode_recall
 @dataclass(frozen=True, slots=True)
 class RecallRow(Row):
     """The message that the handle names."""
+
+    identity = "unique_key"
 
     topic: str
     broker: str
@@ -35,7 +35,7 @@ class RecallRow(Row):
     columns=("topic", "broker", "deliver_time", "unique_key", "result"),
     writes=True,
 )
-@click.argument("handle", help="the recall handle")
+@argument("handle", help="the recall handle")
 @producer_group
 async def recall(call: Call, *, handle: str, group: str) -> Outcome:
     """Return one row.

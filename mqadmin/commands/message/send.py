@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Call, Outcome, Row, command
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command
 from mqadmin.cli.decorators import producer_group, topic_argument
 from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
 from mqadmin.cluster.brokers import choose_queue
@@ -27,6 +27,8 @@ from storefmt.paths import check_topic_name
 @dataclass(frozen=True, slots=True)
 class SentMessage(Row):
     """Where the message was stored; ``queue_offset`` in entries."""
+
+    identity = "msg_id"
 
     status: str
     msg_id: str | None
@@ -51,7 +53,7 @@ class SentMessage(Row):
     writes=True,
 )
 @topic_argument()
-@click.argument("body", required=False, help="the body as text; - reads standard input")
+@argument("body", required=False, unless="file", help="the body as text; - reads standard input")
 @click.option("--file", "-f", type=FILE_PATH, help="read the body from a file")
 @click.option("--tag", "-t", help="tag of the message")
 @click.option("--key", "-k", multiple=True, help="a key by which it is found")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, command
+from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.errors import ItemNotFound
 from mqadmin.messages.find import find_message, is_offset_id
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     needs=Needs.EITHER,
     offline="store trace",
 )
-@click.argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
+@argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
 @click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @click.option(
     "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic to which clients write traces"

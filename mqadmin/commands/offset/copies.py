@@ -32,7 +32,7 @@ from mqadmin.changes.offset_change import (
     row_of,
     store_offset,
 )
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command, one
 from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
@@ -57,8 +57,8 @@ OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
     columns=OFFSET_COLUMNS,
     writes=True,
 )
-@click.argument("source", type=GROUP, metavar="FROM", help="the group to copy")
-@click.argument("target", type=GROUP, metavar="TO", help="the group that gets the offsets")
+@argument("source", type=GROUP, metavar="FROM", help="the group to copy")
+@argument("target", type=GROUP, metavar="TO", help="the group that gets the offsets")
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[str, ...]) -> Outcome:
     """Return one row for each queue; queues that are no more are named in a note (exit code 5).
@@ -116,7 +116,7 @@ class ExportedOffsets(Row):
     metavar="FILE",
     help="file to write; - writes to standard output",
 )
-@click.argument("group", nargs=-1, type=GROUP, help="these groups; all if left out")
+@argument("group", nargs=-1, type=GROUP, help="these groups; all if left out")
 @click.option("--topic", type=TOPIC, help="only in this topic")
 async def export_offsets(
     call: Call, *, to: Path, group: tuple[str, ...], topic: str | None
@@ -180,7 +180,7 @@ async def _rows(call: Call) -> list[GroupOffset]:
     columns=("group", *OFFSET_COLUMNS, "remark"),
     writes=True,
 )
-@click.argument(
+@argument(
     "file",
     type=FILE_PATH,
     help="file of JSON lines, as `offset export` writes it; - reads standard input",

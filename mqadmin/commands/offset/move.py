@@ -36,7 +36,7 @@ from mqadmin.changes.online_move import (
     member_notes,
     send_members,
 )
-from mqadmin.cli.declare import Call, Outcome, command
+from mqadmin.cli.declare import Call, Outcome, argument, command
 from mqadmin.cli.decorators import group_argument, only_on_broker, option_group, topic_argument
 from mqadmin.cli.positions import POSITION, Position, PositionKind, parse_position
 from mqadmin.cli.times import DURATION
@@ -298,7 +298,7 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
 )
 @group_argument()
 @topic_argument()
-@click.argument(
+@argument(
     "count",
     type=Integer(min=1),
     required=False,

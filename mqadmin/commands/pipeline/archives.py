@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import DIR, GROUP, INTEGER, TOPIC, Choice
 from mqadmin.errors import Usage
 from mqadmin.output.times import When
 from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_job, run_live_job
 
-of_archive = click.argument("archive", help="directory, or URI as s3://bucket/name")
+of_archive = argument("archive", help="directory, or URI as s3://bucket/name")
 only_topics = click.option(
     "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
 )
@@ -56,7 +56,7 @@ class ArchivedRow(Row):
     needs=Needs.NAMESRV,
 )
 @of_job
-@click.argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
+@argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
 )

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import click
 
-from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
@@ -156,7 +156,7 @@ class HitRow(Row):
     columns=("topic", "queue_id", "queue_offset", "log_offset", "store_time", "excerpt"),
     needs=Needs.STORE,
 )
-@click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
+@argument("pattern", help="regular expression (RE2), matched anywhere in a body")
 @of_store_job
 @click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
@@ -201,9 +201,7 @@ def _row(
     columns=("step_time", "store", "step", "topic", "queue_id", "queue_offset", "detail"),
     needs=Needs.STORE,
 )
-@click.argument(
-    "which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas"
-)
+@argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas")
 @of_store_job
 @click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import (
     every_span,
     of_topic,
@@ -42,7 +42,7 @@ class FleetDiffRow(DiffRow):
     needs=Needs.STORE,
 )
 @of_job
-@click.argument(
+@argument(
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )
 def diff_stores(call: Call, *, where: Engine, others: tuple[str, ...]) -> Outcome:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command, one
 from mqadmin.cli.decorators import jobs_option
 from mqadmin.cli.types import DIR
 from mqadmin.errors import CheckFailed, Damaged, ItemNotFound, Usage
@@ -133,7 +133,7 @@ def _rows(call: Call, to: str | None, jobs: int | None) -> Iterator[SealRow]:
     rows=DiffRow,
     needs=Needs.STORE,
 )
-@click.argument("other", type=DIR, metavar="B", help="the store to compare with")
+@argument("other", type=DIR, metavar="B", help="the store to compare with")
 def diff_stores(call: Call, *, other: str) -> Outcome:
     """Return a row for the log and one for each queue that is not the same.
 

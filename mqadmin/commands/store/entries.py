@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
 from mqadmin.cli.decorators import limit_option, topic_argument
 from mqadmin.cli.types import INTEGER, QUEUE
 from mqadmin.cluster.brokers import queue_number
@@ -46,9 +46,7 @@ class EntryRow(Row):
     needs=Needs.STORE,
 )
 @topic_argument(required=False, help="the topic; all of them if left out")
-@click.argument(
-    "queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out"
-)
+@argument("queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out")
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
 @limit_option(help="largest number of entries of each queue")
 def list_queue(
@@ -111,7 +109,7 @@ class IndexRow(Row):
     rows=IndexRow,
     needs=Needs.STORE,
 )
-@click.argument("file", required=False, help="name of one file; all of them if left out")
+@argument("file", required=False, help="name of one file; all of them if left out")
 @limit_option(help="largest number of entries of each file")
 def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
     """Return one row for each entry, file by file.

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command, one
 from mqadmin.errors import ItemNotFound
 from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
@@ -122,9 +122,7 @@ class ConfigRow(Row):
     rows=ConfigRow,
     needs=Needs.STORE,
 )
-@click.argument(
-    "file", required=False, help="one file, such as topics.json or its .bak; all if left out"
-)
+@argument("file", required=False, help="one file, such as topics.json or its .bak; all if left out")
 @click.option("--name", help="only of this topic, group, topic@group or level")
 def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
     """Return one row for each value, in the order of the files.

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
 from mqadmin.cli.types import FILE, INTEGER, Integer
 from mqadmin.errors import Usage
 from mqadmin.output.times import iso_utc
@@ -56,7 +56,7 @@ class ByteRow(Row):
     columns=("pos", "hex", "text", "field", "value", "unit", "means"),
     needs=Needs.STORE,
 )  # fmt: skip
-@click.argument(
+@argument(
     "offset", type=INTEGER, required=False, help="log offset of a record, or of any byte of it"
 )
 @click.option("--file", type=FILE, metavar="PATH", help="look at this file of the store instead")

@@ -10,7 +10,7 @@ query    those with a key
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, command, one
+from mqadmin.cli.declare import Call, Needs, Outcome, argument, command, one
 from mqadmin.cli.decorators import (
     inflate_option,
     limit_option,
@@ -115,7 +115,7 @@ LOG_OFFSET_DIGITS_MAX = 20
     columns=MESSAGE_COLUMNS,
     needs=Needs.STORE,
 )
-@click.argument("which", metavar="OFFSET|ID", help="a log offset, an offset id or a unique key")
+@argument("which", metavar="OFFSET|ID", help="a log offset, an offset id or a unique key")
 @option_group(
     "body",
     body_form,
@@ -148,7 +148,7 @@ def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
     needs=Needs.STORE,
 )
 @topic_argument()
-@click.argument("key", help="the key, or a unique key")
+@argument("key", help="the key, or a unique key")
 @stored_at_any_time
 @limit_option(
     type=Integer(min=1), default=64, help="largest number of messages, the newest of them"

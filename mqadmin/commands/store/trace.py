@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, argument, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options
@@ -66,7 +66,7 @@ class TraceRow(MessageRow):
     columns=COLUMNS,
     needs=Needs.STORE,
 )
-@click.argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
+@argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
 @click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read the whole log, not only what the index names")
 @body_options

@@ -14,7 +14,7 @@ import click
 
 from mqadmin.changes.topic_order import order_entries
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import Choice
 from mqadmin.errors import ItemNotFound, Usage
@@ -40,7 +40,7 @@ class OrderConf(Row):
     "topic order-conf",
     examples=(
         ("mqadmin topic order-conf orders", "what the name servers have"),
-        ("mqadmin topic order-conf orders 'broker-a:4;broker-b:4'", "set it"),
+        ("mqadmin topic order-conf orders broker-a:4,broker-b:4", "set it"),
         ("mqadmin topic order-conf orders --method delete -y", "remove it"),
     ),
     rows=OrderConf,
@@ -48,10 +48,10 @@ class OrderConf(Row):
     writes=True,
 )
 @topic_argument()
-@click.argument(
+@argument(
     "conf",
     required=False,
-    metavar="BROKER:QUEUES[;BROKER:QUEUES...]",
+    metavar="BROKER:QUEUES[,BROKER:QUEUES...]",
     help="the new order configuration",
 )
 @click.option(
@@ -69,9 +69,11 @@ async def order_conf(
         ItemNotFound: no name server has one.
     """
     check_topic_name(topic)
+    # A shell ends a command at the `;` that the name server keeps.
+    conf = conf.replace(",", ";") if conf is not None else None
     method = method or ("get" if conf is None else "put")
     if method == "put" and (conf is None or not CONF.fullmatch(conf)):
-        raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4;broker-b:4")
+        raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4,broker-b:4")
     if method != "put" and conf is not None:
         raise Usage(f"a configuration {conf!r} and --method {method}", hint="give one")
 

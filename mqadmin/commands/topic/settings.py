@@ -28,7 +28,7 @@ from mqadmin.changes.topic_change import (
     force_option,
     message_type_option,
 )
-from mqadmin.cli.declare import Call, Outcome, command
+from mqadmin.cli.declare import Call, Outcome, argument, command
 from mqadmin.cli.decorators import Where, on_masters, option_group, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, TextType
 from mqadmin.output.topic_kinds import parse_perm
@@ -150,7 +150,7 @@ async def update_topic(
     writes=True,
 )
 @topic_argument()
-@click.argument("perm", type=TextType(read=parse_perm), help="RW, R, W, or 6, 4, 2")
+@argument("perm", type=TextType(read=parse_perm), help="RW, R, W, or 6, 4, 2")
 @force_option
 @on_masters
 async def set_topic_perm(

@@ -96,7 +96,7 @@ def once_a_key(text: str) -> Layout:
 def namesrv_setting(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``updateNamesrvConfig``, with the name servers that ``-n`` names."""
     for record in list(records)[:1]:
-        servers = line.namesrv.strip().split(";") if line.namesrv else []
+        servers = line.namesrv.strip().replace(",", ";").split(";") if line.namesrv else []
         where = f"[{', '.join(servers)}]" if servers else ""
         yield f"update name server config success!{where}\n{record['key']} : {record['value']}\n"
 

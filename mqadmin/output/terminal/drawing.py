@@ -136,16 +136,12 @@ class TerminalPrinter(Printer):
     def _table(
         self, columns: Sequence[FittedColumn], rows: Sequence[int], *, headers: bool
     ) -> Table:
-        table = Table(
-            box=None,
-            show_header=headers,
-            header_style=LABEL,
-            pad_edge=False,
-            padding=(0, GAP, 0, 0),
-            collapse_padding=True,
-        )
+        # The gaps are columns: what padding adds to a width differs between versions of rich.
+        table = Table(box=None, show_header=headers, header_style=LABEL, pad_edge=False, padding=0)
         height = max(column.header.count("\n") for column in columns)
-        for column in columns:
+        for number, column in enumerate(columns):
+            if number:
+                table.add_column(width=GAP)
             # Headers of different heights end on the same line, just above their cells.
             above = "\n" * (height - column.header.count("\n"))
             table.add_column(
@@ -156,7 +152,8 @@ class TerminalPrinter(Printer):
                 overflow="fold" if column.kind is ColumnKind.PROSE else "ellipsis",
             )
         for spot in rows:
-            table.add_row(*(_cell(column, spot) for column in columns))
+            cells = [_cell(column, spot) for column in columns]
+            table.add_row(*(cells[0], *(part for cell in cells[1:] for part in ("", cell))))
         return table
 
     def _print_blocks(self, columns: Sequence[FittedColumn], count: int) -> None:

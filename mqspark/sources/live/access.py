@@ -21,7 +21,7 @@ _TLS: Final = (
     Option("tlsKeyPassword", "the password of that key"),
 )
 ACCESS: Final = (
-    Option("namesrv", "name servers, `host:port;host:port`", shown="required"),
+    Option("namesrv", "name servers, `host:port,host:port`", shown="required"),
     Option("nameServer", "another name of `namesrv`"),
     Option("accessKey", "the name of an ACL account"),
     Option("secretKey", "the secret of that account"),
@@ -65,7 +65,7 @@ def access_of(found: Mapping[str, Any]) -> Access:
     """
     namesrv = found["namesrv"] or found["nameServer"]
     if not namesrv:
-        raise BadOption("rocketmq needs option namesrv, host:port;host:port")
+        raise BadOption("rocketmq needs option namesrv, host:port,host:port")
     keys = found["accessKey"], found["secretKey"]
     if bool(keys[0]) != bool(keys[1]):
         raise BadOption("options accessKey and secretKey go together: give both or none")

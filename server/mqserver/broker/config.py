@@ -370,7 +370,7 @@ def faults(config: BrokerConfig) -> Iterator[str]:
 
 
 def _addresses(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(";") if part.strip()]
+    return [part.strip() for part in (text or "").replace(",", ";").split(";") if part.strip()]
 
 
 def _is_address(address: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from mqadmin.cli.command import ParsedLine
 from mqadmin.cli.java.names import Java
 from mqadmin.cli.java.table import JAVA
+from mqadmin.cli.options import converted
 from mqadmin.cli.parse import parse
 from mqadmin.cli.types import ParseContext
 from mqadmin.errors import Usage
@@ -118,7 +119,7 @@ def test_flags_of_one_letter_join() -> None:
         (("topc", "list"), "unknown command `topc`", "did you mean `topic list`?"),
         (("topicLst",), "unknown command `topicLst`", "did you mean `topicList`?"),
         (("topic", "-o", "json"), "topic what?", "topic create"),
-        (("xyzzy",), "unknown command `xyzzy`", "`mqadmin help` lists them"),
+        (("xyzzy",), "unknown command `xyzzy`", "`mqadmin help all` lists every command"),
         (("topic", "show"), "missing TOPIC", "usage: mqadmin topic show TOPIC"),
         (("topic", "show", "a", "b"), "unexpected argument 'b'", "usage: mqadmin topic show"),
         (("offset", "reset", "G", "T"), "missing --to", "usage: mqadmin offset reset GROUP"),
@@ -263,7 +264,7 @@ def default_of(parameter: click.Parameter) -> object:
     """Return what a native line has where it does not say."""
     # Click's own mark for "no default" is None there.
     default = parameter.to_info_dict()["default"]
-    return parameter.process_value(click.Context(click.Command("any")), default)
+    return converted(parameter, default, click.Context(click.Command("any")))
 
 
 @pytest.mark.parametrize("java", [one for one in JAVA if not one.is_branch], ids=lambda j: j.name)

@@ -46,11 +46,11 @@ def test_help_of_a_word_that_is_a_command_is_the_commands(run: Run) -> None:
     assert "Usage: mqadmin topic list" in run("topic", "list", "-h").out
 
 
-def test_no_command_prints_the_overview_on_the_error_stream(run: Run) -> None:
+def test_no_command_prints_the_groups_on_the_error_stream(run: Run) -> None:
     done = run()
 
     assert (done.exit_code, done.out) == (2, "")
-    assert "  topic list" in done.err
+    assert "  topic  group  offset" in done.err
 
 
 def test_a_wrong_line_exits_2_with_one_line(run: Run) -> None:

@@ -54,10 +54,16 @@ def test_an_order_configuration_is_set_shown_deleted_and_undone(at: Run) -> None
     assert at.row(*java, "-m", "get")["order_conf"] == "broker-a:8"
 
 
-@pytest.mark.parametrize("conf", ["broker-a", "broker-a:0", "broker-a:4,b:1", ""])
+@pytest.mark.parametrize("conf", ["broker-a", "broker-a:0", "broker-a:4 b:1", ""])
 def test_an_order_configuration_that_is_none_exits_2(at: Run, conf: str) -> None:
     assert at("topic", "order-conf", "t", conf).exit_code == 2
     assert at("updateOrderConf", "-t", "t", "-m", "put").exit_code == 2
+
+
+def test_an_order_configuration_takes_commas_and_keeps_javas_semicolons(at: Run) -> None:
+    changed = at.row("topic", "order-conf", "commas", "broker-a:4,b:1")
+
+    assert changed["order_conf"] == "broker-a:4;b:1"
 
 
 def test_who_reads_a_topic_and_how_fast(at: Run) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mqadmin.output.table import cell_width
 from mqadmin.top.sample import TopRow
-from mqadmin.top.view import KEYS_HELP, InputMode, View, draw, press, select_rows
+from mqadmin.top.view import KEYS_LINE, InputMode, View, draw, press, select_rows, within
 
 ROWS = [
     TopRow("broker", "broker-a", in_tps=3.0, out_tps=1.5, disk_ratio=0.42),
@@ -26,20 +26,52 @@ def names(view: View) -> list[str]:
     return [row.name for row in select_rows(view, ROWS)]
 
 
-def test_the_busiest_of_each_kind_come_first() -> None:
-    assert names(View()) == ["broker-a", "broker-a:1", "日志" * 10, "orders", "audit", "billing"]
+def test_groups_that_are_behind_come_before_topics() -> None:
+    assert names(View()) == ["broker-a", "broker-a:1", "billing", "audit", "日志" * 10, "orders"]
+
+
+def test_a_stuck_group_is_seen_on_a_small_terminal_with_many_idle_topics() -> None:
+    topics = [TopRow("topic", f"idle-{number}", in_tps=0.0) for number in range(100)]
+    groups = [TopRow("group", f"busy-{number}", out_tps=9.0, lag=0) for number in range(30)]
+    stuck = TopRow("group", "stuck", out_tps=0.0, lag=1_000, members=0)
+
+    lines = draw(View(), [*topics, *groups, stuck], title="T", width=80, height=24)
+
+    assert lines[3].startswith("stuck")
+    assert lines[1] == "sort busy | show all | lines 1-21 of 134, down: more"
+
+
+def test_the_second_line_says_when_the_end_is_reached() -> None:
+    rows = [TopRow("topic", f"t-{number}") for number in range(30)]
+    view = reduce(lambda at, _: within(press(at, "down"), rows, height=24), range(99), View())
+
+    assert view.offset == 10
+    assert "lines 11-31 of 31, up: more" in draw(view, rows, title="T", width=80, height=24)[1]
+    assert within(press(view, "up"), rows, height=24).offset == 9
+
+
+@pytest.mark.parametrize("key", ["?", "h"])
+def test_a_key_explains_the_keys_and_any_other_goes_back(key: str) -> None:
+    lines = draw(after(key), ROWS, title="T", width=80, height=24)
+
+    assert all(cell_width(line) <= 80 for line in lines)
+    assert [line.split()[0] for line in lines if line][1:6] == ["q", "s", "that", "r", "tab"]
+    assert not any(line.endswith("…") for line in lines)
+    assert after(key, "x") == View()
+    assert after(key, "q").quit
+    assert "? help" in draw(View(), ROWS, title="T", width=80, height=24)[-1]
 
 
 def test_s_sorts_by_the_next_column_and_r_turns_it_round() -> None:
     assert after("s").sort == "lag"
-    assert names(after("s"))[-2:] == ["billing", "audit"]
-    assert names(after("s", "r"))[-2:] == ["audit", "billing"]
+    assert names(after("s"))[2:4] == ["billing", "audit"]
+    assert names(after("s", "r"))[2:4] == ["audit", "billing"]
     assert names(after("s", "s", "s", "s"))[:2] == ["broker-a", "broker-a:1"]
     assert after(*"sssss") == View()
 
 
 def test_tab_shows_one_kind_alone() -> None:
-    assert names(after("tab", "tab")) == ["日志" * 10, "orders"]
+    assert names(after("tab", "tab", "tab")) == ["日志" * 10, "orders"]
     assert after("tab", "tab", "tab", "tab") == View()
 
 
@@ -68,22 +100,22 @@ def test_nothing_is_wider_or_longer_than_the_terminal(width: int, height: int) -
 
 
 def test_the_screen_in_full() -> None:
-    lines = draw(after("tab", "tab", "tab"), ROWS, title="T", width=50, height=10)
+    lines = draw(after("tab", "tab"), ROWS, title="T", width=50, height=10)
 
     assert lines == [
         "T",
         "sort busy | show group",
         "GROUP                  OUT/S        LAG    MEMBERS",
-        "audit                      5          1          1",
         "billing                    0         12          3",
-        KEYS_HELP[:49] + "…",
+        "audit                      5          1          1",
+        KEYS_LINE[:49] + "…",
     ]
 
 
 def test_scrolling_ends_at_the_last_row() -> None:
     view = after(*["down"] * 50)
 
-    assert any("billing" in line for line in draw(view, ROWS, title="T", width=60, height=6))
+    assert any("orders" in line for line in draw(view, ROWS, title="T", width=60, height=6))
 
 
 def test_names_from_servers_cannot_steer_the_terminal() -> None:

@@ -54,6 +54,7 @@ def test_addresses_are_told_with_their_ports() -> None:
     assert mine.broker_addr == "10.0.0.1:10911"
     assert mine.ha_server_addr == "[::1]:10912"
     assert mine.namesrv_addrs == ["a:1", "b:2"]
+    assert config(namesrvAddr="a:1,b:2").namesrv_addrs == ["a:1", "b:2"]
 
 
 def test_who_binds_one_interface_is_reached_there() -> None:

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from mqserver.runtime.program.logs import LogFormat
 from mqserver.runtime.settings import Value, read_environment, read_file
 
-DISTRIBUTION: Final = "mqadmin"
+DISTRIBUTION: Final = "mqclient"
 
 
 class Printing(Enum):
@@ -89,7 +89,7 @@ def _parser(program: str, about: str, *, registers: bool) -> argparse.ArgumentPa
     )
     if registers:
         parser.add_argument(
-            "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as a:9876;b:9876"
+            "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as a:9876,b:9876"
         )
     parser.add_argument(
         "--log",
