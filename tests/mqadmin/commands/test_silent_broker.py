@@ -106,6 +106,31 @@ def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Run) -> None:
     assert (group.exit_code, nobody.exit_code, message.exit_code) == (5, 5, 5)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("group", "lag", "NO_GROUP"),
+        ("group", "show", "NO_GROUP"),
+        ("assert", "lag", "NO_GROUP"),
+        ("assert", "group", "NO_GROUP"),
+        ("wait", "lag", "NO_GROUP", "--within", "0"),
+        ("assert", "lag", "readers", "--max", "100"),
+    ],
+    ids=" ".join,
+)
+def test_what_the_silent_one_may_know_is_exit_code_five_everywhere(
+    ask: Run, words: tuple[str, ...]
+) -> None:
+    assert ask(*words).exit_code == 5
+
+
+def test_the_silent_one_and_the_question_are_named(ask: Run) -> None:
+    done = ask("group", "lag", "readers")
+
+    assert "what broker-b (127.0.0.1:" in done.err
+    assert "did not answer GET_ALL_CONSUMER_OFFSET in 3 s" in done.err
+
+
 def test_doctor_tells_everything_else(ask: Run) -> None:
     done = ask("doctor", "-ojson")
 
