@@ -88,7 +88,7 @@ def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
     made = parsed.command
     settings = _as_java(parsed, console)
     if made.rows is not None and settings.watch is None:
-        _check_columns(settings, made.rows)
+        _check_columns(settings, made.rows, made.summary_rows)
     if settings.compat:
         _layout(parsed)
     broker = parsed.values.get("broker")
@@ -220,11 +220,23 @@ def _layout(parsed: ParsedLine, variant: str = "") -> "Layout":
     return layout_of(parsed.command.name, line, variant=variant)
 
 
-def _check_columns(settings: GlobalOptions, row_class: type[Row]) -> None:
-    if settings.columns:
-        choose(row_class, settings.columns.split(","))
+def _check_columns(
+    settings: GlobalOptions, row_class: type[Row], summary_class: type[Row] | None
+) -> None:
+    """Check that the rows, or those of a summary, have every column that a line names.
+
+    Raises:
+        Usage: neither have one of them.
+    """
+    named = settings.columns.split(",") if settings.columns else []
     if settings.sort:
-        choose(row_class, [key.strip().lstrip("-") for key in settings.sort.split(",")])
+        named += [key.strip().lstrip("-") for key in settings.sort.split(",")]
+    try:
+        choose(row_class, named)
+    except Usage:
+        if summary_class is None:
+            raise
+        choose(summary_class, named)
 
 
 def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:

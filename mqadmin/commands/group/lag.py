@@ -224,6 +224,7 @@ def _line(group: str, trend: Trend) -> str:
         ("mqadmin group lag --store DIR", "by the offsets that a stopped broker has written"),
     ),
     rows=QueueLag,
+    summary_rows=GroupLagTotal,
     columns=(
         "group",
         "topic",
