@@ -23,6 +23,7 @@ DIRECTORY = REPOSITORY / "docs" / "howto"
 BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL)
 VARIABLE = (
     *SAME,
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "2026-11-21 10:00:00+00:00"),
     (r"\b\d+\.\d+s\b", "0.42s"),
     (r"(?m)^(files|bytes|seconds): +[\d.]+$", r"\1: …"),
 )

@@ -102,6 +102,7 @@ LONG: Final = (
             "tests/server/test_kill.py",
             "tests/server/test_kill_delayed.py",
             "tests/server/test_held_disk.py",
+            "tests/server/test_held_pair.py",
             "tests/server/test_kill_pop.py",
             "tests/server/test_loop_watchdog.py",
             "tests/server/test_split_brain.py",

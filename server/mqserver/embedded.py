@@ -41,6 +41,7 @@ from mqserver.runtime.program.limits import (
     in_flight_size,
     process_resources,
     raise_descriptor_limit,
+    unflushed_size,
 )
 from mqserver.runtime.program.logs import configure_logging
 from mqserver.runtime.program.process import (
@@ -137,7 +138,8 @@ class Embedded:
             self._store.mkdir(parents=True, exist_ok=True)
             config = self._broker_config(namesrv)
             # Both take their connections from what the one process may open.
-            budget = Budget(config.in_flight_size_max)
+            size_max = config.in_flight_size_max
+            budget = Budget(size_max - unflushed_size(size_max))
             resources = Resources(self._resources.places, budget)
             broker = BrokerApp(config, self._clock, resources=resources)
             port = await start(broker, address=join_address(self._host, self._broker_port))

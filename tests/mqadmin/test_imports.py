@@ -1,11 +1,15 @@
 """What one-shot commands import: nothing that is slow and not needed."""
 
 import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from mqadmin.shell.server import ServerAddresses
+from tests.golden import REPOSITORY
 from tests.programs import python
 
 HEAVY = {"prompt_toolkit", "yaml", "msgpack", "numpy", "pyarrow", "pandas", "pyspark", "argparse"}
@@ -22,9 +26,15 @@ print(exit_code, *sorted(name for name in sys.modules), file=sys.stderr)
 """
 
 
+def probed(program: str, *words: str, env: Mapping[str, str] = os.environ) -> CompletedProcess[str]:
+    """Run a program without ``site``: what finds an editable installation imports modules, too."""
+    path = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "server"), *sys.path])
+    return python("-S", "-c", program, *words, env={**env, "PYTHONPATH": path})
+
+
 def imported(*words: str) -> tuple[str, set[str]]:
     """Return the exit code of a command and the modules that its process imported."""
-    done = python("-c", PROBE, *words)
+    done = probed(PROBE, *words)
     exit_code, *names = done.stderr.splitlines()[-1].split()
     return exit_code, set(names)
 
@@ -115,7 +125,7 @@ def test_a_tab_imports_one_command_at_most(line: str, expected: set[str], tmp_pa
     }
     program = PROBE.replace("main(sys.argv[1:])", "main()")
 
-    done = python("-c", program, env={**os.environ, **asked})
+    done = probed(program, env={**os.environ, **asked})
 
     names = set(done.stderr.splitlines()[-1].split()[1:])
     assert commands_in(names) == expected

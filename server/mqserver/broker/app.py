@@ -31,18 +31,18 @@ from mqserver.broker.files.topic_files import TopicFiles
 from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.ha.ha_file import HaFile, before_start
 from mqserver.broker.ha.replication import Replication
-from mqserver.broker.intervals import while_used, while_written
+from mqserver.broker.intervals import while_asked, while_unsettled, while_used, while_written
 from mqserver.broker.pop.checkpoints import revive_topic
 from mqserver.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from mqserver.broker.ports import open_grpc_port, server_of
 from mqserver.broker.registration import Registration
 from mqserver.broker.send.kernel import plain_sends
-from mqserver.broker.startup import log_opening, run, version_line
+from mqserver.broker.startup import build_line, log_opening, run
 from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
 from mqserver.runtime.clock import Clock, SystemClock, read_together
 from mqserver.runtime.dispatch import RequestDispatcher
-from mqserver.runtime.program.limits import process_resources
+from mqserver.runtime.program.limits import broker_resources
 from mqserver.runtime.registry import collect
 from mqserver.runtime.service import Services
 from mqserver.store.disk.job import DiskJob
@@ -110,7 +110,7 @@ class BrokerApp:
             config,
             on_frame=self._too_early,
             on_close=self._on_close,
-            resources=resources or process_resources(config.in_flight_size_max),
+            resources=resources or broker_resources(config.in_flight_size_max),
         )
         self._broker: Broker | None = None
         self._registration: Registration | None = None
@@ -425,8 +425,9 @@ class BrokerApp:
         )
         every(TOPICS_MS, self._complete_topics, name="topics")
         every(FILTERS_MS, self._save_filters, name="filters")
-        every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
-        every(HOUSEKEEPING_MS, self._make_log_file, name="next log file")
+        unsettled_ms = while_unsettled(store, HOUSEKEEPING_MS)
+        every(unsettled_ms, self._housekeeping, name="store housekeeping")
+        every(while_written(store, HOUSEKEEPING_MS), self._make_log_file, name="next log file")
         every(CLEAN_MS, self._clean, name="retention", first_ms=0)
         every(
             lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
@@ -444,7 +445,7 @@ class BrokerApp:
             broker.check_transactions,
             name="transactions",
         )
-        every(CALLS_MS, broker.calls.expire, name="requests to clients")
+        every(while_asked(broker.calls, CALLS_MS), broker.calls.expire, name="requests to clients")
         every(SECOND_MS, self._sample, name="statistics")
         every(SILENCE_SCAN_MS, self._drop_silent, name="silent clients")
         if broker.access is not None:
@@ -581,17 +582,17 @@ class BrokerApp:
             LOG.error("the store takes no more messages: %s", error)
 
 
-def version() -> str:
-    """Return what ``--version`` prints."""
+def build() -> str:
+    """Return what ``--version`` prints after the version."""
     # As at the start of a broker: the handlers bring kernels, too.
     collect(handlers)
-    return version_line()
+    return build_line()
 
 
 def main() -> int:
     """Run ``mqbroker`` until a signal stops it, and return the exit code."""
     return run(
-        lambda config, restart: BrokerApp(config, SystemClock(), restart=restart), version=version
+        lambda config, restart: BrokerApp(config, SystemClock(), restart=restart), build=build
     )
 
 

@@ -241,7 +241,7 @@ class BrokerConfig:
     connections_per_address_max: int = setting(0, low=0)
     """Extension: the same for the connections of one address; 0 for no such limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
-    """Extension: most bytes of unfinished frames and unread answers of all connections together;
+    """Extension: most bytes of unfinished frames, unread answers, and log that waits for the disk;
     beyond that the connections with the most are closed. The default is a quarter of the memory."""
     server_socket_backlog: int = setting(1_024, low=1)
     tls: Tls = dataclasses.field(default_factory=Tls)

@@ -7,6 +7,7 @@ by more than ``UNUSED_MS``, and what is due later than that is done in time.
 from collections.abc import Callable
 from typing import Final
 
+from mqserver.broker.clients.client_requests import ClientCalls
 from mqserver.store.store import MessageStore
 
 UNUSED_MS: Final = 500
@@ -30,3 +31,14 @@ def while_written(store: MessageStore, interval_ms: int) -> Callable[[], int]:
         return interval_ms if has_grown else interval_ms * IDLE_FACTOR
 
     return interval
+
+
+def while_unsettled(store: MessageStore, interval_ms: int) -> Callable[[], int]:
+    """Return the interval of the store's housekeeping, which may need several runs."""
+    written = while_written(store, interval_ms)
+    return lambda: written() if store.is_settled else interval_ms
+
+
+def while_asked(calls: ClientCalls, interval_ms: int) -> Callable[[], int]:
+    """Return the interval at which requests to clients expire."""
+    return lambda: interval_ms if calls.is_used else UNUSED_MS

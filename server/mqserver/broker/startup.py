@@ -11,7 +11,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from typing import Final
 
 from mqserver.broker.config import BrokerConfig, broker_config, printed
@@ -28,7 +27,6 @@ from storefmt.errors import StoreError
 LOG = logging.getLogger(__name__)
 
 PROGRAM: Final = "mqbroker"
-DISTRIBUTION: Final = "mqadmin"
 
 
 def run(
@@ -36,7 +34,7 @@ def run(
     argv: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
     *,
-    version: Callable[[], str] | None = None,
+    build: Callable[[], str] | None = None,
 ) -> int:
     """Run the broker that ``make`` builds until a signal comes; return the exit code.
 
@@ -45,13 +43,13 @@ def run(
             stops this broker and builds another one with the same configuration.
         argv: the flags; None for those of the process.
         environment: the environment variables; None for those of the process.
-        version: returns what ``--version`` prints; None for a program without this flag.
+        build: returns what ``--version`` prints after the version; None for nothing.
     """
     flags = read_flags(
         sys.argv[1:] if argv is None else argv,
         program=PROGRAM,
         about="Runs a RocketMQ broker.",
-        version=version,
+        build=build,
     )
     try:
         config = broker_config(gather(flags, os.environ if environment is None else environment))
@@ -73,18 +71,13 @@ def run(
     )
 
 
-def version_line() -> str:
-    """Return what ``mqbroker --version`` prints, with the kernels imported so far."""
+def build_line() -> str:
+    """Return the event loop and the kernels imported so far, for ``mqbroker --version``."""
     # A broker without a gRPC port does not load these two, and has their kernels all the same.
     import mqserver.proxy.http2.hpack
     import mqserver.proxy.protocol.protobuf  # noqa: F401
 
-    try:
-        version = metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:
-        version = "from a checkout that is not installed"
-    compiled = f"event loop: {loop_name()}, kernels: {kernels_in_use()}"
-    return f"{PROGRAM} {version} (RocketMQ 4.9.7), {compiled}"
+    return f"event loop: {loop_name()}, kernels: {kernels_in_use()}"
 
 
 def log_opening(broker: Broker) -> None:

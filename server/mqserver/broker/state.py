@@ -55,6 +55,7 @@ from mqserver.broker.transaction.last_commit import missing_decision
 from mqserver.broker.undelivered import Undelivered
 from mqserver.runtime.clock import Clock, Times, read_together
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.program.limits import unflushed_size
 from mqserver.runtime.request import RequestRefused
 from mqserver.runtime.slices import Slices, chunks
 from mqserver.store.config import FlushDiskType
@@ -213,6 +214,7 @@ class Broker:
             sync_flush=config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
             overload=Overload(
                 count_max=config.send_thread_pool_queue_capacity,
+                size_max=unflushed_size(config.in_flight_size_max),
                 busy_ms=config.store.os_page_cache_busy_time_out_ms,
                 stale_ms=_stale_ms(config),
             ),

@@ -405,8 +405,15 @@ class MessageStore:
             self.appender.undo()
         return StoreFailed(self.failure)
 
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether ``housekeeping`` has finished what it began."""
+        return not self._again and self._upkeep.is_settled
+
     def housekeeping(self, now_ms: int) -> DiskJob | None:
-        """Write the queues, index and checkpoint that are due; call it every 200 ms.
+        """Write the queues, index and checkpoint that are due.
+
+        Call it every 200 ms, or every second while the log does not grow and ``is_settled``.
 
         Returns:
             About once a minute, a job to run in any thread and then to pass to ``end_flush``.
@@ -426,7 +433,10 @@ class MessageStore:
             raise self._fail("queues and index not written", error) from error
 
     def begin_next_file(self) -> NextFile | None:
-        """Return a job that makes the next log file when it is due; call it every 200 ms."""
+        """Return a job that makes the next log file when it is due.
+
+        Call it every 200 ms while the log grows.
+        """
         return None if self.is_read_only or self._closed else self._log.begin_next()
 
     def begin_delete(self, topic: str, end: int | None = None) -> tuple[int, RemoveJob]:

@@ -123,6 +123,13 @@ class Upkeep:
         self._job_running = True
         return job
 
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether ``step`` has finished what it began."""
+        dispatcher = self._dispatcher
+        begun = self._round is not None or self._job_running or dispatcher.to_write is not None
+        return not begun and dispatcher.paused is None
+
     def _write_some(self, now_ms: int) -> None:
         """Write some of the queues that were unwritten when this interval began."""
         dispatcher = self._dispatcher

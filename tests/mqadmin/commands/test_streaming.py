@@ -15,18 +15,18 @@ from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
 from mqadmin.session.link import ServerLink
 from remoting.bodies import BrokerData, ClusterInfo, MessageQueue, TopicList
-from remoting.bodies.stats import ConsumeStats, OffsetWrapper
-from remoting.codes import RequestCode
+from remoting.bodies.stats import ConsumeStats, OffsetWrapper, TopicOffset, TopicStatsTable
+from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from storefmt.config import fastjson
-from storefmt.config.tables import SubscriptionGroup
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.mqadmin.conftest import console_on
 from tests.mqclient.fake import FakeServer
 
 TOPIC_COUNT, GROUP_COUNT = 50_000, 1_000
-GROUP_BYTES_MAX = 2_000
-"""What a group may cost: its settings, which a broker sends in one body. Its four rows alone
-would be as much again."""
+GROUP_BYTES_MAX = 5_000
+"""What a group may cost: its settings, its offsets and its topic, which a broker sends in three
+bodies, and the ends of its four queues, which another group of the topic would be asked for."""
 
 
 class CountedText(io.StringIO):
@@ -88,21 +88,44 @@ def large() -> Iterator[FakeServer]:
         RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
         body=fastjson.dumps({"subscriptionGroupTable": table}).encode(),
     )
-    offsets = {f"topic-of-{name}@{name}": dict.fromkeys(map(str, range(4)), 40) for name in groups}
+    offsets = {f"{topic_of(name)}@{name}": dict.fromkeys(map(str, range(4)), 40) for name in groups}
     fake.say(
         RequestCode.GET_ALL_CONSUMER_OFFSET,
         body=fastjson.dumps({"offsetTable": offsets}).encode(),
     )
     fake.do(RequestCode.GET_CONSUME_STATS, lambda request: progress(fake, request))
+    fake.say(RequestCode.GET_CONSUMER_CONNECTION_LIST, ResponseCode.CONSUMER_NOT_ONLINE)
+    topics = {name: TopicConfig(name, 4, 4).to_json() for name in map(topic_of, groups)}
+    fake.say(
+        RequestCode.GET_ALL_TOPIC_CONFIG,
+        body=fastjson.dumps({"topicConfigTable": topics}).encode(),
+    )
+    fake.do(RequestCode.GET_TOPIC_STATS_INFO, ends)
     yield fake
     link.run(lambda: fake.__aexit__(None, None, None))
     link.close()
 
 
+def topic_of(group: str) -> str:
+    """Return the name of the topic that only this group reads."""
+    return f"topic-of-{group}"
+
+
+def ends(request: Command) -> Command:
+    """Answer with the ends of the four queues of a topic."""
+    queues = {
+        MessageQueue(topic=request.ext["topic"], broker_name="b", queue_id=number): TopicOffset(
+            min_offset=0, max_offset=100, last_update_timestamp=1
+        )
+        for number in range(4)
+    }
+    return request.response(body=TopicStatsTable(offset_table=queues).encode())
+
+
 def progress(fake: FakeServer, request: Command) -> Command:
     """Answer with four queues of a topic of the group's own, and forget the question."""
     fake.asked.clear()
-    topic = f"topic-of-{request.ext['consumerGroup']}"
+    topic = topic_of(request.ext["consumerGroup"])
     queues = {
         MessageQueue(topic=topic, broker_name="b", queue_id=number): OffsetWrapper(
             broker_offset=100, consumer_offset=40, last_timestamp=1

@@ -3,7 +3,13 @@
 from types import SimpleNamespace
 from typing import cast
 
-from mqserver.broker.intervals import IDLE_FACTOR, UNUSED_MS, while_used, while_written
+from mqserver.broker.intervals import (
+    IDLE_FACTOR,
+    UNUSED_MS,
+    while_unsettled,
+    while_used,
+    while_written,
+)
 from mqserver.store.store import MessageStore
 
 
@@ -23,4 +29,13 @@ def test_interval_is_longer_while_the_log_does_not_grow() -> None:
 
     assert [interval(), interval()] == [200, 200 * IDLE_FACTOR]
     raw.end = 10
+    assert [interval(), interval()] == [200, 200 * IDLE_FACTOR]
+
+
+def test_interval_is_short_until_what_was_begun_is_finished() -> None:
+    store = SimpleNamespace(raw=SimpleNamespace(end=0), is_settled=False)
+    interval = while_unsettled(cast(MessageStore, store), 200)
+
+    assert [interval(), interval()] == [200, 200]
+    store.is_settled = True
     assert [interval(), interval()] == [200, 200 * IDLE_FACTOR]

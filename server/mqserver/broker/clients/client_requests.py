@@ -46,6 +46,11 @@ class ClientCalls:
         self._pending: defaultdict[ServerConn, PendingRequests[Answered]]
         self._pending = defaultdict(PendingRequests)
 
+    @property
+    def is_used(self) -> bool:
+        """Tell whether a connection that is open was ever sent a request."""
+        return bool(self._pending)
+
     def call(
         self, conn: ServerConn, command: Command, *, deadline_ms: int, answered: Answered
     ) -> None:

@@ -1,6 +1,7 @@
 """Flow control: refuse sends at once when too much waits, so that no queue grows without bound.
 
-    waiting for the disk  >= sendThreadPoolQueueCapacity messages, or 64 MiB -> [OVERLOAD]
+    waiting for the disk  >= sendThreadPoolQueueCapacity messages, or an
+                          eighth of inFlightSizeMax, at most 64 MiB         -> [OVERLOAD]
     a log write           takes waitTimeMillsInSendQueue: what is sent now
                           would wait longer                                 -> [TIMEOUT_CLEAN_QUEUE]
     a log write or a sync takes longer than osPageCacheBusyTimeOutMills     -> [REJECTREQUEST]
@@ -17,8 +18,6 @@ from typing import Final
 
 from mqserver.store.store import MessageStore
 
-UNFLUSHED_SIZE_MAX: Final = 64 << 20
-"""Bytes of log that may wait for the disk; a slow disk writes about that much a second."""
 _CONTROL: Final = "start flow control for a while"
 TOO_MUCH_WAITS: Final = f"[OVERLOAD]system busy, {_CONTROL}"
 DISK_IS_BUSY: Final = f"[REJECTREQUEST]system busy, {_CONTROL}"
@@ -29,14 +28,18 @@ class Overload:
 
     Args:
         count_max: messages that may wait for the disk.
+        size_max: bytes of log that may wait for it.
         busy_ms: how long one write or sync may take.
         stale_ms: how long a write may delay the sends behind it; None for any time.
     """
 
-    def __init__(self, *, count_max: int, busy_ms: int, stale_ms: int | None) -> None:
+    def __init__(
+        self, *, count_max: int, size_max: int, busy_ms: int, stale_ms: int | None
+    ) -> None:
         self.refusal = ""
         """The remark of the refusal of a send that comes now; empty when sends are accepted."""
         self._count_max = count_max
+        self._size_max = size_max
         self.busy_ms = busy_ms
         self.stale_ms = stale_ms
 
@@ -51,7 +54,7 @@ class Overload:
         """
         if max(sync_ms, write_ms) > self.busy_ms:
             self.refusal = DISK_IS_BUSY
-        elif waiting_count >= self._count_max or waiting_size >= UNFLUSHED_SIZE_MAX:
+        elif waiting_count >= self._count_max or waiting_size >= self._size_max:
             self.refusal = TOO_MUCH_WAITS
         elif self.stale_ms is not None and write_ms >= self.stale_ms:
             self.refusal = (

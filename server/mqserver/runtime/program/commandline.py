@@ -1,7 +1,7 @@
 """The flags of ``mqnamesrv`` and ``mqbroker``, as RocketMQ's own scripts take them.
 
     -c FILE  -n HOST:PORT;…  -p print every setting  -m print the important ones  -h
-    --version (of a broker; our own)  --log text|json (our own)
+    --version (our own)  --log text|json (our own)
 
 Rule: the priority of settings is defined only here. From lowest to highest: NAMESRV_ADDR (a
 default, as in Java), the file, ``ROCKETMQ_<key>`` variables, and flags.
@@ -13,11 +13,14 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqserver.runtime.program.logs import LogFormat
 from mqserver.runtime.settings import Value, read_environment, read_file
+
+DISTRIBUTION: Final = "mqadmin"
 
 
 class Printing(Enum):
@@ -44,7 +47,7 @@ def read_flags(
     program: str,
     about: str,
     registers: bool = True,
-    version: Callable[[], str] | None = None,
+    build: Callable[[], str] | None = None,
 ) -> Flags:
     """Return the flags in ``argv`` (without the program name).
 
@@ -53,16 +56,16 @@ def read_flags(
         program: the program's name in help and errors.
         about: one sentence for the help.
         registers: whether the program registers with name servers (``-n``).
-        version: returns the line that ``--version`` prints; None for a program without this flag.
+        build: returns what ``--version`` prints after the version; None for nothing.
 
     Raises:
         SystemExit: help or the version was printed (0), or a flag is wrong (2).
     """
-    parser = _parser(program, about, registers=registers, has_version=version is not None)
+    parser = _parser(program, about, registers=registers)
     found = parser.parse_args(argv)
-    if version is not None and found.version:
+    if found.version:
         # argparse's own action would break the line at the width of the terminal.
-        print(version())
+        print(version_line(program) + (f", {build()}" if build is not None else ""))
         sys.exit(0)
     wanted = Printing.NOTHING
     if found.printConfigItem:
@@ -73,9 +76,7 @@ def read_flags(
     return Flags(found.configFile, namesrv_addr, wanted, registers, found.log)
 
 
-def _parser(
-    program: str, about: str, *, registers: bool, has_version: bool
-) -> argparse.ArgumentParser:
+def _parser(program: str, about: str, *, registers: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
         description=about,
@@ -104,13 +105,19 @@ def _parser(
     printing.add_argument(
         "-m", "--printImportantConfig", action="store_true", help="print important settings, exit"
     )
-    if has_version:
-        printing.add_argument(
-            "--version",
-            action="store_true",
-            help="print the version, the kernels and the event loop in use, exit",
-        )
+    printing.add_argument(
+        "--version", action="store_true", help="print the version and what is in use, and exit"
+    )
     return parser
+
+
+def version_line(program: str) -> str:
+    """Return the version of a program of this distribution, and the RocketMQ that it follows."""
+    try:
+        version = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        version = "from a checkout that is not installed"
+    return f"{program} {version} (RocketMQ 4.9.7)"
 
 
 def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:

@@ -27,6 +27,8 @@ CONNECTION_SIZE: Final = 16 << 10
 """Bytes that a connection takes in this process and in the kernel with nothing in flight."""
 IN_FLIGHT_SIZE_MIN: Final = 32 << 20
 """The size of two frames of the largest size."""
+UNFLUSHED_SIZE_MAX: Final = 64 << 20
+"""Bytes of log that may wait for the disk; a slow disk writes about that much a second."""
 HEAP_KEPT_SIZE: Final = 32 << 20
 """Freed bytes at the end of the heap that stay with this process."""
 _PROC: Final = Path("/proc/self")
@@ -90,6 +92,16 @@ def memory_limit(*, proc: Path = _PROC, cgroups: Path = Path("/sys/fs/cgroup")) 
 def in_flight_size() -> int:
     """Return the default for bytes in flight: a quarter of the memory limit."""
     return max(IN_FLIGHT_SIZE_MIN, memory_limit() // 4)
+
+
+def unflushed_size(in_flight_size_max: int) -> int:
+    """Return how many bytes of log may wait for the disk: an eighth of those in flight."""
+    return min(UNFLUSHED_SIZE_MAX, in_flight_size_max // 8)
+
+
+def broker_resources(in_flight_size_max: int) -> Resources:
+    """Return what ``process_resources`` does, less the bytes of log that may wait for the disk."""
+    return process_resources(in_flight_size_max - unflushed_size(in_flight_size_max))
 
 
 def process_resources(in_flight_size_max: int) -> Resources:

@@ -6,9 +6,10 @@
 Rule: the file is created once, by whichever of ``run`` and ``take`` comes first, and the other
 waits for it. If there is no space, nothing is left behind. The names of the files before it are
 durable first: a log whose first file is missing after a power cut, but not the second, would look
-like one whose first file was deleted by retention. Warming writes zeros over the zeros of the
-allocated file, because syncs of a block that was written before need no update of the file system's
-own tables.
+like one whose first file was deleted by retention. The name of the first file is durable before
+anything is put: queues without any file of the log would look like a store whose log is not
+mounted. Warming writes zeros over the zeros of the allocated file, because syncs of a block that
+was written before need no update of the file system's own tables.
 
 Source: store/AllocateMappedFileService.java, store/MappedFile.java#warmMappedFile.
 """
@@ -55,11 +56,15 @@ class NextFile(DiskJob):
 
     def _make(self) -> None:
         try:
-            self.disk.mkdir(self.path.parent)
+            directory = self.path.parent
+            self.disk.mkdir(directory)
             if not self.is_first:
-                self.disk.fsync_dir(self.path.parent)
+                self.disk.fsync_dir(directory)
             self._file = self.disk.open(self.path, create=True)
             self._file.allocate(self.size)
+            if self.is_first:
+                self.disk.fsync_dir(directory)
+                self.disk.fsync_dir(directory.parent)
             if self.warm_size:
                 self._warm(self._file)
         except OSError as error:

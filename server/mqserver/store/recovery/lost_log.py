@@ -1,13 +1,16 @@
 """Is the commit log there that the queues were made of? Looked at before a start changes anything.
 
-    queues with entries ── no file of the log      its disk is not mounted: the start stops
+    queues with entries ── no file of the log          its disk is not mounted: the start stops
+                        └─ files of zeros alone,       it was flushed once, and these files are new:
+                           and a checkpoint of a log   the start stops
     an index file ─────── some of its entries ──>  the records that they point at: the same keys?
 
 Rule: queues are derived from the log, so a start makes them agree with it. Without any file of the
 log, it would empty the queues of a store in use. So such a start stops;
 ``startWithLostCommitLog=true`` confirms that the log is lost, and a log that this start has cut on
-purpose is not asked about. A log that is there counts, however short or damaged it is, because a
-crash or a broken disk may have left it so, and its queues are made of it again.
+purpose is not asked about. A log with any byte of a record counts, however short or damaged it is,
+because a crash or a broken disk may have left it so, and its queues are made of it again. A power
+cut may also leave files of zeros alone, but only of a log that was never flushed.
 
 Source: none; 4.9.7 empties the queues.
 """
@@ -17,6 +20,7 @@ from typing import Final
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import parse_record
 from mqserver.store.disk.disk import Disk
+from mqserver.store.disk.zeros import is_blank_to
 from mqserver.store.index.index import Index
 from mqserver.store.recovery.safe_point import Listing
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
@@ -31,13 +35,18 @@ LOOKS_A_FILE: Final = 16
 SETTING: Final = "startWithLostCommitLog"
 
 
-def lost_log(disk: Disk, paths: StorePaths, *, listing: Listing, log: CommitLog) -> str:
+def lost_log(
+    disk: Disk, paths: StorePaths, *, listing: Listing, log: CommitLog, was_flushed: bool
+) -> str:
     """Return why this start would empty queues; "" if there is a log, or no queue has an entry.
+
+    Args:
+        was_flushed: the checkpoint says that a message was flushed to the log.
 
     Raises:
         OSError: the disk could not be read.
     """
-    if log.bases:
+    if log.bases and not (was_flushed and _is_blank(log)):
         return ""
     for topic, queue_id, row in listing.queues:
         if row.minimum < 0:
@@ -51,6 +60,11 @@ def lost_log(disk: Disk, paths: StorePaths, *, listing: Listing, log: CommitLog)
         if len(data) == ENTRY_SIZE and CQ_ENTRY.unpack(data)[1]:
             return f"the log is empty where the queues point, as queue {queue_id} of {topic} does"
     return ""
+
+
+def _is_blank(log: CommitLog) -> bool:
+    """Tell whether the files of a log hold zeros alone."""
+    return all(is_blank_to(log.file_at(base), 0, log.file_size) for base in log.bases)
 
 
 def first_foreign(index: Index, log: CommitLog) -> int:

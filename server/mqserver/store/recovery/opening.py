@@ -241,7 +241,13 @@ class _Opening:
         Raises:
             StoreFailed: the log is not the one that the queues were made of.
         """
-        why = lost_log(self._disk, self._paths, listing=self._listing, log=log)
+        why = lost_log(
+            self._disk,
+            self._paths,
+            listing=self._listing,
+            log=log,
+            was_flushed=self._checkpoint.physic_ms > 0,
+        )
         if why and not self._config.start_with_lost_commit_log:
             raise StoreFailed(
                 f"store {self._paths.root}: {why}; a start would empty the queues. Nothing was "

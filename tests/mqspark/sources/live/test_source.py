@@ -53,7 +53,7 @@ def test_errors_name_option_topic_and_address(spark: SparkSession, pair: RocketM
         load(spark, pair, startingOffset="earliest")
     with pytest.raises(PySparkException, match="topic Nowhere has no route"):
         load(spark, pair, "Nowhere").count()
-    nobody = pair._replace(namesrv="127.0.0.1:1")
+    nobody = RocketMQ.at(pair.addresses | {"namesrv": "127.0.0.1:1"})
     with pytest.raises(PySparkException, match=r"127\.0\.0\.1:1"):
         load(spark, nobody).count()
 

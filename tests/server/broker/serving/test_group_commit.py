@@ -106,7 +106,7 @@ def turn_on(
         answers=ANSWERS,
         sends=sends or Sends([]),
         sync_flush=sync,
-        overload=Overload(count_max=3, busy_ms=1_000, stale_ms=200),
+        overload=Overload(count_max=3, size_max=1 << 26, busy_ms=1_000, stale_ms=200),
         times=PutTimes(clock.now_ms()),
         after_write=visible,
     )

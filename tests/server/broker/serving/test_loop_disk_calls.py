@@ -36,6 +36,7 @@ ALLOWED = {
     # The timer opens its files at its first message.
     "mkdir config",
     "open config",
+    "fsync_dir commitlog",
     "fsync_dir config",
     "mkdir store",
     "pwrite timerlog",

@@ -10,7 +10,6 @@ from mqserver.broker.serving import flusher
 from mqserver.broker.serving.overload import (
     DISK_IS_BUSY,
     TOO_MUCH_WAITS,
-    UNFLUSHED_SIZE_MAX,
     Overload,
 )
 from mqserver.store.commitlog.flush import FlushJob
@@ -28,9 +27,9 @@ STALE = (
     ("count", "size", "sync_ms", "write_ms", "refusal"),
     [
         (0, 0, 0, 0, ""),
-        (9, UNFLUSHED_SIZE_MAX - 1, 1_000, 199, ""),
+        (9, 4_999, 1_000, 199, ""),
         (10, 0, 0, 0, TOO_MUCH_WAITS),
-        (0, UNFLUSHED_SIZE_MAX, 0, 200, TOO_MUCH_WAITS),
+        (0, 5_000, 0, 200, TOO_MUCH_WAITS),
         (4, 0, 0, 200, STALE.format(200, 4)),
         (4, 0, 0, 1_000, STALE.format(1_000, 4)),
         (10, 0, 1_001, 0, DISK_IS_BUSY),
@@ -40,7 +39,7 @@ STALE = (
 def test_sends_are_refused_by_what_waits_and_how_long(
     count: int, size: int, sync_ms: int, write_ms: int, refusal: str
 ) -> None:
-    overload = Overload(count_max=10, busy_ms=1_000, stale_ms=200)
+    overload = Overload(count_max=10, size_max=5_000, busy_ms=1_000, stale_ms=200)
 
     overload.judge(waiting_count=count, waiting_size=size, sync_ms=sync_ms, write_ms=write_ms)
 
@@ -48,7 +47,7 @@ def test_sends_are_refused_by_what_waits_and_how_long(
 
 
 def test_without_fast_failure_only_the_page_cache_counts() -> None:
-    patient = Overload(count_max=10, busy_ms=1_000, stale_ms=None)
+    patient = Overload(count_max=10, size_max=5_000, busy_ms=1_000, stale_ms=None)
 
     patient.judge(waiting_count=0, waiting_size=0, sync_ms=0, write_ms=1_000)
     assert patient.refusal == ""

@@ -56,6 +56,37 @@ async def test_start_beside_a_log_that_is_not_mounted_stops_and_changes_nothing(
         assert len(await desk.bodies()) == 5
 
 
+async def test_start_beside_new_files_of_zeros_stops(tmp_path: Path) -> None:
+    root = tmp_path / "s"
+    await used(root, 5)
+    (file,) = (root / "commitlog").iterdir()
+    size = file.stat().st_size
+    file.rename(tmp_path / "unmounted")
+    with file.open("wb") as new:
+        new.truncate(size)
+
+    text = await refusal(root)
+    (tmp_path / "unmounted").rename(file)
+
+    assert "the log is empty where the queues point" in text
+    async with running(root) as desk:
+        assert len(await desk.bodies()) == 5
+
+
+async def test_log_of_zeros_that_was_never_flushed_is_what_a_power_cut_leaves(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "s"
+    await used(root, 5)
+    (file,) = (root / "commitlog").iterdir()
+    with file.open("r+b") as log:
+        log.write(bytes(4096))
+    (root / "checkpoint").unlink()
+
+    async with running(root) as desk:
+        assert await desk.bodies() == []
+
+
 async def test_missing_queues_and_index_are_built_again_from_the_log(tmp_path: Path) -> None:
     await used(tmp_path, 5)
     shutil.rmtree(tmp_path / "consumequeue")
