@@ -73,7 +73,7 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]
         ("message", "query", "key", "HALF", "k1"),
         ("offset", "reset", "readers", "HALF", "--to", "latest", "--dry-run"),
         ("offset", "show", "readers"),
-        ("delay", "list"),
+        ("delay", "list", "--all"),
         ("broker", "config", "get", "brokerName"),
         ("broker", "consume-stats"),
     ],
