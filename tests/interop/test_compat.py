@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from tests.interop.kit.our_mqadmin import OurMqadmin
-from tests.interop.kit.scene import ONLINE, TOPIC, Scene, without_nature
+from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, play, settle, without_nature
+from tests.interop.kit.servers import Servers
+from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
 TO_START = "resetOffsetByTime -g {offline} -t {topic} -s 0; "
@@ -142,6 +145,23 @@ SCRIPTS = (
 )
 """Lines as scripts and documents have them, beside the former: things that are not there, and
 flags one by one. Java's exit code is 0 for each, and with ``--compat strict`` ours is."""
+RESETS = ("resetOffsetByTime", "skipAccumulatedMessage")
+TRACKED = ("queryMsgById -i {id}", "queryMsgByOffset", "queryMsgByUniqueKey -t {topic} -i {unique}")
+
+
+def differs_on_5(steps: str) -> bool:
+    """Return whether a line is not compared on a broker of 5.
+
+    There a reset of Java is kept until a member pulls, and hides what is stored meanwhile; a group
+    is needed before its offsets; the name server's text about a missing route has another address;
+    and the groups of `brokerConsumeStats` come in another order.
+    """
+    line = steps.split("; ")[-1]
+    is_tracked = line.startswith(TRACKED) and not line.endswith(("{client}", "true"))
+    is_reset = steps.startswith(RESETS) and "{online}" not in steps
+    return is_tracked or is_reset or line.startswith(("cloneGroupOffset", "brokerConsumeStats"))
+
+
 OF_ONE_CLIENT = "consumerStatus -g {online} -i {client}"
 
 UNORDERED = (
@@ -157,14 +177,40 @@ MOVING = (
 )
 
 
+@pytest.fixture(scope="module")
+def five_scene(toolbox: Toolbox, five_pair: Servers) -> Iterator[Scene]:
+    """Yield the scene on a pair of 5.4.0, at which the tool of 4.9.7 looks."""
+    scene = play(five_pair, toolbox)
+    scene.consumer.messages(6)
+    # A broker of 5 takes no offset of a group that it does not know.
+    scene.mqadmin("updateSubGroup", "-g", OFFLINE, "-b", scene.broker)
+    asyncio.run(settle(five_pair))
+    yield scene
+    scene.consumer.stop()
+
+
 @pytest.mark.parametrize("steps", [*COMMANDS, *SCRIPTS])
 def test_layout_is_that_of_java(
     scenes: tuple[Scene, Scene], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str
 ) -> None:
-    scene = scenes[0]
+    monkeypatch.chdir(tmp_path)
+    compare(scenes[0], steps)
+
+
+@pytest.mark.parametrize(
+    "steps", [line for line in (*COMMANDS, *SCRIPTS) if not differs_on_5(line)]
+)
+def test_layout_on_a_broker_of_5_is_that_of_java(
+    five_scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    compare(five_scene, steps)
+
+
+def compare(scene: Scene, steps: str) -> None:
+    """Run a line of both tools on one pair and compare what they print."""
     *before, line = steps.split("; ")
     words = scene.words(line)
-    monkeypatch.chdir(tmp_path)
 
     def prepare() -> None:
         for step in before:
