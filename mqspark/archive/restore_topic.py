@@ -16,9 +16,9 @@ from mqspark.archive.manifests import ArchiveFile
 from mqspark.archive.write import read_rows
 from mqspark.errors import BadArchive
 from mqspark.places import StorageDir
+from mqspark.sources.inflated import INFLATED_SIZE_MAX
 from mqspark.sources.live.options import SinkSettings
 from mqspark.sources.live.write import send_rows
-from mqspark.sources.store.inflated import INFLATED_SIZE_MAX
 from storefmt.errors import StoreError
 from storefmt.formats.properties import SYSTEM_NAMES
 from storefmt.formats.sysflag import inflate

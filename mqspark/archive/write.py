@@ -8,6 +8,9 @@ without a manifest. Rows go from the broker's answer to the file without an obje
 never through the JVM. Without a filter the files of a task have exactly one row for each offset;
 this is checked before they are returned.
 
+Bodies are decompressed, unless ``decompress`` is false: their rows describe records that were
+stored without compression, so that a store that is restored from them has such records.
+
 The columns of a file are those of the version that wrote it. A reader gets the columns of its own
 version: one that the file does not have is null, and types are widened.
 """
@@ -27,6 +30,7 @@ from mqspark.archive.archive import ARCHIVE_COLUMNS
 from mqspark.archive.manifests import NO_DAY, ArchiveFile, data_name
 from mqspark.errors import DataLost
 from mqspark.places import StorageDir
+from mqspark.sources.inflated import inflate_bodies
 from mqspark.sources.live.options import LiveReadOptions
 from mqspark.sources.live.plan import Range, Task
 from mqspark.sources.live.read import read_ranges
@@ -45,18 +49,25 @@ def write_task(place: StorageDir, live: LiveReadOptions, task: Task) -> Iterator
         DataLost, ClientError: as ``read_ranges``.
         OSError: a file cannot be written.
     """
-    ours = live._replace(columns=ARCHIVE_COLUMNS)
+    ours = live._replace(columns=ARCHIVE_COLUMNS, decompress=False)
     by_file = itertools.groupby(task, key=lambda one: (one.queue.topic, one.queue.broker_name))
     for (topic, broker), ranges in by_file:
-        yield from _write(place, ours, topic, broker, list(ranges))
+        yield from _write(place, ours, topic, broker, list(ranges), decompress=live.decompress)
 
 
 def _write(
-    place: StorageDir, live: LiveReadOptions, topic: str, broker: str, ranges: Sequence[Range]
+    place: StorageDir,
+    live: LiveReadOptions,
+    topic: str,
+    broker: str,
+    ranges: Sequence[Range],
+    *,
+    decompress: bool,
 ) -> list[ArchiveFile]:
     with DayFiles(place, topic, broker) as files:
         for batch in read_ranges(live, ranges):
-            files.add(batch)
+            for part in _plain_records(batch) if decompress else (batch,):
+                files.add(part)
         done = files.finish()
     rows = sum(file.rows for file in done)
     wanted = sum(one.end - one.start for one in ranges)
@@ -65,6 +76,12 @@ def _write(
             f"{place.uri}: {rows} messages of {wanted} of topic {topic} were read; try again"
         )
     return done
+
+
+def _plain_records(batch: Any) -> Iterator[Any]:
+    """Yield a batch as records without compression, which every reader of Parquet can use."""
+    for part in inflate_bodies(batch, bytes_max=GROUP_BYTES, fail_on_damage=False):
+        yield part.as_plain_records()
 
 
 class DayFiles:

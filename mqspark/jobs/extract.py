@@ -125,7 +125,9 @@ def _rows(
     if unique_key is not None:
         where.append(Condition("unique_key", "=", unique_key))
     where += stored_between(begin_ms, end_ms)
-    reading = ReadOptions(columns=_COLUMNS, where=tuple(where), body_matches=body or "")
+    reading = ReadOptions(
+        columns=_COLUMNS, where=tuple(where), body_matches=body or "", decompress=True
+    )
     tasks = [
         _Part(path, number, split, str(Path(to).resolve()), kind, reading)
         for number, path in enumerate(paths)

@@ -39,6 +39,12 @@ _ROW: Final = (
     ),
     Option("checkCrc", "checks the CRC of bodies and fills `crc_ok`", truth, "false"),
 )
+_DECOMPRESS: Final = Option(
+    "decompress",
+    "returns bodies as their producers sent them, and `sys_flag` without the bits of compression",
+    truth,
+    "true",
+)
 _SOURCE: Final = (
     *_SUBSCRIBE,
     Option(
@@ -123,10 +129,10 @@ OF_SPARK: Final = ("checkpointLocation", "path")
 class Use(Enum):
     """What the options are used for; the value has the options that this use knows."""
 
-    BATCH = (*ACCESS, *_SOURCE, *_ROW, *_BATCH)
-    STREAM = (*ACCESS, *_SOURCE, *_ROW, *_STREAM)
-    SCHEMA = (*ACCESS, *_SOURCE, *_ROW, *_BATCH, *_STREAM)
-    ARCHIVE = (*ACCESS, *_SOURCE, *_STREAM)
+    BATCH = (*ACCESS, *_SOURCE, *_ROW, _DECOMPRESS, *_BATCH)
+    STREAM = (*ACCESS, *_SOURCE, *_ROW, _DECOMPRESS, *_STREAM)
+    SCHEMA = (*ACCESS, *_SOURCE, *_ROW, _DECOMPRESS, *_BATCH, *_STREAM)
+    ARCHIVE = (*ACCESS, *_SOURCE, _DECOMPRESS, *_STREAM)
     SINK = (*ACCESS, *_SINK)
 
 
@@ -173,6 +179,7 @@ class LiveReadOptions(NamedTuple):
     report_group: str = ""
     columns: tuple[str, ...] = DEFAULT_COLUMNS
     check_crc: bool = False
+    decompress: bool = True
 
     @property
     def filters(self) -> bool:
@@ -232,6 +239,7 @@ def live_settings(options: Mapping[str, str], *, use: Use) -> LiveReadOptions:
         report_group=found["reportGroup"],
         columns=columns,
         check_crc=found["checkCrc"],
+        decompress=found["decompress"],
     )
 
 

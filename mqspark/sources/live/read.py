@@ -24,6 +24,7 @@ from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
 from mqspark.errors import DataLost
 from mqspark.schemas import ORIGIN
+from mqspark.sources.inflated import NEEDED, inflate_bodies
 from mqspark.sources.live.options import LiveReadOptions, queue_text
 from mqspark.sources.live.plan import Range
 from mqspark.sources.live.table import live_schema
@@ -50,9 +51,22 @@ def read_ranges(live: LiveReadOptions, ranges: Iterable[Range]) -> Iterator[Any]
                 reader = RangeReader(client, live, one)
                 while (batch := runner.run(reader.next_batch())) is not None:
                     if batch.num_rows:
-                        yield batch
+                        yield from _as_asked(batch, live)
         finally:
             runner.run(client.close())
+
+
+def _as_asked(batch: Any, live: LiveReadOptions) -> Iterator[Any]:
+    """Yield the rows of a batch with ``live.columns``, decompressed where that is asked for."""
+    if not _inflates(live):
+        yield batch
+        return
+    for part in inflate_bodies(batch, bytes_max=BYTES_MAX, fail_on_damage=False):
+        yield part.as_sent().select(list(live.columns))
+
+
+def _inflates(live: LiveReadOptions) -> bool:
+    return live.decompress and bool(set(NEEDED) & set(live.columns))
 
 
 class _Chunk(NamedTuple):
@@ -145,7 +159,9 @@ class RangeReader:
         raise AssertionError("the last turn returns or raises")
 
     def _rows(self, chunk: _Chunk) -> Any:
-        wanted = [name for name in self._live.columns if name not in ORIGIN]
+        needed = NEEDED if _inflates(self._live) else ()
+        names = tuple(dict.fromkeys((*self._live.columns, *needed)))
+        wanted = [name for name in names if name not in ORIGIN]
         extra = ("queue_offset", "tags") if self._subscription.tags else ("queue_offset",)
         columns = tuple(dict.fromkeys((*wanted, *extra)))
         batch = batch_of(chunk.data, columns=columns, check_crc=self._live.check_crc)
@@ -163,9 +179,9 @@ class RangeReader:
             pa.repeat(pa.scalar(self._origin[name], pa.string()), batch.num_rows)
             if name in ORIGIN
             else batch.column(name)
-            for name in self._live.columns
+            for name in names
         ]
-        return pa.RecordBatch.from_arrays(arrays, schema=live_schema(self._live.columns))
+        return pa.RecordBatch.from_arrays(arrays, schema=live_schema(names))
 
     def _check_whole(self, batch: Any, chunk: _Chunk) -> None:
         places = batch.column("queue_offset").to_numpy()

@@ -1,7 +1,10 @@
 """Rows as messages: the sink of ``rocketmq``.
 
     columns  body (binary or string, needed), topic, tags, keys (string or list), properties (map),
-             flag, delay_level or deliver_at (a timestamp), sharding_key, broker_name, queue_id
+             flag, sys_flag (of it, how the body is compressed), delay_level or deliver_at (a
+             timestamp), sharding_key, broker_name, queue_id
+    ignored  the other columns of the source, which the broker sets anew, and RocketMQ's own
+             properties, so that what was read can be written
     later    by the shortest delay level that is not before its time, as 4.9 has them, or by
              the property that timers of 5.x look at (option ``deliverBy``)
     lanes    rows of one sharding key or queue are sent one after the other, others side by side
@@ -27,9 +30,13 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from mqspark.errors import BadOption
+from mqspark.schemas import LIVE
+from mqspark.sources.inflated import INFLATED_SIZE_MAX
 from mqspark.sources.live.options import SinkSettings
 from remoting.bodies import MessageQueue
-from storefmt.formats.properties import SYSTEM_NAMES, TIMER_DELIVER_MS
+from storefmt.errors import RecordDamaged
+from storefmt.formats.properties import DELAY, KEYS, SYSTEM_NAMES, TAGS, TIMER_DELIVER_MS
+from storefmt.formats.sysflag import inflate
 from storefmt.names import DELAYS_MS
 
 DEDUP_PROPERTY: Final = "RMQ_SPARK_ID"
@@ -40,6 +47,7 @@ SINK_COLUMNS: Final = (
     "keys",
     "properties",
     "flag",
+    "sys_flag",
     "delay_level",
     "deliver_at",
     "sharding_key",
@@ -71,7 +79,7 @@ def check_columns(names: Iterable[str], sink: SinkSettings) -> None:
         BadOption: a column is unknown or missing.
     """
     have = set(names)
-    known = {*SINK_COLUMNS, sink.dedup_key} - {""}
+    known = {*SINK_COLUMNS, *LIVE.names, sink.dedup_key} - {""}
     if have - known:
         raise BadOption(
             f"the rocketmq sink has no column {', '.join(sorted(have - known))}; "
@@ -133,12 +141,15 @@ def outgoing(
         topic, body = sink.topic or row.get("topic"), row["body"]
         if not topic or body is None:
             raise BadOption(f"row {number} has no {'body' if topic else 'topic'} to send")
-        properties = dict(row.get("properties") or {})
-        names = SYSTEM_NAMES & set(properties)
-        if names:
+        given = dict(row.get("properties") or {})
+        properties = _own_properties(given, number)
+        # Rows of the source have both also among their properties.
+        tags = row.get("tags", given.get(TAGS))
+        keys = row.get("keys", given.get(KEYS, "").split())
+        if "||" in (tags or ""):
             raise BadOption(
-                f"row {number} has property {min(names)}, which is RocketMQ's own; "
-                "tags and keys have columns"
+                f"row {number}, column tags: {tags!r}; a message has one tag, and || is for the "
+                "expressions of consumers"
             )
         if sink.dedup_key:
             properties[DEDUP_PROPERTY] = str(row[sink.dedup_key])
@@ -153,14 +164,41 @@ def outgoing(
                 level = _level(at_ms - now_ms, number)
         message = Message(
             topic,
-            body.encode() if isinstance(body, str) else body,
-            tags=row.get("tags"),
-            keys=row.get("keys"),
+            _plain_body(body, row.get("sys_flag") or 0, number),
+            tags=tags,
+            keys=keys,
             flag=row.get("flag") or 0,
             properties=properties,
             delay_level=level,
         )
         yield _addressed(message, row)
+
+
+def _own_properties(given: Mapping[str, str], number: int) -> dict[str, str]:
+    """Return the properties of a row that a user may set.
+
+    Raises:
+        BadOption: the row has a delay level among its properties, which a broker would not see.
+    """
+    if DELAY in given:
+        raise BadOption(
+            f"row {number} has property {DELAY}, which is RocketMQ's own; "
+            "column delay_level sets it"
+        )
+    return {name: value for name, value in given.items() if name not in SYSTEM_NAMES}
+
+
+def _plain_body(body: bytes | str, sys_flag: int, number: int) -> bytes:
+    """Return the body of a row as its first producer gave it; ours compresses it again.
+
+    Raises:
+        BadOption: it is not compressed as ``sys_flag`` says.
+    """
+    data = body.encode() if isinstance(body, str) else body
+    try:
+        return inflate(data, sys_flag, size_max=INFLATED_SIZE_MAX)
+    except RecordDamaged as error:
+        raise BadOption(f"row {number}: {error}") from error
 
 
 def _at_ms(moment: object, number: int) -> int:

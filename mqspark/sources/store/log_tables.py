@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from mqspark.errors import BadOption
 from mqspark.schemas import DAMAGE, STORE
+from mqspark.sources.inflated import NEEDED, inflate_bodies
 from mqspark.sources.store.conditions import log_range, time_range
-from mqspark.sources.store.inflated import NEEDED, inflate_bodies
 from mqspark.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
 from mqspark.sources.store.reading import ReadOptions, StoreLayout
 from mqspark.sources.store.skipped import collecting, note
@@ -177,7 +177,7 @@ def read_log(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
         RecordDamaged: there is damage, and ``reading.fail_on_damage`` is true.
     """
     try:
-        if reading.body_matches or (reading.decompress and "body" in reading.columns):
+        if reading.body_matches or (reading.decompress and set(NEEDED) & set(reading.columns)):
             yield from _by_body(split, reading)
         else:
             yield from _messages(split, reading, reading.columns)
@@ -217,18 +217,14 @@ def _messages(split: LogTask, reading: ReadOptions, columns: tuple[str, ...]) ->
 def _by_body(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
     for batch in _messages(split, reading, columns):
-        for part, bodies in inflate_bodies(
+        for part in inflate_bodies(
             batch, bytes_max=reading.bytes_max, fail_on_damage=reading.fail_on_damage
         ):
             if reading.body_matches:
-                hits = pc.match_substring_regex(bodies, reading.body_matches)
-                part, bodies = part.filter(hits), bodies.filter(hits)
-            if not part.num_rows:
-                continue
-            if reading.decompress:
-                at = columns.index("body")
-                part = part.set_column(at, part.schema.field(at), bodies)
-            yield part.select(list(reading.columns))
+                part = part.filter(pc.match_substring_regex(part.bodies, reading.body_matches))
+            if part.rows.num_rows:
+                rows = part.as_sent() if reading.decompress else part.rows
+                yield rows.select(list(reading.columns))
 
 
 def read_damage(split: LogTask, reading: ReadOptions) -> Iterator[Any]:

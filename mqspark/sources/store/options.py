@@ -94,10 +94,10 @@ OPTIONS: Final = (
     ),
     Option(
         "decompress",
-        "returns bodies as their producers sent them; one that cannot be decompressed stays as it "
-        "is",
+        "returns bodies as their producers sent them, and `sys_flag` without the bits of "
+        "compression; a body that cannot be decompressed stays as it is, and its flag, too",
         truth,
-        "false",
+        "true",
     ),
     Option(
         "checkCrc",

@@ -8,6 +8,7 @@ from pyspark.sql import functions as fn
 from mqserver.pytest_plugin import RocketMQ
 from mqspark.frames import commitlog
 from mqspark.sources.live.write import DEDUP_PROPERTY
+from storefmt.formats.sysflag import COMPRESSED
 from tests.mqspark.livetopics import filled_pair, make
 
 pytestmark = pytest.mark.spark
@@ -83,6 +84,32 @@ def test_frames_are_sent_with_everything_a_message_has(spark: SparkSession, pair
     ids = {dict(row["properties"])[DEDUP_PROPERTY] for row in rows}
     assert len(ids) == 40
     assert len({one.split("/")[0] for one in ids}) == 1
+
+
+def test_a_copy_of_a_topic_has_the_bodies_that_were_sent(
+    spark: SparkSession, pair: RocketMQ
+) -> None:
+    long = "a long body " * 2_000
+    for topic in ("Long", "Copied"):
+        make(pair.namesrv, topic)
+    frame = spark.range(5).select(fn.lit(long).alias("body"), fn.lit("A").alias("tags"))
+    into = frame.write.format("rocketmq").options(namesrv=pair.namesrv, topic="Long")
+    into.mode("append").save()
+
+    stored = load(spark, pair, "Long", decompress="false")
+    read = load(spark, pair, "Long")
+    copy = read.write.format("rocketmq").options(namesrv=pair.namesrv, topic="Copied")
+    copy.mode("append").save()
+    raw = stored.write.format("rocketmq").options(namesrv=pair.namesrv, topic="Copied")
+    raw.mode("append").save()
+
+    assert {row.sys_flag & COMPRESSED for row in stored.select("sys_flag").collect()} == {1}
+    for topic, count in (("Long", 5), ("Copied", 10)):
+        columns = load(spark, pair, topic).select("body", "tags", "sys_flag").collect()
+        assert len(columns) == count
+        assert {(bytes(row.body), row.tags, row.sys_flag) for row in columns} == {
+            (long.encode(), "A", 0)
+        }
 
 
 def test_what_a_topic_cannot_be_is_refused(spark: SparkSession, pair: RocketMQ) -> None:

@@ -1,6 +1,8 @@
 """Rows as messages, without a broker: delayed ones, and rows that are refused."""
 
+import zlib
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from mqspark.errors import BadOption
 from mqspark.sources.live.options import SinkSettings, sink_settings
 from mqspark.sources.live.write import check_columns, outgoing
 from storefmt.formats.properties import TIMER_DELIVER_MS
+from storefmt.formats.sysflag import COMPRESSED
 
 NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
@@ -60,3 +63,55 @@ def test_times_that_cannot_be_are_refused_by_their_row() -> None:
         sink(deliverBy="day")
     with pytest.raises(BadOption, match="columns delay_level and deliver_at: give one"):
         check_columns(["body", "delay_level", "deliver_at"], sink())
+
+
+def written(**columns: Any) -> Message:
+    properties = columns.pop("properties", {})
+    row = {"body": b"x", **columns, "properties": list(properties.items())}
+    schema = pa.RecordBatch.from_pylist([{**row, "properties": None}]).schema
+    schema = schema.set(
+        schema.get_field_index("properties"),
+        pa.field("properties", pa.map_(pa.string(), pa.string())),
+    )
+    batch = pa.RecordBatch.from_pylist([row], schema=schema)
+    (out,) = outgoing(batch, sink(), run_id="run", first_row=7, now_ms=NOW_MS)
+    return out.message
+
+
+def test_a_row_as_it_was_read_is_written_without_what_the_broker_sets_anew() -> None:
+    own = {"TAGS": "A", "KEYS": "k1 k2", "UNIQ_KEY": "7F", "CLUSTER": "c", "colour": "blue"}
+
+    sent = written(properties=own)
+
+    assert (sent.tags, sent.keys) == ("A", ["k1", "k2"])
+    assert sent.properties == {"colour": "blue"}
+    check_columns(["body", "log_offset", "broker_address", "sys_flag"], sink())
+
+
+def test_the_columns_of_tags_and_keys_count_before_the_properties() -> None:
+    sent = written(tags="B", keys=["k3"], properties={"TAGS": "A", "KEYS": "k1"})
+
+    assert (sent.tags, sent.keys) == ("B", ["k3"])
+
+
+def test_a_body_is_sent_as_its_flag_says_that_it_is() -> None:
+    packed = zlib.compress(b"y" * 5_000)
+
+    assert written(body=packed, sys_flag=COMPRESSED).body == b"y" * 5_000
+    assert written(body=packed, sys_flag=0).body == packed
+    with pytest.raises(BadOption, match=r"row 7: .*zlib"):
+        written(body=b"plain", sys_flag=COMPRESSED)
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ({"tags": "A || B"}, r"row 7, column tags: 'A \|\| B'; a message has one tag"),
+        ({"properties": {"DELAY": "3"}}, "row 7 has property DELAY.*column delay_level sets it"),
+    ],
+)
+def test_what_a_message_cannot_have_is_refused_by_row_and_column(
+    columns: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(BadOption, match=text):
+        written(**columns)
