@@ -288,7 +288,8 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
         is_told = outcome.notes or outcome.silent or outcome.follow or call.is_watched
         if first is None and not is_told:
             call.console.warn(f"{made.name} found nothing")
-        call.console.out.write("".join(f"{printable(line)}\n" for line in outcome.picture))
+        lines = outcome.picture() if callable(outcome.picture) else outcome.picture
+        call.console.out.write("".join(f"{printable(line)}\n" for line in lines))
 
 
 def _print_as_java(outcome: Outcome, parsed: ParsedLine, call: Call, rows: Iterator[Row]) -> None:

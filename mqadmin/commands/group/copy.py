@@ -125,8 +125,8 @@ async def copy_group(
     """
     check_group_name(group)
     there, here = elsewhere(call, source), call if target is None else elsewhere(call, target)
-    found = await _source_group(await there.admin(), group, topic)
     admin = await here.admin()
+    found = await _source_group(await there.admin(), group, topic)
     wanted: OffsetsByGroup = {}
     for name, offsets in found.offsets.items():
         if by == "queue":

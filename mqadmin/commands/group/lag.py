@@ -267,11 +267,16 @@ async def group_lag(
     else:
         groups = [name for name in await reader.groups() if not is_system(name)]
     if all_ and not call.is_watched:
-        totals = bounded_gather(groups, lambda name: _total(reader, name, topic))
-        return Outcome(totals, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
-    found = _in_order(call, reader, groups, wanted)
+        summary = bounded_gather(groups, lambda name: _total(reader, name, topic))
+        return Outcome(summary, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
+    totals: list[str] = []
+    found = _in_order(call, reader, groups, wanted, totals=totals)
     if not call.is_watched:
-        return Outcome(found, exit_code=lambda: answers.exit_code() or asked.exit_code())
+        return Outcome(
+            found,
+            exit_code=lambda: answers.exit_code() or asked.exit_code(),
+            picture=lambda: tuple(totals),
+        )
     rows = [row async for row in found]
     trends = call.memory.of(Trends)
     watched = trends.take(rows, now_ms=call.now_ms())
@@ -302,11 +307,12 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
 
 
 async def _in_order(
-    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery
+    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery, *, totals: list[str]
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about.
 
-    Warnings about what the rows leave out follow them.
+    Warnings about what the rows leave out follow them, and one line in ``totals`` where one group
+    was asked for.
     """
     warnings: list[str] = []
     known = False
@@ -336,11 +342,13 @@ async def _in_order(
     for text in (*warnings, *reader.members.notes("what it reads is not known")):
         call.warn(f"note: {text}")
     if known and wanted.group is not None:
-        total = StandingTotal.of(last)
-        tps = _tps_of(reader, wanted.group)
-        call.warn(
-            f"{wanted.group}: lag {total.text} over {total.queue_count} queues, {tps:g} messages/s"
-        )
+        totals.append(_total_line(reader, wanted.group, StandingTotal.of(last)))
+
+
+def _total_line(reader: GroupReader, group: str, total: StandingTotal) -> str:
+    noun = "queue" if total.queue_count == 1 else "queues"
+    tps = _tps_of(reader, group)
+    return f"{group}: lag {total.text} over {total.queue_count} {noun}, {tps:g} messages/s"
 
 
 async def _total(reader: GroupReader, group: str, topic: str | None) -> GroupLagTotal:
