@@ -14,7 +14,8 @@ from mqclient.producer.settings import ProducerSettings
 from mqserver.pytest_plugin import RocketMQ, running_pair
 from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
 from storefmt.config.tables import TopicConfig
-from storefmt.formats.message import Record
+from storefmt.formats.message import Record, body_crc
+from storefmt.formats.sysflag import COMPRESSED, COMPRESSION_MASK, inflate
 from tests.interop.kit.our_clients import run
 from tests.waiting import eventually
 
@@ -101,3 +102,16 @@ def read_queues(namesrv: str, topic: str, *, total: int) -> list[Record]:
         return found
 
     return run(namesrv, act)
+
+
+def as_sent(record: Record) -> Record:
+    """Return the record that a store has of the same message if it was not compressed."""
+    if not record.sys_flag & COMPRESSED:
+        return record
+    body = inflate(record.body, record.sys_flag, size_max=1 << 24)
+    return record._replace(
+        size=record.size + len(body) - len(record.body),
+        body=body,
+        body_crc=body_crc(body),
+        sys_flag=record.sys_flag & ~(COMPRESSED | COMPRESSION_MASK),
+    )

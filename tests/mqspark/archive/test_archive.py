@@ -17,7 +17,7 @@ from mqspark.places import StorageDir
 from mqspark.sources.live.options import LiveReadOptions
 from mqspark.sources.live.plan import Task
 from remoting.bodies import MessageQueue
-from tests.mqspark.livetopics import fill, filled_pair, make
+from tests.mqspark.livetopics import as_sent, fill, filled_pair, make
 from tests.storefmt.offline.stores import records_in
 
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -43,7 +43,7 @@ def messages(uri: str) -> list[tuple[object, ...]]:
 def stored(store: Path, topic: str) -> list[tuple[object, ...]]:
     return sorted(
         (one.topic, one.queue_id, one.queue_offset, one.body)
-        for one in records_in(store)
+        for one in map(as_sent, records_in(store))
         if one.topic == topic
     )
 

@@ -20,9 +20,10 @@ from mqspark.sources.live.read import read_ranges
 from mqspark.sources.live.write import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from storefmt.formats.message import Record
+from storefmt.formats.sysflag import COMPRESSED
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
-from tests.mqspark.livetopics import fill, live, make, read_queues
+from tests.mqspark.livetopics import as_sent, fill, live, make, read_queues
 from tests.storefmt.offline.stores import records_in
 
 COUNT, BROKER = 120, "broker-a"
@@ -44,6 +45,11 @@ def pair() -> Iterator[RocketMQ]:
 def archive(pair: RocketMQ, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return an archive of both topics, without the first ten messages of a queue."""
     uri = str(tmp_path_factory.mktemp("restore") / "archive")
+    archive_into(uri, pair)
+    return uri
+
+
+def archive_into(uri: str, pair: RocketMQ, **options: str) -> None:
     # One queue begins in the middle, as after retention.
     starts = {
         topic: {BROKER: {str(queue): 10 * (queue == 1) for queue in range(3)}}
@@ -56,20 +62,37 @@ def archive(pair: RocketMQ, tmp_path_factory: pytest.TempPathFactory) -> str:
         startingOffsets=json.dumps(starts),
         maxOffsetsPerTrigger="70",
         maxRecordsPerPartition="25",
+        **options,
     )
-    return uri
 
 
 def archived_records(pair: RocketMQ, *topics: str) -> list[Record]:
-    """Return what the archive was made of, in log order."""
+    """Return what the archive was made of, in log order, as it is without compression."""
     return [
-        one
+        as_sent(one)
         for one in records_in(pair.store)
         if one.topic in topics and not (one.queue_id == 1 and one.queue_offset < 10)
     ]
 
 
-def test_a_restored_log_has_the_bytes_of_the_old_one(
+def test_a_log_restored_from_stored_bodies_has_the_bytes_of_the_old_one(
+    pair: RocketMQ, tmp_path: Path
+) -> None:
+    uri, store = str(tmp_path / "archive"), tmp_path / "store"
+    archive_into(uri, pair, decompress="false")
+
+    restore_store(uri, str(store), file_size=16_384)
+
+    first = {topic: {(1, offset) for offset in range(10)} for topic in ("Orders", "Other")}
+    old = [one for one in records_in(pair.store) if one.topic in first]
+    expected = [one for one in old if (one.queue_id, one.queue_offset) not in first[one.topic]]
+    assert any(one.sys_flag & COMPRESSED for one in expected)
+    assert [one._replace(log_offset=0) for one in records_in(store)] == [
+        one._replace(log_offset=0) for one in expected
+    ]
+
+
+def test_a_restored_log_has_every_record_as_it_is_without_compression(
     pair: RocketMQ, archive: str, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"

@@ -48,7 +48,7 @@ def read(asked: LiveReadOptions) -> pa.Table:
 
 def test_rows_are_those_of_the_store(pair: RocketMQ) -> None:
     columns = tuple(name for name in SCHEMA.names if name != "file")
-    reading = ReadOptions(columns=columns, check_crc=True)
+    reading = ReadOptions(columns=columns, check_crc=True, decompress=True)
     stored = pa.Table.from_batches(
         [batch for split in plan_log(pair.store, reading) for batch in read_log(split, reading)]
     )
