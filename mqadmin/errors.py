@@ -6,6 +6,7 @@
     |- ServerUnreachable      unreachable     4      cannot connect, or timed out
     |- ServerRefused          refused         1      the server said no
     |- CheckFailed            check_failed    1      an assertion did not hold
+    |- Incomplete             incomplete      5      a server that did not answer may know it
     |- Damaged                damaged         6      damage found in a store
     `- Interrupted            interrupted     130    Ctrl-C
 
@@ -62,6 +63,13 @@ class CheckFailed(CommandError):
     """What was asked to hold does not hold."""
 
     code = "check_failed"
+
+
+class Incomplete(CommandError):
+    """What was asked cannot be said, since a server that may know it did not answer."""
+
+    code = "incomplete"
+    exit_code = 5
 
 
 class Damaged(CommandError):

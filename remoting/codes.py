@@ -238,3 +238,13 @@ class ExtensionCode(IntEnum):
     """Epoch and role of a broker, with a proof for the challenge in the request."""
     GET_OPEN_TRANSACTIONS = 10_002
     """Half messages that are neither committed nor rolled back yet, as a JSON object."""
+
+
+def request_name(code: int) -> str:
+    """Return a request's name, as ``GET_CONSUME_STATS``; "request code N" where it has none."""
+    for codes in (RequestCode, LaterCode, ExtensionCode):
+        try:
+            return codes(code).name
+        except ValueError:
+            continue
+    return f"request code {code}"

@@ -15,6 +15,8 @@ work; ``exit_code``: the exit code of a command). Data is in attributes, never i
 
 from typing import Any, ClassVar, Self
 
+from remoting.codes import request_name
+
 
 class RemotingError(Exception):
     """Root of every error of this package."""
@@ -102,7 +104,7 @@ class RequestTimedOut(RemotingError):
     def of(cls, address: str, request_code: int, *, timeout_s: float) -> Self:
         """Return the error of a request to ``address`` that was not answered."""
         return cls(
-            f"{address} did not answer request code {request_code} in {timeout_s:g} s",
+            f"{address} did not answer {request_name(request_code)} in {timeout_s:g} s",
             address=address,
             timeout_ms=int(timeout_s * 1000),
         )

@@ -32,6 +32,7 @@ PAGES = (
     "archive-with-spark.md",
     "find-a-lost-message.md",
     "move-a-consumer-group.md",
+    "night-shift.md",
     "recover-a-broken-store.md",
     "rehearse-an-offset-reset.md",
     "test-a-service-in-ci.md",

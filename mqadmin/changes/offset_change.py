@@ -165,7 +165,8 @@ async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetCh
     if stored != move.new:
         raise ServerRefused(
             f"{move.address} has offset {stored} in {move.queue} after {move.new} was stored",
-            hint="is a member coming online? try again",
+            hint="either a member has come online, or a broker of 5.x keeps an earlier reset "
+            "until a member pulls: start one, or try again",
         )
     return row_of(group, move, "stored")
 

@@ -8,6 +8,10 @@ A broker passes the request on and hears no more of it. Push consumers of Java d
 wait 10 s, and begin where they were sent. Pull consumers of Java and many clients in other
 languages do nothing. So a queue counts as moved once the group's own offset there has moved.
 
+A fast member may go back and read everything again between two looks at its offset. Its own times
+show that: it has opened the queue anew since the order and has consumed since, although nothing
+was waiting there and nothing new came. Such a queue is reported as "read again".
+
 Rule: what was not seen is not reported. A queue that did not move says why, as far as its member
 can be asked.
 """
@@ -15,6 +19,7 @@ can be asked.
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.offset_change import OffsetChange, OffsetMove, row_of
@@ -23,7 +28,7 @@ from mqadmin.cluster.groups import connection
 from mqadmin.cluster.members import MemberAnswer, MemberOutcome, MemberSurvey, infos_of, owners_of
 from mqadmin.errors import ServerRefused
 from mqadmin.session.call import Call
-from remoting.bodies import ConsumeType, MessageQueue
+from remoting.bodies import ConsumeType, MessageQueue, ProcessQueueInfo
 from remoting.codes import LanguageCode
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ LATEST_MS: Final = -1
 WITHIN_MS_DEFAULT: Final = 25_000
 """Java's consumers wait 10 s and then rebalance; those with much to drop take some seconds more."""
 STEP_S: Final = 0.2
-TOLD, MOVED, NOT_MOVED = "told", "moved", "not moved"
+TOLD, MOVED, READ_AGAIN, NOT_MOVED = "told", "moved", "read again", "not moved"
 CONSUME_TYPE: Final = "PROP_CONSUME_TYPE"
 PULLS: Final = "it pulls by itself, and such a consumer of Java ignores the request"
 STOP: Final = "stop it, then run the command again: the offset is then stored at the broker"
@@ -95,6 +100,11 @@ async def send_members(
         settle_ms: what is seen before this time is over counts for nothing, since the members may
             still be on their way to where they were sent before.
     """
+    listed = [(node, await admin.consumer_ids(node.address, to.group)) for node in nodes]
+    at = {who: node.address for node, members in listed for who in members}
+    before: dict[str, MemberAnswer] = {}
+    if within_ms:
+        before = await MemberSurvey(admin, call.now_ms).ask(to.group, at)
     # A broker moves only a group that has an offset in every queue; members that have just
     # come online have not committed one yet.
     await asyncio.gather(
@@ -116,14 +126,33 @@ async def send_members(
     ]
     if not within_ms:
         return rows
-    survey = MemberSurvey(admin, call.now_ms)
-    listed = [(node, await admin.consumer_ids(node.address, to.group)) for node in nodes]
-    at = {who: node.address for node, members in listed for who in members}
-    answers, seen = await asyncio.gather(
-        survey.ask(to.group, at),
-        _watch(call, admin, rows, nodes=nodes, settle_ms=settle_ms, until_ms=settle_ms + within_ms),
+    seen = await _watch(
+        call, admin, rows, nodes=nodes, settle_ms=settle_ms, until_ms=settle_ms + within_ms
     )
-    return [_judged(row, seen, answers, within_ms=within_ms) for row in rows]
+    after: dict[str, MemberAnswer] = {}
+    if any(not _was_seen_to_move(row, seen) for row in rows):
+        # Who was silent before is not waited for again.
+        answering = {who: at[who] for who in infos_of(before)}
+        after = await MemberSurvey(admin, call.now_ms).ask(to.group, answering)
+    look = MoveLook(seen, before, after, within_ms)
+    return [_judged(row, look) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLook:
+    """What was seen of a move.
+
+    Attributes:
+        seen: the committed offset of each queue; the first one that showed the move, else the last.
+        before: what the members said just before the order.
+        after: what they said at the end; empty where every queue was seen to move.
+        within_ms: how long was looked.
+    """
+
+    seen: Mapping[MessageQueue, int]
+    before: Mapping[str, MemberAnswer]
+    after: Mapping[str, MemberAnswer]
+    within_ms: int
 
 
 def has_moved(row: OffsetChange, offset: int) -> bool:
@@ -168,24 +197,30 @@ async def _watch(
         await asyncio.sleep(STEP_S)
 
 
-def _judged(
-    row: OffsetChange,
-    seen: Mapping[MessageQueue, int],
-    answers: Mapping[str, MemberAnswer],
-    *,
-    within_ms: int,
-) -> OffsetChange:
+def _was_seen_to_move(row: OffsetChange, seen: Mapping[MessageQueue, int]) -> bool:
+    offset = seen.get(_queue_of(row))
+    return offset is not None and has_moved(row, offset)
+
+
+def _judged(row: OffsetChange, look: MoveLook) -> OffsetChange:
     """Return the row with what was seen of its queue, and of the member that reads it."""
     queue = _queue_of(row)
-    owner = owners_of(infos_of(answers)).get(queue)
-    now = seen.get(queue)
-    if now is not None and has_moved(row, now):
-        return replace(
-            row,
-            how=MOVED if row.old_offset != row.new_offset else "unchanged",
-            changed=row.old_offset != row.new_offset,
-            client_id=owner,
-        )
+    owner = owners_of(infos_of(look.before)).get(queue)
+    changed = row.old_offset != row.new_offset
+    if _was_seen_to_move(row, look.seen):
+        how = MOVED if changed else "unchanged"
+        return replace(row, how=how, changed=changed, client_id=owner)
+    now = look.seen.get(queue)
+    later = owners_of(infos_of(look.after)).get(queue)
+    reopened = reopening_of(
+        row,
+        row.min_offset if now is None else now,
+        before=_process_queue(look.before, owner, queue),
+        after=_process_queue(look.after, later, queue),
+    )
+    if reopened is Reopened.READ_AGAIN:
+        remark = f"{later} has read up to {now} again already"
+        return replace(row, how=READ_AGAIN, changed=True, client_id=later, remark=remark)
     return replace(
         row,
         new_offset=row.min_offset if now is None else now,
@@ -193,15 +228,64 @@ def _judged(
         skipped=0,
         replayed=0,
         how=NOT_MOVED,
-        client_id=owner,
-        remark=_reason(owner, answers, within_ms),
+        client_id=owner or later,
+        remark=_reason(owner or later, reopened, look),
     )
 
 
-def _reason(owner: str | None, answers: Mapping[str, MemberAnswer], within_ms: int) -> str:
+class Reopened(StrEnum):
+    """What a member's own times show of a queue that it opened anew after the order."""
+
+    NO = "it did not, or it cannot be known"
+    READ_AGAIN = "it has consumed since, and only old messages were there"
+    STAYED = "opened the queue anew where it was before; run the command again"
+    """Java asks for its offset at once, which may overtake the new one that it has just stored."""
+    UNSEEN = "opened the queue anew, and whether it went back was not seen, since new messages came"
+
+
+def reopening_of(
+    row: OffsetChange,
+    offset: int,
+    *,
+    before: ProcessQueueInfo | None,
+    after: ProcessQueueInfo | None,
+) -> Reopened:
+    """Return what two answers of a member show.
+
+    The three times of a process queue of Java are set when it is made. That of the lock then stays,
+    unless the listener is orderly: there it is also set by every renewal, 20 s apart.
+
+    Args:
+        row: a queue whose committed offset was not seen to move.
+        offset: the committed one at the end.
+    """
+    if before is None or after is None:
+        return Reopened.NO
+    if after.last_lock_timestamp <= before.last_lock_timestamp:
+        return Reopened.NO
+    only_old = row.old_offset == row.max_offset == offset and row.new_offset < offset
+    if only_old and after.last_consume_timestamp > after.last_lock_timestamp:
+        return Reopened.READ_AGAIN
+    if after.locked:
+        # The lock was renewed, which says nothing of the queue.
+        return Reopened.NO
+    return Reopened.STAYED if only_old else Reopened.UNSEEN
+
+
+def _process_queue(
+    answers: Mapping[str, MemberAnswer], owner: str | None, queue: MessageQueue
+) -> ProcessQueueInfo | None:
+    info = answers[owner].info if owner is not None and owner in answers else None
+    return info.mq_table.get(queue) if info is not None else None
+
+
+def _reason(owner: str | None, reopened: Reopened, look: MoveLook) -> str:
     """Return why a queue did not move, and what to do."""
+    answers = {**look.before, **look.after}
+    if reopened is not Reopened.NO:
+        return f"{owner} {reopened}"
     if owner is not None:
-        return f"{owner} did not move within {within_ms / 1000:g} s; {STOP}"
+        return f"{owner} did not move within {look.within_ms / 1000:g} s; {STOP}"
     silent = [who for who, one in answers.items() if one.is_silent]
     if silent:
         return f"{', '.join(silent[:3])}: {answers[silent[0]].remark}; {STOP}"

@@ -180,7 +180,21 @@ async def change_topics(
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
     rows = await _set_order(call, by_topic, rows)
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows), notes=lost)
+    notes = (*lost, *_finishing(call, rows))
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows), notes=notes)
+
+
+def _finishing(call: Call, rows: Sequence[TopicChange]) -> list[str]:
+    """Return how to finish a change that some brokers have and others did not answer to."""
+    if not any(row.result in (CHANGED, UNCHANGED) for row in rows) or call.dry_run:
+        return []
+    verb = call.spelled if call.spelled.startswith("topic ") else "topic update"
+    late = dict.fromkeys((row.topic, row.broker) for row in rows if row.result == UNREACHABLE)
+    return [
+        f"once {broker} answers, run the line again with `--broker {broker}`: it finishes "
+        f"`{verb}` for {topic}"
+        for topic, broker in late
+    ]
 
 
 async def _set_order(

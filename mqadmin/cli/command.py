@@ -108,6 +108,8 @@ if TYPE_CHECKING:
         """(command line, what it does) pairs; help shows them first."""
         rows: type[Row]
         """Class of the rows, for the header of an empty table."""
+        summary_rows: type[Row]
+        """Class of the rows where an option asks for a summary instead."""
         columns: tuple[str, ...]
         """What a table shows; all of the fields where left out."""
         needs: Needs
@@ -151,6 +153,7 @@ class Command(click.Command):
         self.declared = declared
         self.examples = declared.get("examples", ())
         self.rows = declared.get("rows")
+        self.summary_rows = declared.get("summary_rows")
         self.columns = declared.get("columns", ())
         self.needs = declared.get("needs", Needs.NAMESRV)
         self.writes = declared.get("writes", False)

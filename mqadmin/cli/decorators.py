@@ -90,7 +90,7 @@ message_ids_argument = argument(
     metavar="ID",
     help="an offset id, or with --topic a unique id",
 )
-topic_of_id = click.option("--topic", type=TOPIC, help="where to look for a unique id")
+topic_of_id = click.option("--topic", type=TOPIC, help="where to look for what is not an offset id")
 producer_group = click.option(
     "--group", type=GROUP, default="MQADMIN", help="as this producer group"
 )

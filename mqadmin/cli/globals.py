@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from mqadmin.cli.types import ADDRESS, CONTEXT, SECONDS, Choice, TextType, ValueKind
-from mqadmin.session.settings import LAYOUT, STRICT, Format, GlobalOptions
+from mqadmin.session.settings import HONEST, LAYOUT, STRICT, Format, GlobalOptions
 
 GLOBALS: Final = (
     click.Option(
@@ -32,10 +32,10 @@ GLOBALS: Final = (
     ),
     click.Option(
         ["--compat"],
-        type=Choice((LAYOUT, STRICT)),
+        type=Choice((LAYOUT, STRICT, HONEST)),
         is_flag=False,
         flag_value=LAYOUT,
-        metavar="[strict]",
+        metavar="[strict|honest]",
         help="the layout of Java's mqadmin, see below",
     ),
     click.Option(["--no-headers"], is_flag=True, help="leave out the header line"),

@@ -33,7 +33,9 @@ LINE_WIDTH_MAX = 79
 OF_JAVA = """\
 The names of RocketMQ's own mqadmin 4.9.7 work too, with their flags. With
 MQADMIN_COMPAT=1 a command that it also has prints its layout, and asks nothing;
-`--compat` does so for one line. With `strict` exit codes are Java's, too."""
+`--compat` does so for one line. As in Java's tool, a deletion of what is not
+there succeeds then. With `strict` all exit codes are Java's, with `honest` all
+are ours."""
 
 
 def text_about(made: Command, settings: GlobalOptions) -> str:

@@ -39,9 +39,11 @@ class Argument(click.Argument):
     """
 
     def __init__(self, param_decls: Sequence[str], **declared: Any) -> None:
-        self.help: str | None = declared.pop("help", None)
+        text: str | None = declared.pop("help", None)
         self.unless: str | None = declared.pop("unless", None)
         super().__init__(param_decls, **declared)
+        # Afterwards, since click 8.5 sets it, too.
+        self.help: str | None = text
 
 
 @dataclass(slots=True)

@@ -20,21 +20,21 @@ from mqadmin.cli.command import Command, ParsedLine, TextAnswer
 from mqadmin.cli.parse import parse
 from mqadmin.cli.tree import fold
 from mqadmin.cli.types import ParseContext
-from mqadmin.errors import Interrupted, ServerUnreachable, Usage, describe
+from mqadmin.errors import Interrupted, ItemNotFound, ServerUnreachable, Usage, describe
 from mqadmin.output.columns import Column, choose, columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look, terminal_width
-from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row
 from mqadmin.output.structured import json_text
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console, printable, printable_lines
-from mqadmin.session.settings import LAYOUT, STRICT, Format, GlobalOptions
+from mqadmin.session.settings import COMPAT_VARIABLE, LAYOUT, STRICT, Format, GlobalOptions
 
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout
 
-COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
-"""1 gives the layouts of Java's tool and asks nothing; strict also gives its exit codes."""
+IDEMPOTENT: Final = frozenset({"topic delete", "group delete", "namesrv kv delete"})
+"""Deletions that succeed in Java's tool where there is nothing to delete: scripts rely on it."""
 FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
 BATCH_COUNT: Final = 256
 BATCH_S: Final = 0.05
@@ -92,7 +92,7 @@ def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
     made = parsed.command
     settings = _as_java(parsed, console)
     if made.rows is not None and settings.watch is None:
-        _check_columns(settings, made.rows)
+        _check_columns(settings, made.rows, made.summary_rows)
     if settings.compat:
         _layout(parsed)
     broker = parsed.values.get("broker")
@@ -208,7 +208,10 @@ def _run_and_print(call: Call, parsed: ParsedLine) -> int:
         if not outcome.follow:
             raise
         return _stopped(console)
-    return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+    ended = outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+    is_missing = ended == ItemNotFound.exit_code
+    is_done = call.deletes_as_java and made.name in IDEMPOTENT
+    return 0 if is_missing and is_done else ended
 
 
 def _stopped(console: Console) -> int:
@@ -238,11 +241,23 @@ def _layout(parsed: ParsedLine, variant: str = "") -> "Layout":
     return layout_of(parsed.command.name, line, variant=variant)
 
 
-def _check_columns(settings: GlobalOptions, row_class: type[Row]) -> None:
-    if settings.columns:
-        choose(row_class, settings.columns.split(","))
+def _check_columns(
+    settings: GlobalOptions, row_class: type[Row], summary_class: type[Row] | None
+) -> None:
+    """Check that the rows, or those of a summary, have every column that a line names.
+
+    Raises:
+        Usage: neither have one of them.
+    """
+    named = settings.columns.split(",") if settings.columns else []
     if settings.sort:
-        choose(row_class, [key.strip().lstrip("-") for key in settings.sort.split(",")])
+        named += [key.strip().lstrip("-") for key in settings.sort.split(",")]
+    try:
+        choose(row_class, named)
+    except Usage:
+        if summary_class is None:
+            raise
+        choose(summary_class, named)
 
 
 def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
@@ -253,13 +268,7 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
     if settings.sort and not outcome.follow:
         rows = iter(sorted_rows(rows, settings.sort.split(",")))
     if settings.compat:
-        records = (dict(record_of(row, columns_of(type(row)))) for row in rows)
-        # A script that parses a layout gets every byte of it.
-        shown = printable_lines if call.console.out_is_tty else str
-        for line in _layout(parsed, outcome.layout)(records):
-            call.console.out.write(shown(line))
-            if outcome.follow:
-                call.console.out.flush()
+        _print_as_java(outcome, parsed, call, rows)
         return
     first = next(rows, None)
     row_class = type(first) if first is not None else made.rows
@@ -300,7 +309,23 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
         is_told = outcome.notes or outcome.silent or outcome.follow or call.is_watched
         if first is None and not is_told:
             call.console.warn(f"{made.name} found nothing")
-        call.console.out.write("".join(f"{printable(line)}\n" for line in outcome.picture))
+        lines = outcome.picture() if callable(outcome.picture) else outcome.picture
+        call.console.out.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def _print_as_java(outcome: Outcome, parsed: ParsedLine, call: Call, rows: Iterator[Row]) -> None:
+    records = (dict(record_of(row, columns_of(type(row)))) for row in rows)
+    if call.deletes_as_java and parsed.command.name in IDEMPOTENT:
+        records = (
+            record | {"result": UNCHANGED} if record["result"] == NOT_FOUND else record
+            for record in records
+        )
+    # A script that parses a layout gets every byte of it.
+    shown = printable_lines if call.console.out_is_tty else str
+    for line in _layout(parsed, outcome.layout)(records):
+        call.console.out.write(shown(line))
+        if outcome.follow:
+            call.console.out.flush()
 
 
 def _columns(

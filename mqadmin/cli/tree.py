@@ -30,6 +30,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "group config": "show the settings of a consumer group",
         "group consume-mode get": "show which groups pull and which pop",
         "group consume-mode set": "let a group pull a topic, or pop from it",
+        "group copy": "copy a group with its offsets from another cluster",
         "group create": "create a consumer group",
         "group delete": "delete a consumer group",
         "group import": "create or change the consumer groups of a file",

@@ -74,25 +74,30 @@ class Answers:
 
         answers = await asyncio.gather(*(one(node) for node in asked))
         found: list[tuple[ServerNode, R]] = []
-        failures: list[tuple[str, ClientError]] = []
+        failures: list[tuple[ServerNode, ClientError]] = []
         for node, answer in zip(asked, answers, strict=True):
             if isinstance(answer, ClientError):
-                failures.append((node.address, answer))
+                failures.append((node, answer))
             else:
                 found.append((node, answer))
         self._answered = self._answered or bool(found)
         if failures and not self._answered:
             raise failures[0][1]
-        for address, error in failures:
-            self.miss(error, address=address)
+        for node, error in failures:
+            self.miss(error, address=node.address, broker=node.broker)
         return found
 
-    def miss(self, error: ClientError, *, address: str = "") -> None:
-        """Note that an address is silent or refuses, and say so once."""
+    def miss(self, error: ClientError, *, address: str = "", broker: str = "") -> None:
+        """Note that an address is silent or refuses, and say so once.
+
+        Args:
+            broker: its name; "" where only the address is known.
+        """
         where = address or error.address
         if where not in self._failed:
             self._failed[where] = error
-            self._call.warn(f"what {where} has is missing: {error}")
+            name = f"{broker} ({where})" if broker else where
+            self._call.warn(f"what {name} has is missing: {error}")
 
     def exit_code(self) -> int:
         """Return 5 where something is missing."""

@@ -12,21 +12,33 @@ GET_BROKER_CLUSTER_ACL_CONFIG, of which the second reads it back.
 Rule: no secret is in a row, a remark, a question or a title of the journal.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Final, Generic, Literal, TypeVar, get_args
 
 import click
 
-from mqadmin.changes.targets.account import HIDDEN, AccountTarget, WhiteList, check_acl, read_acl
+from mqadmin.changes.targets.account import (
+    HIDDEN,
+    AccountTarget,
+    NoAccessControl,
+    WhiteList,
+    check_acl,
+    read_acl,
+)
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
 from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from remoting.bodies import PlainAccessConfig
+from remoting.headers import GetBrokerAclConfigResponse
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,49 @@ async def acl_nodes(call: Call, where: Where) -> list[ServerNode]:
     return nodes if where.broker is not None else await with_slaves(admin, nodes)
 
 
+@dataclass(frozen=True, slots=True)
+class AclAnswers(Generic[T]):
+    """What brokers said of their accounts.
+
+    Attributes:
+        listed: those that have accounts, sorted by name and address.
+        notes: one line that names the brokers without access control.
+        answers: which brokers did not answer.
+    """
+
+    listed: list[tuple[ServerNode, T]]
+    notes: tuple[str, ...]
+    answers: Answers
+
+
+async def ask_acl(
+    call: Call, where: Where, ask: Callable[[ServerNode], Awaitable[T]]
+) -> AclAnswers[T]:
+    """Ask every broker with access control; the others are named.
+
+    Raises:
+        NoAccessControl: no broker that answered has it.
+    """
+
+    async def ask_one(node: ServerNode) -> T | NoAccessControl:
+        try:
+            return await ask(node)
+        except NoAccessControl as error:
+            return error
+
+    answers = Answers(call)
+    said = await answers.each(await acl_nodes(call, where), ask_one)
+    listed = [(node, one) for node, one in said if not isinstance(one, NoAccessControl)]
+    without = [(node, one) for node, one in said if isinstance(one, NoAccessControl)]
+    if without and not listed and not answers.failed:
+        raise without[0][1]
+    names = ", ".join(f"{node.broker} ({node.address})" for node, _ in without)
+    notes = (f"no access control (aclEnable is false): {names}",) if without else ()
+    return AclAnswers(
+        sorted(listed, key=lambda pair: (pair[0].broker, pair[0].address)), notes, answers
+    )
+
+
 def account_row(node: ServerNode, account: PlainAccessConfig) -> AccountRow:
     """Return the row of an account."""
     return AccountRow.of(
@@ -122,13 +177,12 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
     """Return one row for each account and broker.
 
     Raises:
-        ServerRefused: a broker has no access control.
+        NoAccessControl: no broker has it.
     """
     admin = await call.admin()
     rows: list[Row] = []
-    nodes = await acl_nodes(call, where)
-    for node in sorted(nodes, key=lambda at: (at.broker, at.address)):
-        found = await read_acl(admin, node.address)
+    said = await ask_acl(call, where, lambda node: read_acl(admin, node.address))
+    for node, found in said.listed:
         accounts = found.plain_access_configs or []
         if call.settings.compat:
             addresses = tuple(found.global_white_addrs or ())
@@ -136,7 +190,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
         else:
             accounts = sorted(accounts, key=lambda one: one.access_key or "")
         rows += [account_row(node, one) for one in accounts]
-    return Outcome(rows)
+    return Outcome(rows, notes=said.notes, exit_code=said.answers.exit_code)
 
 
 @command(
@@ -152,19 +206,20 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row for each broker.
 
     Raises:
-        ServerRefused: a broker has no access control.
+        NoAccessControl: no broker has it.
         ItemNotFound: no broker has the account.
     """
     admin = await call.admin()
+    said = await ask_acl(call, where, lambda node: read_acl(admin, node.address))
     rows = [
         account_row(node, one)
-        for node in await acl_nodes(call, where)
-        for one in (await read_acl(admin, node.address)).plain_access_configs or ()
+        for node, found in said.listed
+        for one in found.plain_access_configs or ()
         if one.access_key == account
     ]
-    if not rows:
+    if not rows and not said.answers.exit_code():
         raise ItemNotFound(f"no broker has account {account}", hint="`acl list` shows them")
-    return Outcome(rows)
+    return Outcome(rows, notes=said.notes, exit_code=said.answers.exit_code)
 
 
 KEY_SIZE_MIN: Final = 7
@@ -377,13 +432,17 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
     """Return one row for each broker and file.
 
     Raises:
-        ServerRefused: a broker has no access control.
+        NoAccessControl: no broker has it.
     """
     admin = await call.admin()
-    rows = []
-    for node in await acl_nodes(call, where):
+
+    async def version_at(node: ServerNode) -> GetBrokerAclConfigResponse:
         await check_acl(admin, node.address)
-        told = await admin.acl_version(node.address)
+        return await admin.acl_version(node.address)
+
+    rows = []
+    said = await ask_acl(call, where, version_at)
+    for node, told in said.listed:
         files = fastjson.loads(told.all_acl_file_version or "{}")
         if not isinstance(files, dict) or not files:
             files = {"": fastjson.loads(told.version)}
@@ -396,7 +455,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
                     version.timestamp_ms,
                 )
             )
-    return Outcome(rows)
+    return Outcome(rows, notes=said.notes, exit_code=said.answers.exit_code)
 
 
 @dataclass(frozen=True, slots=True)

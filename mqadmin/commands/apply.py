@@ -37,18 +37,20 @@ from mqadmin.changes.write import (
 )
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where
-from mqadmin.cli.types import CLUSTER, FILE
+from mqadmin.cli.types import CLUSTER, FILE, NAME_VALUE, TextType
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import ItemNotFound
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
     SECRET,
+    SECTIONS,
     TOPICS,
     Manifest,
     Section,
     Settings,
     expand,
+    with_brokers,
 )
 from mqadmin.manifest.sources import of_cluster, of_file
 from mqadmin.output.rows import UNCHANGED
@@ -61,6 +63,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 ORDER: Final = "order"
 """The kind of a row about a topic's entry at a name server."""
+
+
+def _section_names(text: str) -> tuple[str, ...]:
+    """Read the names of sections.
+
+    Raises:
+        ValueError: there is no such section.
+    """
+    known = [section.name for section in SECTIONS]
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no section {name!r}: one of {', '.join(known)}")
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +102,8 @@ class AppliedRow(Row):
         ("mqadmin apply cluster.yaml --dry-run", "what would change"),
         ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
         ("mqadmin apply cluster.yaml --prune", "delete the rest too, after a question"),
+        ("mqadmin apply old.yaml --map broker-a=broker-5", "for a broker of another name"),
+        ("mqadmin apply cluster.yaml --only topics,groups", "all but the accounts"),
     ),
     details="Topics and groups that brokers make themselves are never pruned. `undo` restores "
     "settings, but no messages.",
@@ -97,14 +115,38 @@ class AppliedRow(Row):
 @click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 @force_option
-async def apply(call: Call, *, file: str, prune: bool, cluster: str | None, force: bool) -> Outcome:
+@click.option(
+    "--map",
+    "brokers",
+    type=NAME_VALUE,
+    multiple=True,
+    metavar="OLD=NEW",
+    help="settings of broker OLD in the file are for broker NEW here",
+)
+@click.option(
+    "--only",
+    type=TextType(read=_section_names, metavar="SECTION,..."),
+    help="only these sections of the file, as topics,groups",
+)
+async def apply(
+    call: Call,
+    *,
+    file: str,
+    prune: bool,
+    cluster: str | None,
+    force: bool,
+    brokers: tuple[tuple[str, str], ...],
+    only: tuple[str, ...] | None,
+) -> Outcome:
     """Return one row for each target and server that the document is about.
 
     Raises:
         Usage: the file is no document.
         ItemNotFound: it names a broker that there is not, or there is no such cluster.
     """
-    document = of_file(call, file)
+    document = with_brokers(of_file(call, file), dict(brokers))
+    if only is not None:
+        document = {name: held for name, held in document.items() if name in only}
     admin = await call.admin()
     nodes = {node.broker: node for node in await masters(admin, Where(cluster=cluster))}
     wanted = expand(document, nodes)

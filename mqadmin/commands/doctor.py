@@ -3,7 +3,8 @@
 Requests: see ``mqadmin.health.checkup_facts``; the checks are in ``mqadmin.health.checkup``.
 """
 
-from typing import Literal, get_args
+from shutil import get_terminal_size
+from typing import Final, Literal, get_args
 
 import click
 
@@ -14,12 +15,16 @@ from mqadmin.health.checkup import Check, CheckupFinding, CheckupLimits, checkup
 from mqadmin.health.examination import examine
 
 FailOn = Literal["error", "warning", "info", "never"]
+LINES_EACH: Final = 3
+"""Lines of a finding on 80 columns, as most wrap to."""
+HEAD_LINES: Final = 4
+"""The header of the table, and the prompt that follows it."""
 
 
 @command(
     "doctor",
     examples=(
-        ("mqadmin doctor", "one row for each finding, the worst first"),
+        ("mqadmin doctor", "one row for each finding; the worst last if a screen is too short"),
         ("mqadmin doctor --fail-on warning -o json", "as a health probe: exit code 0 or 1"),
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
@@ -84,4 +89,17 @@ async def doctor(
     looked = await examine(call, limits, chosen)
     rows = looked.findings
     notes = () if rows else (f"brokers looked at: {len(looked.brokers)}; nothing found",)
-    return Outcome(rows, exit_code=checkup_exit_code(rows, fail_on), notes=notes)
+    exit_code = checkup_exit_code(rows, fail_on)
+    is_table = (call.settings.output or call.workplace.output or "table") == "table"
+    if is_table and call.console.out_is_tty and not call.is_watched and not call.settings.sort:
+        rows = for_screen(rows, get_terminal_size().lines)
+    return Outcome(rows, exit_code=exit_code, notes=notes)
+
+
+def for_screen(findings: list[CheckupFinding], height: int) -> list[CheckupFinding]:
+    """Return the worst last where the table is longer than a screen, whose end is what stays.
+
+    Args:
+        height: lines of the screen; a finding takes some ``LINES_EACH`` of them.
+    """
+    return findings[::-1] if len(findings) * LINES_EACH + HEAD_LINES > height else findings

@@ -24,7 +24,7 @@ from mqadmin.cluster.groups import find_group
 from mqadmin.cluster.members import MemberSurvey
 from mqadmin.cluster.partial_answers import Answers, Unsaid
 from mqadmin.cluster.standing import GroupStanding, StandingTotal
-from mqadmin.errors import CheckFailed, CommandError, ItemNotFound, ServerUnreachable
+from mqadmin.errors import CheckFailed, CommandError, Incomplete, ItemNotFound, ServerUnreachable
 from mqadmin.output.rows import PARTLY, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError, NoRoute
@@ -133,7 +133,7 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
         positions = await reader.positions(group, topic)
         if not positions:
             if answers.failed:
-                raise next(iter(answers.failed.values()))
+                raise _incomplete(f"lag of group {group}", answers)
             await find_group(admin, group)
             raise ItemNotFound(f"group {group} has no offset", hint=f"see `offset show {group}`")
         total = StandingTotal.of(positions)
@@ -141,11 +141,17 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
         silent = total.standings[GroupStanding.UNKNOWN]
         if silent and total.waiting_count <= most:
             # A broker that the group reads from did not answer, so that this is half the truth.
-            raise next(iter(answers.failed.values()))
+            raise _incomplete(subject, answers)
         holds = total.is_sure and total.waiting_count <= most
         return Verdict(subject, holds, total.text, f"at most {most}", missing=tuple(unsaid.texts))
 
     return look
+
+
+def _incomplete(subject: str, answers: Answers) -> Incomplete:
+    """Return the error of a question that a broker which did not answer may have decided."""
+    reasons = "; ".join(str(error) for error in answers.failed.values())
+    return Incomplete(f"{subject} is not known: {reasons}", hint="`doctor --check address`")
 
 
 def topic_exists(topic: str, *, queues: int | None, absent: bool) -> Condition:
@@ -174,8 +180,9 @@ def group_exists(group: str, *, members: int | None) -> Condition:
         admin = await call.admin()
         expected = PRESENT if members is None else f"{PRESENT} with {members} members or more"
         unsaid = Unsaid()
+        answers = Answers(unsaid)
         try:
-            known = await find_group(admin, group, answers=Answers(unsaid))
+            known = await find_group(admin, group, answers=answers)
         except ItemNotFound:
             return Verdict(f"group {group}", False, ABSENT, expected)
         count = len({member for at in known for member in at.members})
@@ -183,7 +190,7 @@ def group_exists(group: str, *, members: int | None) -> Condition:
         found = f"{PRESENT} with {count} members"
         missing = tuple(unsaid.texts)
         if not any(at.is_known for at in known):
-            found = "at no broker that answered"
+            raise _incomplete(f"group {group}", answers)
         return Verdict(f"group {group}", holds, found, expected, missing=missing)
 
     return look

@@ -180,6 +180,25 @@ def expand(manifest: Manifest, brokers: Iterable[str]) -> Manifest:
     return made
 
 
+def with_brokers(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
+    """Return the manifest with other names of brokers: each new name by the old one.
+
+    Raises:
+        Usage: two brokers of the document would become one.
+    """
+    made: Manifest = {}
+    for section, entries in manifest.items():
+        out = made.setdefault(section, {})
+        for name, held in entries.items():
+            out[name] = {names.get(broker, broker): one for broker, one in held.items()}
+            if len(out[name]) < len(held):
+                raise Usage(
+                    f"{section}: {name}: two brokers would become one",
+                    hint="map each broker to one of its own",
+                )
+    return made
+
+
 def read_document(document: object, *, source: str) -> Manifest:
     """Return the manifest that a parsed YAML document says.
 

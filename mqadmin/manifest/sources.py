@@ -150,7 +150,7 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
         return Source(text, of_file(call, text), None)
     if text is not None and text.endswith((".yaml", ".yml")):
         raise ItemNotFound(f"no file {text}", hint="`export --help` says how to write one")
-    there = _elsewhere(call, text) if text is not None else call
+    there = elsewhere(call, text) if text is not None else call
     admin = await there.admin()
     nodes = await masters(admin, Where(cluster=cluster))
     brokers = tuple(node.broker for node in nodes)
@@ -169,8 +169,12 @@ def _beside(one: Source, other: Source) -> Manifest:
     return one.manifest
 
 
-def _elsewhere(call: Call, text: str) -> Call:
-    """Return the call at another cluster."""
+def elsewhere(call: Call, text: str) -> Call:
+    """Return the call at another cluster: HOST:PORT, or the name of a context.
+
+    Raises:
+        ItemNotFound: it is neither.
+    """
     known = ContextFile.of(call.console.env).load().contexts
     if text in known:
         return replace(call, settings=replace(call.settings, context=text, namesrv=None))

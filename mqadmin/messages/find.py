@@ -1,26 +1,32 @@
-"""Find one message by any of its ids, for every command that takes an id.
+"""Find a message by what a person has of it, the same for every command that takes one.
 
     offset id   store host | log offset          -> VIEW_MESSAGE_BY_ID at that host
     unique id   client ip | pid | ... | counter  -> QUERY_MESSAGE in a topic
+    key         any text                         -> QUERY_MESSAGE in a topic
+    place       BROKER:QUEUE:OFFSET, QUEUE:OFFSET -> PULL_MESSAGE in a topic
 
-Both have 32 digits (56 with IPv6); the port of an offset id is a port, the same bytes of
-a unique id nearly never are.
+Ids of both kinds have 32 digits (56 with IPv6); the port of an offset id is a port, the same bytes
+of a unique id nearly never are.
 """
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.cluster.brokers import all_brokers
+from mqadmin.cluster.brokers import all_brokers, choose_queue
 from mqadmin.errors import ItemNotFound, Usage
+from mqadmin.messages.waiting import waiting_hint
 from storefmt.errors import BadCall
 from storefmt.formats.hosts import host_text, port_of
 from storefmt.formats.msgid import parse_offset_id
+from storefmt.names import TOOLS_GROUP
 
 if TYPE_CHECKING:
     from mqadmin.session.call import Call
     from mqclient.message import MessageExt
 
-PORT_MAX = 65535
+PORT_MAX: Final = 65535
+PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+)")
 
 
 def split_ids(given: Sequence[str]) -> list[str]:
@@ -44,31 +50,71 @@ def is_offset_id(text: str) -> bool:
     return 0 < port_of(store_host) <= PORT_MAX and log_offset >= 0
 
 
-async def find_message(call: "Call", message_id: str, *, topic: str | None) -> "MessageExt":
-    """Return the message with an offset id, or with a unique id in ``topic``.
+async def find_messages(call: "Call", text: str, *, topic: str | None) -> "list[MessageExt]":
+    """Return the messages that a text names, at least one; only a key names several.
+
+    Args:
+        topic: where to look for everything but an offset id.
 
     Raises:
-        BadCall: that is no id.
-        ItemNotFound: no message has this id.
-        Usage: it looks like a unique id and no topic is given.
+        ItemNotFound: no message has this id or key, or the queue has none at the place.
+        Usage: it is not an offset id, and no topic is given.
+        NoRoute: there is no such topic.
     """
     # Not `call.admin()`: all calls together take longer to load than a message to find.
     from mqclient.admin.message import MessageCalls
 
     messages = MessageCalls(await call.client())
-    store_host, log_offset = parse_offset_id(message_id)
-    if is_offset_id(message_id):
+    if is_offset_id(text):
+        store_host, log_offset = parse_offset_id(text)
         places = await all_brokers(await call.topics())
         address = host_text(store_host)
         broker = next((place.broker for place in places if place.address == address), "")
-        return await messages.view_message_at(address, log_offset, broker_name=broker)
+        return [await messages.view_message_at(address, log_offset, broker_name=broker)]
     if topic is None:
-        raise Usage(
-            f"{message_id} looks like a unique id", hint="add --topic TOPIC to look for it there"
-        )
-    found = await messages.query_message(topic, message_id, unique=True)
+        raise Usage(f"{text} is not an offset id", hint="add --topic TOPIC to look for it there")
+    if place := PLACE.fullmatch(text):
+        return [await _message_in_queue(call, topic, place)]
+    found = await messages.query_message(topic, text, unique=True)
+    if not found:
+        found = await messages.query_message(topic, text)
     if not found:
         raise ItemNotFound(
-            f"no message {message_id} in topic {topic}", hint="check the topic and the id"
+            f"no message with id or key {text} in topic {topic}",
+            hint=await waiting_hint(messages, topic, text, unique=True)
+            or await waiting_hint(messages, topic, text)
+            or "check both; brokers index a message some moments after they stored it",
         )
+    return found
+
+
+async def find_message(call: "Call", text: str, *, topic: str | None) -> "MessageExt":
+    """Return the one message that a text names; of several copies with one id, the first.
+
+    Raises:
+        Usage: several messages have this key.
+        ItemNotFound, Usage, NoRoute: as ``find_messages``.
+    """
+    found = await find_messages(call, text, topic=topic)
+    ids = {message.unique_key or message.msg_id for message in found}
+    if len(ids) > 1:
+        names = ", ".join(sorted(ids)[:3])
+        raise Usage(f"{len(ids)} messages have the key {text} ({names})", hint="name one by its id")
     return found[0]
+
+
+async def _message_in_queue(call: "Call", topic: str, place: re.Match[str]) -> "MessageExt":
+    # A message is found by an id without an event loop, which these need.
+    from mqadmin.messages.broker_reader import message_at
+    from mqclient.consumer.pull_consumer import PullConsumer
+
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queue = choose_queue(await consumer.queues(topic), place["queue"], place["broker"])
+    message = await message_at(consumer, queue, int(place["offset"]))
+    if message is None or message.queue_offset != int(place["offset"]):
+        raise ItemNotFound(
+            f"queue {queue.broker_name}:{queue.queue_id} of topic {topic} has no message at "
+            f"{place['offset']}",
+            hint=f"`topic status {topic}` shows the ends",
+        )
+    return message

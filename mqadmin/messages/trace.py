@@ -14,7 +14,7 @@ is not there, and a topic that no broker has is no error.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +44,8 @@ _STEP_OF: Final = {
     "SubAfter": "consumed",
     "EndTransaction": "decided",
 }
+_DELIVERED: Final = ("retry", "dead_letter", "consumed")
+"""The steps that show how a delivery to a group ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,57 @@ async def group_steps(
         online = bool(await admin.consumer_ids(message.store_host, group))
         rows.append(_group(message, group, at, online=online))
     return rows
+
+
+def of_topic(steps: Iterable[LifeRow], topic: str, unique_keys: Collection[str]) -> list[LifeRow]:
+    """Return the traced steps of messages in one topic: a key may be that of others elsewhere.
+
+    The end of a consumption names no topic, only the message.
+
+    Args:
+        unique_keys: those of the messages that are stored in the topic.
+    """
+    listed = list(steps)
+    keys = {step.unique_key for step in listed if step.topic == topic} | set(unique_keys)
+    return [step for step in listed if step.topic == topic or step.unique_key in keys]
+
+
+def by_message(steps: Iterable[LifeRow]) -> list[LifeRow]:
+    """Return the steps message by message, the oldest message and its oldest step first."""
+    listed = sorted(steps, key=lambda step: step.step_ms or 1 << 62)
+    order = {key: number for number, key in enumerate(dict.fromkeys(s.unique_key for s in listed))}
+    return sorted(listed, key=lambda step: order[step.unique_key])
+
+
+def failure_texts(steps: Iterable[LifeRow]) -> list[str]:
+    """Return a sentence for each message and group that failed: what became of it, and why."""
+    by_group: dict[tuple[str | None, str], list[LifeRow]] = {}
+    for step in steps:
+        if step.group and step.step in _DELIVERED:
+            by_group.setdefault((step.unique_key, step.group), []).append(step)
+    texts = []
+    for (key, group), own in by_group.items():
+        retries = [step for step in own if step.step == "retry"]
+        ends = sorted(
+            (step for step in own if step.step == "consumed"), key=lambda step: step.step_ms
+        )
+        failed = [step for step in ends if step.success is False]
+        is_given_up = any(step.step == "dead_letter" for step in own)
+        is_done = bool(ends) and ends[-1].success is True
+        if not (is_given_up or retries or failed) or (is_done and not is_given_up):
+            continue
+        count = max(len(failed), len(retries) + is_given_up)
+        times = f"{count} time{'' if count == 1 else 's'}"
+        text = f"{key}: group {group} failed {times}"
+        text += f" and gave it up: it is in {DLQ_PREFIX}{group}" if is_given_up else ""
+        if failed:
+            last = failed[-1]
+            reason = last.detail.partition(";")[0]
+            text += f"; at {last.client_host} {reason or 'it failed'}"
+        else:
+            text += "; no client traced why: its log says it, at the times of these steps"
+        texts.append(text)
+    return texts
 
 
 async def traced_steps(

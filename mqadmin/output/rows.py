@@ -80,7 +80,8 @@ class Outcome:
         columns: what a table shows, where it is not what the command declares.
         format: how it is printed where nobody says otherwise; empty: as a table.
         layout: which one of ``--compat``, where a command has several.
-        picture: lines that a table on a terminal or a pipe ends with; no other format has them.
+        picture: lines that a table on a terminal or a pipe ends with, or a function asked once the
+            rows are out; no other format has them.
         sections: headings of one thing on a terminal, and the fields below each.
         tree: columns that rows are nested by on a terminal.
         silent: a table without rows says nothing, either.
@@ -94,7 +95,7 @@ class Outcome:
     columns: tuple[str, ...] = ()
     format: str = ""
     layout: str = ""
-    picture: tuple[str, ...] = ()
+    picture: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     tree: tuple[str, ...] = ()
     silent: bool = False

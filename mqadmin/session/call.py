@@ -19,7 +19,12 @@ from mqadmin.errors import CommandError, Usage
 from mqadmin.session.console import Console
 from mqadmin.session.contexts import Context, ContextFile, keys_of_java, secret_of
 from mqadmin.session.link import ServerLink, ServerTarget
-from mqadmin.session.settings import TIMEOUT_S_DEFAULT, GlobalOptions
+from mqadmin.session.settings import (
+    COMPAT_VARIABLE,
+    HONEST,
+    TIMEOUT_S_DEFAULT,
+    GlobalOptions,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +100,12 @@ class Call:
         """Return whether rows are coloured: a person reads them, and did not refuse it."""
         console = self.console
         return console.out_is_tty and not self.settings.no_color and "NO_COLOR" not in console.env
+
+    @property
+    def deletes_as_java(self) -> bool:
+        """Return whether a deletion of what is not there is done, as scripts for Java expect."""
+        words = {self.settings.compat, self.console.env.get(COMPAT_VARIABLE)}
+        return bool(self.settings.compat) and HONEST not in words
 
     @property
     def dry_run(self) -> bool:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 TIMEOUT_S_DEFAULT: Final = 5.0
-LAYOUT, STRICT = "layout", "strict"
+COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
+"""1 gives the layouts of Java's tool and asks nothing; strict and honest are as ``--compat``'s."""
+LAYOUT, STRICT, HONEST = "layout", "strict", "honest"
 """What ``--compat`` may say."""
 TEXT_OPTIONS: Final = frozenset({"help", "version", "schema"})
 """Options that ask for a text about a command, so that nothing runs."""

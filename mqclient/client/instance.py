@@ -214,7 +214,7 @@ class MQClient:
         await self._remoting.close()
 
     async def invoke(
-        self, address: str, command: Command, *, timeout_s: float | None = None
+        self, address: str, command: Command, *, timeout_s: float | None = None, what: str = ""
     ) -> Command:
         """Send a request and return the answer, which may have any response code.
 
@@ -222,6 +222,7 @@ class MQClient:
             address: the server, ``host:port``.
             command: the request to send.
             timeout_s: how long the answer may take, in seconds; None means the client's limit.
+            what: what is asked for, as the start of the error text: "topic T".
 
         Raises:
             Unreachable: there was no connection, or it broke before the answer.
@@ -235,7 +236,7 @@ class MQClient:
                 timeout_s=self.timeout_s if timeout_s is None else timeout_s,
             )
         except RemotingError as error:
-            raise responses.client_error(error, address=address) from error
+            raise responses.client_error(error, address=address, what=what) from error
         if self._outages:
             self.note_answer(address, served=False)
         return answer
@@ -306,7 +307,7 @@ class MQClient:
             Unreachable, TimedOut, BadRequest: see ``invoke``.
         """
         command = responses.request(code, header, body=body)
-        answer = await self.invoke(address, command, timeout_s=timeout_s)
+        answer = await self.invoke(address, command, timeout_s=timeout_s, what=what)
         return responses.check(answer, address=address, what=what)
 
     def name_servers(self) -> list[str]:

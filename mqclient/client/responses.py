@@ -107,18 +107,23 @@ def report_silent(
         on_silent(error)
 
 
-def client_error(error: RemotingError, *, address: str) -> ClientError:
-    """Return the ``ClientError`` for an error of ``remoting``."""
+def client_error(error: RemotingError, *, address: str, what: str = "") -> ClientError:
+    """Return the ``ClientError`` for an error of ``remoting``.
+
+    Args:
+        what: what was asked for, as the start of the text: "topic T"; "" where it is not known.
+    """
+    text = f"{what}: {error}" if what else str(error)
     if isinstance(error, RequestTimedOut):
         return TimedOut(
-            str(error),
+            text,
             address=address,
             hint="it may have been done: check before you try again, or allow more time",
             retriable=True,
         )
     if isinstance(error, ConnectFailed | ConnectionLost):
         return Unreachable(
-            str(error),
+            text,
             address=address,
             hint="is it the right address, is it running?",
             retriable=True,

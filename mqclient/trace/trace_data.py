@@ -72,7 +72,8 @@ class TraceRecord:
         cost_ms: how long the event took.
         success: whether the message was sent or consumed.
         request: the id that joins SubBefore and SubAfter.
-        detail: the broker, the number of retries, or the state of a transaction.
+        detail: the broker, the number of retries, how a consumption failed, or the state of a
+            transaction.
     """
 
     kind: str
@@ -133,6 +134,15 @@ def _sub_before(fields: list[str]) -> TraceRecord:
     )
 
 
+_ENDS: Final = {
+    "1": "the listener took longer than consumeTimeout",
+    "2": "the listener threw an exception",
+    "3": "the listener returned null",
+    "4": "the listener asked for the message again",
+}
+"""How a consumption failed; source: client/consumer/listener/ConsumeReturnType.java."""
+
+
 def _sub_after(fields: list[str]) -> TraceRecord:
     return TraceRecord(
         kind=fields[0],
@@ -143,6 +153,7 @@ def _sub_after(fields: list[str]) -> TraceRecord:
         cost_ms=int(fields[3]),
         success=fields[4] == "true",
         request=fields[1],
+        detail=_ENDS.get(fields[6], "") if len(fields) > 6 and fields[4] != "true" else "",
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from tests.interop.kit.our_mqadmin import OurMqadmin
-from tests.interop.kit.scene import ONLINE, TOPIC, Scene, without_nature
+from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, play, settle, without_nature
+from tests.interop.kit.servers import Servers
+from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
 TO_START = "resetOffsetByTime -g {offline} -t {topic} -s 0; "
@@ -90,6 +93,75 @@ COMMANDS = (
     "skipAccumulatedMessage -g {online} -t {topic}",
 )
 """What is compared; a line before a semicolon is run by the real tool before each of the two."""
+SCRIPTS = (
+    "deleteTopic -t NoSuchTopic -c TestCluster",
+    "updateTopic -t CompatGone -b {address}; deleteTopic -t CompatGone -c TestCluster",
+    "deleteSubGroup -g NoSuchGroup -b {address}",
+    "deleteSubGroup -g NoSuchGroup -c TestCluster",
+    "deleteKvConfig -s NO_SUCH -k nope",
+    "updateTopic -t CompatTopic -c TestCluster -r 8 -w 8 -p 6",
+    "updateTopic -t CompatOrdered -c TestCluster -o true",
+    "updateTopic -b {address} -t CompatUnit -u true -s true -r 4 -w 4",
+    "topicStatus -t NoSuchTopic",
+    "topicRoute -t NoSuchTopic",
+    "topicClusterList -t NoSuchTopic",
+    "consumerProgress -g NoSuchGroup",
+    "consumerConnection -g NoSuchGroup",
+    "consumerStatus -g NoSuchGroup",
+    "producerConnection -g NoSuchGroup -t {topic}",
+    "getConsumerConfig -g NoSuchGroup",
+    "queryMsgByKey -t {topic} -k nope",
+    "queryMsgByKey -t {topic} -k key1",
+    "queryMsgByUniqueKey -t {topic} -i AC1100020B6B18B4AAC2064ED6A30000",
+    "queryMsgByOffset -t {topic} -b broker-a -i 0 -o 0",
+    "updateTopic -t CompatOneOrdered -b {address} -o true",
+    "statsAll",
+    "statsAll -a",
+    "statsAll -a -t {topic}",
+    "brokerConsumeStats -b {address} -o true",
+    "brokerConsumeStats -b {address} -l 0 -t 5000",
+    "brokerConsumeStats -b {address} -l 1000",
+    "printMsg -t {topic} -c UTF-8 -s *",
+    "printMsg -t {topic} -b 2020-01-01#00:00:00:000 -e 2020-01-02#00:00:00:000",
+    "printMsgByQueue -t {topic} -a broker-a -i 0 -p true -d true",
+    "consumeMessage -t {topic} -c 1",
+    "sendMessage -t {topic} -p hello -k k9 -c TagA -b broker-a -i 1",
+    "updateSubGroup -b {address} -g CompatGroup -q 2 -r 5 -i 0 -w 1 -a true",
+    "updateKvConfig -s ORDER_TOPIC_CONFIG -k CompatOrder -v broker-a:2",
+    "allocateMQ -t {topic} -i a,b",
+    "queryCq -t {topic} -q 0 -i 1 -c 1",
+    "wipeWritePerm -b no-broker",
+    "addWritePerm -b no-broker",
+    "cleanExpiredCQ -c TestCluster",
+    "cleanExpiredCQ -b {address}",
+    "cleanUnusedTopic -b {address}",
+    "cleanUnusedTopic",
+    "deleteExpiredCommitLog -c TestCluster",
+    "updateBrokerConfig -c TestCluster -k fileReservedTime -v 72",
+    "updateTopicPerm -t NoSuchTopic -p 6 -b {address}",
+    "updateTopicPerm -t CompatTopic -p 6 -c TestCluster",
+    "updateOrderConf -t NoSuchTopic -m get",
+    "producer -b {address}",
+)
+"""Lines as scripts and documents have them, beside the former: things that are not there, and
+flags one by one. Java's exit code is 0 for each, and with ``--compat strict`` ours is."""
+RESETS = ("resetOffsetByTime", "skipAccumulatedMessage")
+TRACKED = ("queryMsgById -i {id}", "queryMsgByOffset", "queryMsgByUniqueKey -t {topic} -i {unique}")
+
+
+def differs_on_5(steps: str) -> bool:
+    """Return whether a line is not compared on a broker of 5.
+
+    There a reset of Java is kept until a member pulls, and hides what is stored meanwhile; a group
+    is needed before its offsets; the name server's text about a missing route has another address;
+    and the groups of `brokerConsumeStats` come in another order.
+    """
+    line = steps.split("; ")[-1]
+    is_tracked = line.startswith(TRACKED) and not line.endswith(("{client}", "true"))
+    is_reset = steps.startswith(RESETS) and "{online}" not in steps
+    return is_tracked or is_reset or line.startswith(("cloneGroupOffset", "brokerConsumeStats"))
+
+
 OF_ONE_CLIENT = "consumerStatus -g {online} -i {client}"
 
 UNORDERED = (
@@ -105,14 +177,40 @@ MOVING = (
 )
 
 
-@pytest.mark.parametrize("steps", COMMANDS)
+@pytest.fixture(scope="module")
+def five_scene(toolbox: Toolbox, five_pair: Servers) -> Iterator[Scene]:
+    """Yield the scene on a pair of 5.4.0, at which the tool of 4.9.7 looks."""
+    scene = play(five_pair, toolbox)
+    scene.consumer.messages(6)
+    # A broker of 5 takes no offset of a group that it does not know.
+    scene.mqadmin("updateSubGroup", "-g", OFFLINE, "-b", scene.broker)
+    asyncio.run(settle(five_pair))
+    yield scene
+    scene.consumer.stop()
+
+
+@pytest.mark.parametrize("steps", [*COMMANDS, *SCRIPTS])
 def test_layout_is_that_of_java(
     scenes: tuple[Scene, Scene], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str
 ) -> None:
-    scene = scenes[0]
+    monkeypatch.chdir(tmp_path)
+    compare(scenes[0], steps)
+
+
+@pytest.mark.parametrize(
+    "steps", [line for line in (*COMMANDS, *SCRIPTS) if not differs_on_5(line)]
+)
+def test_layout_on_a_broker_of_5_is_that_of_java(
+    five_scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    compare(five_scene, steps)
+
+
+def compare(scene: Scene, steps: str) -> None:
+    """Run a line of both tools on one pair and compare what they print."""
     *before, line = steps.split("; ")
     words = scene.words(line)
-    monkeypatch.chdir(tmp_path)
 
     def prepare() -> None:
         for step in before:
@@ -124,8 +222,7 @@ def test_layout_is_that_of_java(
     prepare()
     java = scene.mqadmin(*words).stdout
     prepare()
-    # Java has deleted the value already, and there the exit code stays ours.
-    ours = run_ours(scene, *words, exit_code=3 if line.startswith("deleteKvConfig") else 0)
+    ours = run_ours(scene, *words, compat="strict" if steps in SCRIPTS else "layout")
 
     if line.startswith("brokerStatus"):
         # The values of the same broker change from one answer to the next.
@@ -133,7 +230,8 @@ def test_layout_is_that_of_java(
         assert names[0] == names[1]
         return
     theirs, mine = (told(text, scene) for text in (java, ours))
-    assert bool(mine) == (line != "printMsgByQueue -t {topic} -a broker-a -i 1")
+    if steps in COMMANDS:
+        assert bool(mine) == (line != "printMsgByQueue -t {topic} -a broker-a -i 1")
     if line.startswith("statsAll"):
         # Java counts nothing that waits for a group without retry topic.
         assert {shown for shown in mine if ONLINE in shown} <= set(theirs)
@@ -145,10 +243,10 @@ def test_layout_is_that_of_java(
     assert ours[-1:] == java[-1:]
 
 
-def run_ours(scene: Scene, *words: str, exit_code: int = 0) -> str:
-    """Run a line of our mqadmin with ``--compat`` and return what it printed."""
+def run_ours(scene: Scene, *words: str, compat: str = "layout") -> str:
+    """Run a line of our mqadmin with ``--compat``, which ends well, and return what it printed."""
     ours = OurMqadmin(scene.servers.namesrv.address, {"HOME": str(Path.cwd())})
-    return ours.text(*words, "--compat", "-y", exit_code=exit_code)
+    return ours.text(*words, f"--compat={compat}", "-y")
 
 
 def test_traces_are_printed_as_java_prints_them(

@@ -160,10 +160,8 @@ def test_a_reset_is_seen_to_move_each_queue(
         notes = ask.err
         job.messages(COUNT)
 
-    assert [(row["how"], row["new_offset"], row["changed"]) for row in moved] == [
-        ("moved", 0, True),
-        ("moved", 0, True),
-    ]
+    assert [(row["new_offset"], row["changed"]) for row in moved] == [(0, True)] * 2
+    assert {row["how"] for row in moved} <= {"moved", "read again"}
     assert "2 of 2 queues moved" in notes
 
 

@@ -125,7 +125,8 @@ def test_a_java_group_is_seen_and_sent_back(
     def reset() -> None:
         moved = ask("offset", "reset", job_group(topic), topic, "--to", "earliest", "-y")
         assert [row["new_offset"] for row in moved] == [0, 0]
-        assert {row["how"] for row in moved} == {"moved"}
+        # A fast consumer may have read everything again before its offset is looked at.
+        assert {row["how"] for row in moved} <= {"moved", "read again"}
 
     assert len(job.every_again(reset, "keys", {f"k{i}" for i in range(4)})) >= 4
     job.stop()

@@ -32,6 +32,7 @@ WORDS = {
     "message_ids": "7F00000100002A9F0000000000000000",
     "queue": "0",
     "target": "another-name",
+    "source": NOBODY,
     "body": "a body",
     "handle": RecallHandle("some-topic", "some-broker", "1", "7F0000010000").encode(),
 }

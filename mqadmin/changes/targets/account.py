@@ -23,15 +23,19 @@ HIDDEN: Final = "******"
 NO_ACL: Final = "the broker has no accounts: aclEnable is false"
 
 
+class NoAccessControl(ServerRefused):
+    """A broker has no access control, and so no accounts."""
+
+
 async def check_acl(admin: "Admin", address: str) -> None:
     """Ask a broker about accounts only where it has any.
 
     Raises:
-        ServerRefused: it has no access control; a Java broker would leave the request unanswered.
+        NoAccessControl: it has none; a Java broker would leave the request unanswered.
     """
     # A broker before 4.4 has no such setting.
     if (await admin.broker_config(address)).get("aclEnable", "false") == "false":
-        raise ServerRefused(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
+        raise NoAccessControl(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
 
 
 async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:

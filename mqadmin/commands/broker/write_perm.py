@@ -4,15 +4,21 @@ Requests on each name server: GET_ROUTEINFO_BY_TOPIC, ADD_WRITE_PERM_OF_BROKER o
 WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Declined, carry_out, plan
 from mqadmin.cli.declare import Call, Command, Outcome, Row, argument, command, exit_code_of
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER
-from mqadmin.cluster.brokers import namesrvs
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED
+from mqadmin.cluster.brokers import masters, namesrvs
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED, WOULD_CHANGE
+from mqclient.errors import ClientError
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
 UNTIL: Final = "It holds until the broker registers with other topic settings, or starts again."
 
@@ -21,7 +27,8 @@ UNTIL: Final = "It holds until the broker registers with other topic settings, o
 class WritePermChange(Row):
     """A broker at one name server; ``writable`` is what producers are told now.
 
-    ``topics`` is how many the name server went through; 0 where nothing was sent.
+    ``topics`` is how many the name server went through, or with ``--dry-run`` would go through; 0
+    where nothing is to be sent.
     """
 
     broker: str
@@ -59,6 +66,8 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
         for one in done:
             if one.result == UNCHANGED:
                 await one.target.write(writable)
+    if call.dry_run and any(one.result == WOULD_CHANGE for one in done):
+        changed |= await _topic_counts(admin, broker, [one.address for one in done])
     rows = [
         WritePermChange.of(
             one,
@@ -71,6 +80,20 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
         for one in done
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+async def _topic_counts(admin: "Admin", broker: str, namesrvs: Sequence[str]) -> dict[str, int]:
+    """Return how many topics each name server has on a broker: those that a change goes through.
+
+    The broker registers all of its topics. One that does not answer is counted at no name server.
+    """
+    for node in await masters(admin, Where(broker=broker), every=True):
+        try:
+            count = len((await admin.topic_configs(node.address)).topics)
+        except ClientError:
+            return {}
+        return dict.fromkeys(namesrvs, count)
+    return {}
 
 
 def _declare(verb: str, when: str, *, writable: bool) -> Command:

@@ -88,6 +88,11 @@ async def delete_group(
         [GroupTarget(admin, node, (group,), offsets) for node in nodes], delete_existing
     )
     if all(step.verdict == NOT_FOUND for step in groups):
+        if call.deletes_as_java:
+            missing = [
+                GroupRemoval("group", group, at.broker, at.address, NOT_FOUND, None) for at in nodes
+            ]
+            return Outcome(missing, exit_code=ItemNotFound.exit_code)
         raise ItemNotFound(f"no broker has group {group}", hint="`group list` shows them")
     steps = as_object_steps(groups)
     if topics and broker is None:

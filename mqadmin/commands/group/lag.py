@@ -26,7 +26,7 @@ from mqadmin.cluster.group_positions import GroupReader
 from mqadmin.cluster.groups import connection, find_group, is_system
 from mqadmin.cluster.members import MemberSurvey, disagreement, infos_of, owners_of
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.cluster.standing import GroupStanding, QueuePosition
+from mqadmin.cluster.standing import GroupStanding, QueuePosition, StandingTotal
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Course
 from mqadmin.output.trend import Trend
@@ -114,6 +114,24 @@ class QueueLag(Row):
     standing: str = GroupStanding.BEHIND
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLagTotal(Row):
+    """One group over all of its queues.
+
+    Attributes:
+        lag: how many messages wait and will be read.
+        wrong: what stands otherwise than behind or at the end; empty where nothing does.
+    """
+
+    group: str
+    members: int
+    topics: int
+    queues: int
+    lag: int
+    consume_tps: float
+    wrong: str
+
+
 @dataclass(frozen=True, slots=True)
 class LagQuery:
     """Whose lag is asked for; None for all."""
@@ -140,6 +158,7 @@ class WatchedLag(QueueLag):
     lags: Course
 
 
+TOTAL_COLUMNS = ("group", "members", "topics", "queues", "lag", "consume_tps", "wrong")
 WATCHED_COLUMNS = (
     *("group", "topic", "broker", "queue_id", "lag", "rate", "lag_rate", "drain_s", "sparkline"),
     "client_id",
@@ -200,10 +219,12 @@ def _line(group: str, trend: Trend) -> str:
         ("mqadmin group lag billing", "every queue that billing reads"),
         ("mqadmin group lag billing orders -o json", "one topic, for a program"),
         ("mqadmin group lag --sort -lag", "all groups, the slowest queue first"),
+        ("mqadmin group lag --all --sort -lag", "one row for each group, the slowest first"),
         ("mqadmin group lag billing --watch", "with rate, time to drain and a sparkline"),
         ("mqadmin group lag --store DIR", "by the offsets that a stopped broker has written"),
     ),
     rows=QueueLag,
+    summary_rows=GroupLagTotal,
     columns=(
         "group",
         "topic",
@@ -221,10 +242,11 @@ def _line(group: str, trend: Trend) -> str:
 @group_argument(required=False)
 @topic_argument(required=False, help="only this topic")
 @click.option("--no-clients", is_flag=True, help="do not ask who reads a queue (fewer requests)")
+@click.option("--all", "all_", is_flag=True, help="one row for each group instead of each queue")
 async def group_lag(
-    call: Call, *, group: str | None, topic: str | None, no_clients: bool
+    call: Call, *, group: str | None, topic: str | None, no_clients: bool, all_: bool
 ) -> Outcome:
-    """Return one row for each queue.
+    """Return one row for each queue, or for each group, and the total of one group as a note.
 
     Raises:
         ItemNotFound: no broker knows the group.
@@ -244,9 +266,17 @@ async def group_lag(
         groups = [group]
     else:
         groups = [name for name in await reader.groups() if not is_system(name)]
-    found = _in_order(call, reader, groups, wanted)
+    if all_ and not call.is_watched:
+        summary = bounded_gather(groups, lambda name: _total(reader, name, topic))
+        return Outcome(summary, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
+    totals: list[str] = []
+    found = _in_order(call, reader, groups, wanted, totals=totals)
     if not call.is_watched:
-        return Outcome(found, exit_code=lambda: answers.exit_code() or asked.exit_code())
+        return Outcome(
+            found,
+            exit_code=lambda: answers.exit_code() or asked.exit_code(),
+            picture=lambda: tuple(totals),
+        )
     rows = [row async for row in found]
     trends = call.memory.of(Trends)
     watched = trends.take(rows, now_ms=call.now_ms())
@@ -277,11 +307,12 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
 
 
 async def _in_order(
-    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery
+    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery, *, totals: list[str]
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about.
 
-    Warnings about what the rows leave out follow them.
+    Warnings about what the rows leave out follow them, and one line in ``totals`` where one group
+    was asked for.
     """
     warnings: list[str] = []
     known = False
@@ -294,8 +325,9 @@ async def _in_order(
         rows = [_row(reader, position, owners) for position in positions]
         return positions, [row for row in rows if row.standing in SHOWN]
 
+    last: list[QueuePosition] = []
     async for positions, rows in bounded_gather(groups, of_group):
-        known = known or bool(positions)
+        known, last = known or bool(positions), positions
         warnings += left_out(positions)
         for row in rows:
             yield row
@@ -309,6 +341,36 @@ async def _in_order(
             )
     for text in (*warnings, *reader.members.notes("what it reads is not known")):
         call.warn(f"note: {text}")
+    if known and wanted.group is not None:
+        totals.append(_total_line(reader, wanted.group, StandingTotal.of(last)))
+
+
+def _total_line(reader: GroupReader, group: str, total: StandingTotal) -> str:
+    noun = "queue" if total.queue_count == 1 else "queues"
+    tps = _tps_of(reader, group)
+    return f"{group}: lag {total.text} over {total.queue_count} {noun}, {tps:g} messages/s"
+
+
+async def _total(reader: GroupReader, group: str, topic: str | None) -> GroupLagTotal:
+    """Return the row of one group."""
+    positions = await reader.positions(group, topic)
+    listed = await reader.answers.each(
+        reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
+    )
+    total = StandingTotal.of(positions)
+    return GroupLagTotal(
+        group=group,
+        members=len({member for _, members in listed for member in members}),
+        topics=len({position.topic for position in positions}),
+        queues=total.queue_count,
+        lag=total.waiting_count,
+        consume_tps=_tps_of(reader, group),
+        wrong="" if total.is_sure else total.text.partition("; ")[2],
+    )
+
+
+def _tps_of(reader: GroupReader, group: str) -> float:
+    return round(sum(tps for (_, name), tps in reader.consume_tps.items() if name == group), 4)
 
 
 async def _owners(reader: GroupReader, group: str, warnings: list[str]) -> dict[MessageQueue, str]:

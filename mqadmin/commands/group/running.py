@@ -4,7 +4,7 @@ Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIS
 GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import click
@@ -22,6 +22,11 @@ from remoting.bodies import ConsumerRunningInfo
 START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
 DIFFERENT: Final = "members subscribe to different things: some of them get nothing they ask for"
 NOBODY: Final = "nobody of the group is online"
+COLUMNS: Final = (
+    *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
+    *("locked_count", "ok_tps", "failed_tps", "error"),
+)
+"""What a table shows; ``locked_count`` only where a queue is locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,10 @@ class RunningMember(Row):
     jstack: str | None
     error: str | None
 
+    def in_table(self) -> dict[str, str]:
+        """Leave the stacks out: a table has them below, thread by thread."""
+        return {"jstack": "below"} if self.jstack else {}
+
 
 @command(
     "group running",
@@ -88,10 +97,7 @@ class RunningMember(Row):
         ("mqadmin group running billing --client 10.0.0.7@4711 --jstack", "threads of one"),
     ),
     rows=RunningMember,
-    columns=(
-        *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
-        *("locked_count", "ok_tps", "failed_tps", "error"),
-    ),
+    columns=COLUMNS,
 )
 @group_argument()
 @click.option("--client", type=CLIENT, help="only this member")
@@ -124,12 +130,41 @@ async def group_running(
     exit_code = answers.exit_code()
     if failed:
         exit_code = PARTLY if len(failed) < len(rows) else 1
-    if client is not None:
-        return one(rows[0], exit_code=exit_code)
+    without = [row.client_id for row in rows if row.error is None and not row.jstack]
     notes = [] if rows else [f"note: {NOBODY}"]
+    if jstack and without:
+        notes.append(f"note: {', '.join(without)} gave no stacks: this kind of client has none")
+    picture = tuple(line for row in rows for line in stack_lines(row.client_id, row.jstack))
+    if client is not None:
+        return replace(one(rows[0], exit_code=exit_code, notes=tuple(notes)), picture=picture)
     if len({tuple(sorted(row.subscriptions.items())) for row in rows if row.error is None}) > 1:
         notes.append(f"note: {DIFFERENT}")
-    return Outcome(rows, exit_code=exit_code, notes=tuple(notes))
+    has_locks = any(row.locked_count for row in rows)
+    columns = tuple(name for name in COLUMNS if has_locks or name != "locked_count")
+    return Outcome(rows, exit_code=exit_code, notes=tuple(notes), picture=picture, columns=columns)
+
+
+def stack_lines(client_id: str, jstack: str | None) -> list[str]:
+    """Return the stacks of a member's threads for people, by name of thread.
+
+    Java prints every frame after the name of its thread, and the state on the first line; our
+    clients print a paragraph for a thread.
+    """
+    threads: dict[str, list[str]] = {}
+    for part in (jstack or "").replace("\r", "").split("\n\n"):
+        lines = [line for line in part.split("\n") if line.strip()]
+        if not lines:
+            continue
+        head = lines[0].partition("TID:")
+        name = head[0].strip()
+        state = head[2].partition("STATE:")[2].strip()
+        frames = [line.removeprefix(name).strip() for line in lines[1:]]
+        title = f"{name} ({state})" if state else name
+        threads[title] = [f"    {frame}" for frame in frames]
+    if not threads:
+        return []
+    shown = [line for title in sorted(threads) for line in (f"  {title}", *threads[title])]
+    return ["", f"threads of {client_id}", *shown]
 
 
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:

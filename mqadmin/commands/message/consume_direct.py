@@ -38,13 +38,18 @@ class DirectConsumption(Row):
     examples=(
         ("mqadmin message consume-direct 7F0000010000... billing", "to a member of billing"),
         ("mqadmin message consume-direct AC11... billing --topic orders", "by its unique id"),
+        ("mqadmin message consume-direct broker-a:3:17 billing --topic orders", "by its place"),
     ),
     details="The listener runs with all its side effects. The exit code is 1 where it did not "
     "succeed.",
     rows=DirectConsumption,
     writes=True,
 )
-@argument("message_id", metavar="ID", help="an offset id, or with --topic a unique id; A,B for two")
+@argument(
+    "message_id",
+    metavar="ID|KEY|PLACE",
+    help="an offset id; with --topic a unique id, a key or QUEUE:OFFSET; A,B for two",
+)
 @group_argument()
 @click.option("--client", type=CLIENT, help="the member that gets it; the first one if left out")
 @topic_of_id

@@ -3,15 +3,8 @@
 key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
 time               as ``message print``
-get                as the one that fits:
-
-    BROKER:QUEUE:OFFSET or QUEUE:OFFSET in a topic      a place
-    32 or 56 hex digits with a port in them             an offset id
-    anything else in a topic                            a unique id, else a key
+get                as the one that fits, see ``mqadmin.messages.find``
 """
-
-import re
-from typing import Final
 
 import click
 
@@ -31,18 +24,15 @@ from mqadmin.cli.types import BROKER, INTEGER, QUEUE, TOPIC, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
-from mqadmin.messages.broker_reader import message_at
 from mqadmin.messages.browse import MessageQuery, browse
 from mqadmin.messages.filter import RecordFilter
-from mqadmin.messages.find import find_message, is_offset_id
+from mqadmin.messages.find import find_messages
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
 from mqadmin.messages.waiting import waiting_hint
 from mqadmin.output.times import When
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
-
-PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+)")
 
 
 @command(
@@ -66,44 +56,9 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
         ItemNotFound: there is none.
         NoRoute: there is no such topic.
     """
-    body = not no_body
-    if is_offset_id(what):
-        message = await find_message(call, what, topic=None)
-        return one(row_of(message, warn=call.warn, body=body))
-    if topic is None:
-        raise Usage(f"{what} is not an offset id", hint="add --topic TOPIC to look for it there")
-    place = PLACE.fullmatch(what)
-    if place is not None:
-        return one(await _at(call, topic, place, body=body))
-    # Only a look-up by key needs the calls about messages.
-    from mqclient.admin.message import MessageCalls
-
-    messages = MessageCalls(await call.client())
-    found = await messages.query_message(topic, what, unique=True)
-    if not found:
-        found = await messages.query_message(topic, what)
-    if not found:
-        raise ItemNotFound(
-            f"no message with id or key {what} in topic {topic}",
-            hint=await waiting_hint(messages, topic, what, unique=True)
-            or await waiting_hint(messages, topic, what)
-            or "check both; brokers index a message some moments after they stored it",
-        )
-    rows = [row_of(message, warn=call.warn, body=body) for message in found]
+    found = await find_messages(call, what, topic=topic)
+    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
     return one(rows[0]) if len(rows) == 1 else Outcome(rows)
-
-
-async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> MessageRow:
-    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    queue = choose_queue(await consumer.queues(topic), place["queue"], place["broker"])
-    found = await message_at(consumer, queue, int(place["offset"]))
-    if found is None or found.queue_offset != int(place["offset"]):
-        raise ItemNotFound(
-            f"queue {queue.broker_name}:{queue.queue_id} of topic {topic} has no message at "
-            f"{place['offset']}",
-            hint=f"`topic status {topic}` shows the ends",
-        )
-    return row_of(found, warn=call.warn, body=body)
 
 
 @command(

@@ -3,8 +3,10 @@
 Requests: GET_ROUTEINFO_BY_TOPIC, SEND_MESSAGE_V2.
 """
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -15,13 +17,17 @@ from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import ServerRefused, Usage
 from mqadmin.output.rows import WOULD_CHANGE
 from mqadmin.output.topic_kinds import WRITE, perm_text
-from mqclient.errors import NoRoute
+from mqclient.errors import ClientError, NoRoute, TimedOut
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import MessageQueue
 from storefmt.paths import check_topic_name
+
+ATTEMPTS_MAX: Final = 3
+"""Brokers that are tried, as many as a producer tries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,10 @@ async def send_message(
         producer.register_send_hook(tracer)
     if is_new and call.console.can_ask:
         await call.confirm(f"topic {topic} is not there: send, so that a broker makes it?")
-    done = await producer.send(message, queue=to)
+    if to is not None or is_new:
+        done = await producer.send(message, queue=to)
+    else:
+        done = await _send_to_any(call, producer, message)
     if is_new:
         call.warn(f"topic {topic} was not there: {done.queue.broker_name} has made it")
     if tracer is not None:
@@ -129,6 +138,30 @@ async def send_message(
         (SentMessage(str(done.status), done.offset_msg_id, done.msg_id, *place, handle),),
         notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
     )
+
+
+async def _send_to_any(call: Call, producer: Producer, message: Message) -> SendResult:
+    """Send to the next broker where one does not answer, as producers do, and say so.
+
+    A producer of RocketMQ gives the first attempt all of its time, so that a broker that hangs
+    would leave none for the others.
+    """
+    by_broker: dict[str, MessageQueue] = {}
+    queues = await producer.queues(message.topic)
+    for queue in random.sample(queues, len(queues)):
+        by_broker.setdefault(queue.broker_name, queue)
+    targets = list(by_broker.values())[:ATTEMPTS_MAX]
+    timeout_s = (await call.client()).timeout_s / len(targets) if targets else None
+    for target in targets[:-1]:
+        try:
+            return await producer.send(message, queue=target, timeout_s=timeout_s)
+        except ClientError as error:
+            if not error.retriable:
+                raise
+            doubt = "it may be stored there too; " if isinstance(error, TimedOut) else ""
+            call.warn(f"{target.broker_name}: {error}; {doubt}trying the next broker")
+    last = targets[-1] if targets else None
+    return await producer.send(message, queue=last, timeout_s=timeout_s)
 
 
 def _chosen(

@@ -12,8 +12,17 @@ import click
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.errors import ItemNotFound
-from mqadmin.messages.find import find_message, is_offset_id
-from mqadmin.messages.trace import LifeRow, group_steps, groups_of, stored_steps, traced_steps
+from mqadmin.messages.find import PLACE, find_message, is_offset_id
+from mqadmin.messages.trace import (
+    LifeRow,
+    by_message,
+    failure_texts,
+    group_steps,
+    groups_of,
+    of_topic,
+    stored_steps,
+    traced_steps,
+)
 from storefmt.names import TRACE_TOPIC
 
 if TYPE_CHECKING:
@@ -24,14 +33,17 @@ if TYPE_CHECKING:
     "message trace",
     details="The steps are store, delay, half, retry and dead_letter (where it is stored), sent, "
     "delivered, consumed and decided (what clients traced), and group (where each group "
-    "stands now). Without --topic only the traces of clients are read.",
+    "stands now), message by message. With --topic only messages of this topic are shown, and a "
+    "line below says which group failed. Without it only the traces of clients are read.",
     examples=(
         ("mqadmin message trace AC1100020B6B18B4AAC2064ED6A30000 --topic orders", "by unique id"),
         ("mqadmin message trace o-17 --topic orders", "every message with this key"),
         ("mqadmin message trace 7F00000100002A9F00000000000004D2", "by offset id"),
+        ("mqadmin message trace broker-a:3:17 --topic orders", "by its place"),
     ),
     rows=LifeRow,
     columns=(
+        "unique_key",
         "step_time",
         "step",
         "topic",
@@ -45,13 +57,13 @@ if TYPE_CHECKING:
     needs=Needs.EITHER,
     offline="store trace",
 )
-@argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
+@argument("which", metavar="ID|KEY|PLACE", help="a unique id, a key, an offset id or QUEUE:OFFSET")
 @click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @click.option(
     "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic to which clients write traces"
 )
 async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
-    """Return one row for each step, oldest first, then where the groups stand.
+    """Return one row for each step of each message, oldest first, then where the groups stand.
 
     Raises:
         ItemNotFound: no broker knows the message.
@@ -59,25 +71,27 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
     """
     admin = await call.admin()
     key = which
-    if topic is None and is_offset_id(key):
-        found = await find_message(call, key, topic=None)
-        key, topic = found.unique_key or key, found.topic
+    if is_offset_id(key) or (topic is not None and PLACE.fullmatch(key)):
+        message = await find_message(call, key, topic=topic)
+        key, topic = message.unique_key or key, message.topic
     rows: list[LifeRow] = []
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
     if topic is not None:
         rows = await _in_topic(admin, topic, key)
     else:
-        notes = ("only the traces of clients were read: add --topic for what brokers know",)
-    keys = {key, *(row.unique_key for row in rows if row.unique_key)}
+        notes = ["only the traces of clients were read: add --topic for what brokers know"]
+    unique_keys = {row.unique_key for row in rows if row.unique_key}
     seen = []
-    for name in sorted(keys):
+    for name in sorted({key, *unique_keys}):
         seen += await traced_steps(admin, name, warn=call.warn, topic=trace_topic)
     traced = list(dict.fromkeys(seen))
+    if topic is not None:
+        traced = of_topic(traced, topic, unique_keys)
     if not rows and not traced:
         where = f"topic {topic} and {trace_topic}" if topic else trace_topic
         raise ItemNotFound(f"no message {which} in {where}", hint="check the topic and the id")
-    told = sorted((*rows, *traced), key=lambda row: row.step_ms or 1 << 62)
-    return Outcome(told, notes=notes, tree=("topic", "group"))
+    life = by_message([*rows, *traced])
+    return Outcome(life, notes=(*notes, *failure_texts(life)), tree=("topic", "group"))
 
 
 async def _in_topic(admin: "Admin", topic: str, key: str) -> list[LifeRow]:

@@ -14,36 +14,22 @@ any of the groups is online.
 """
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
-from mqadmin.changes.offset_change import (
-    OFFSET_COLUMNS,
-    OffsetChange,
-    OffsetMove,
-    check_offline,
-    keep_offsets,
-    moves_to,
-    offsets_of,
-    refused_row,
-    row_of,
-    store_offset,
-)
+from mqadmin.changes.offset_change import OFFSET_COLUMNS, OffsetChange, offsets_of
+from mqadmin.changes.offset_copy import OffsetsByGroup, store_offsets
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command, one
-from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
+from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, NAME_VALUE, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import ItemNotFound, Usage
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqadmin.output.structured import json_text
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
-
-OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
-"""(group, topic) -> (broker, queue id) -> queue offset."""
 
 
 @command(
@@ -77,7 +63,7 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
         for name, spots in (await offsets_of(admin, source, nodes, topic)).items()
         if not name.startswith(RETRY_PREFIX) or name in topic
     }
-    return await _store(
+    return await store_offsets(
         call,
         wanted,
         groups=[target],
@@ -171,6 +157,7 @@ async def _rows(call: Call) -> list[GroupOffset]:
     examples=(
         ("mqadmin offset import billing.jsonl --dry-run", "what would move"),
         ("mqadmin offset import all.jsonl --group billing -y", "one group of a file"),
+        ("mqadmin offset import all.jsonl --map broker-a=broker-5", "for a broker of another name"),
         (
             "mqadmin offset show billing -n old:9876 -o jsonl | mqadmin offset import - -y",
             "from another cluster",
@@ -187,9 +174,23 @@ async def _rows(call: Call) -> list[GroupOffset]:
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
 @click.option("--broker", type=BROKER, help="broker of the lines that name none (those of a store)")
+@click.option(
+    "--map",
+    "brokers",
+    type=NAME_VALUE,
+    multiple=True,
+    metavar="OLD=NEW",
+    help="lines of broker OLD are for broker NEW here",
+)
 @click.option("--clamp", is_flag=True, help="take the end of a queue for an offset that is past it")
 async def import_offsets(
-    call: Call, *, file: Path, group: tuple[str, ...], broker: str | None, clamp: bool
+    call: Call,
+    *,
+    file: Path,
+    group: tuple[str, ...],
+    broker: str | None,
+    brokers: tuple[tuple[str, str], ...],
+    clamp: bool,
 ) -> Outcome:
     """Return one row for each queue; queues that are no more are named in a note (exit code 5).
 
@@ -200,10 +201,11 @@ async def import_offsets(
         NoRoute: a topic is not there.
         ServerRefused: members of a group are online.
     """
-    wanted = _read_file(file, call.console.text_of(file), groups=group, broker=broker)
+    text = call.console.text_of(file)
+    wanted = _read_file(file, text, groups=group, broker=broker, renamed=dict(brokers))
     admin = await call.admin()
     groups = sorted({name for name, _ in wanted})
-    return await _store(
+    return await store_offsets(
         call,
         wanted,
         groups=groups,
@@ -214,56 +216,13 @@ async def import_offsets(
     )
 
 
-async def _store(
-    call: Call,
-    wanted: OffsetsByGroup,
-    *,
-    groups: Collection[str],
-    addresses: Collection[str],
-    question: Callable[[int], str],
-    missing: str,
-    title: str = "",
-    clamp: bool = True,
-) -> Outcome:
-    """Store what is wanted and return a row for each queue.
-
-    Args:
-        groups: those that get offsets, of which no member may be online.
-        addresses: of the masters, where members would be connected.
-        question: what is asked before so many offsets are stored.
-        missing: what is said of queues that are not there.
-        title: for the journal; where left out, each group has an entry of its own.
-        clamp: take the end of a queue for an offset past it; else its row is refused.
-    """
-    admin = await call.admin()
-    planned: list[tuple[str, OffsetMove]] = []
-    absent: list[str] = []
-    for (group, topic), spots in sorted(wanted.items()):
-        moves, gone = await moves_to(admin, group, topic, spots)
-        planned += [(group, move) for move in moves]
-        absent += gone
-    refused = [] if clamp else [spot for spot in planned if spot[1].is_past_end]
-    planned = [spot for spot in planned if spot not in refused]
-    notes = (f"{missing}: {', '.join(absent)}",) if absent else ()
-    exit_code = PARTLY if absent or refused else 0
-    if not planned and refused:
-        exit_code = 1
-    unmoved = [refused_row(group, move) for group, move in refused]
-    if call.dry_run or not planned:
-        rows = [row_of(group, move, WOULD_CHANGE) for group, move in planned]
-        return Outcome([*rows, *unmoved], exit_code=exit_code, notes=notes)
-    for group in groups:
-        await check_offline(admin, group, addresses)
-    await call.confirm(question(len(planned)))
-    for group in groups:
-        own = [move for moved, move in planned if moved == group]
-        keep_offsets(call, admin, group, own, title=title or f"offset import {group}")
-    rows = [await store_offset(admin, group, move) for group, move in planned]
-    return Outcome([*rows, *unmoved], exit_code=exit_code, notes=notes)
-
-
 def _read_file(
-    file: Path, text: str, *, groups: tuple[str, ...], broker: str | None
+    file: Path,
+    text: str,
+    *,
+    groups: tuple[str, ...],
+    broker: str | None,
+    renamed: Mapping[str, str],
 ) -> OffsetsByGroup:
     found: OffsetsByGroup = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -278,7 +237,7 @@ def _read_file(
             raise Usage(f"{where}: no broker", hint="add --broker NAME")
         check_group_name(row.group)
         spots = found.setdefault((row.group, row.topic), {})
-        spots[at, row.queue_id] = row.consumer_offset
+        spots[renamed.get(at, at), row.queue_id] = row.consumer_offset
     if not found:
         raise Usage(f"{file} has no offset", hint="`offset export` writes such a file")
     return found

@@ -36,11 +36,12 @@ from mqadmin.changes.online_move import (
     member_notes,
     send_members,
 )
+from mqadmin.changes.write import first_of_names
 from mqadmin.cli.declare import Call, Outcome, argument, command
 from mqadmin.cli.decorators import group_argument, only_on_broker, option_group, topic_argument
 from mqadmin.cli.positions import POSITION, Position, PositionKind, parse_position
 from mqadmin.cli.times import DURATION
-from mqadmin.cli.types import QUEUE, Integer
+from mqadmin.cli.types import QUEUE, TOPIC, Integer
 from mqadmin.cluster.brokers import ServerNode, choose_queue, masters_of_route
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import ItemNotFound, ServerRefused, Usage
@@ -69,10 +70,10 @@ within_option = click.option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """Which group, which topic, and where to."""
+    """Which group, which topics, and where to."""
 
     group: str
-    topic: str
+    topic: tuple[str, ...]
     to: Position
     queue: tuple[str, ...] = ()
     broker: str | None = None
@@ -81,14 +82,71 @@ class Reset:
     within: int = WITHIN_MS_DEFAULT
 
 
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """What is to happen in one topic.
+
+    Attributes:
+        nodes: the masters that are asked, each with a part of the topic.
+        is_online: whether a member of the group is connected to one of them.
+    """
+
+    topic: str
+    nodes: list[ServerNode]
+    moves: list[OffsetMove]
+    is_online: bool
+
+
 async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
-    """Move a group, as ``offset reset`` and ``offset skip`` do."""
+    """Move a group, as ``offset reset`` and ``offset skip`` do: all topics, or nothing."""
     check_group_name(reset.group)
     reset, instant = _at_instant(call, reset)
     admin = await call.admin()
-    route = await admin.topic_route(reset.topic)
-    nodes, queues = _chosen_queues(reset, route)
     answers = Answers(call)
+    plans = [
+        await _plan(call, admin, reset, topic, answers) for topic in dict.fromkeys(reset.topic)
+    ]
+    moves = [move for plan in plans for move in plan.moves]
+    if call.dry_run:
+        rows = await _preview(call, reset, moves)
+        columns = (*OFFSET_COLUMNS, "first_msg_id")
+        return Outcome(rows, exit_code=answers.exit_code, columns=columns)
+    place = reset.to.text + (f", which is {instant}," if instant else "")
+    topics = ("topic " if len(plans) == 1 else "topics ") + ", ".join(one.topic for one in plans)
+    await call.confirm(f"move group {reset.group} in {topics} to {place} ({len(moves)} queues)?")
+    is_online = any(plan.is_online for plan in plans)
+    keep_offsets(
+        call,
+        admin,
+        reset.group,
+        moves,
+        title=title,
+        promise=UNDO_ONLINE if is_online else "puts the old state back",
+    )
+    if not is_online:
+        return Outcome([await store_offset(admin, reset.group, move) for move in moves])
+    # A member waits for 10 s on the way, so that the topics are better watched side by side.
+    parts = await asyncio.gather(*(_send_online(call, admin, reset, plan) for plan in plans))
+    sent = [row for part in parts for row in part]
+    return Outcome(
+        sent,
+        exit_code=exit_code_of_moves(sent),
+        notes=member_notes(sent, reset.group),
+        columns=(*OFFSET_COLUMNS, "client_id"),
+    )
+
+
+async def _plan(
+    call: Call, admin: "Admin", reset: Reset, topic: str, answers: Answers
+) -> TopicPlan:
+    """Return what is to happen in one topic.
+
+    Raises:
+        ServerRefused: members are online, and cannot be sent there.
+        NoRoute, ItemNotFound: there is no such topic, or no such queue.
+    """
+    route = await admin.topic_route(topic)
+    nodes, queues = _chosen_queues(reset, topic, route)
     told = await ask_each(
         nodes,
         lambda at: admin.consumer_ids(at.address, reset.group),
@@ -97,45 +155,27 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     masters = {node.broker: node.address for node, _ in told}
     if call.dry_run:
         queues = [queue for queue in queues if queue.broker_name in masters]
-    online = any(ids for _, ids in told)
-    if online and (reset.queue or not reset.to.is_time_like):
+    is_online = any(ids for _, ids in told)
+    if is_online and (reset.queue or not reset.to.is_time_like):
         raise ServerRefused(
             f"group {reset.group} has members online, whom a broker can only send to a time, "
             "in all queues",
             hint="stop them, or use --to earliest, latest or a time",
         )
-    if online:
+    if is_online:
         await check_members_follow(admin, reset.group, [node for node, _ in told])
-    known = await known_offsets(admin, reset.group, reset.topic, masters)
+    known = await known_offsets(admin, reset.group, topic, masters)
     moves = await asyncio.gather(
         *(
             _move(call, admin, reset, queue, masters[queue.broker_name], known[queue.broker_name])
             for queue in queues
         )
     )
-    if call.dry_run:
-        rows = await _preview(call, reset, list(moves))
-        columns = (*OFFSET_COLUMNS, "first_msg_id")
-        return Outcome(rows, exit_code=answers.exit_code, columns=columns)
-    place = reset.to.text + (f", which is {instant}," if instant else "")
-    await call.confirm(
-        f"move group {reset.group} in topic {reset.topic} to {place} ({len(moves)} queues)?"
-    )
-    keep_offsets(
-        call,
-        admin,
-        reset.group,
-        moves,
-        title=title,
-        promise=UNDO_ONLINE if online else "puts the old state back",
-    )
-    if online:
-        return await _send_online(call, admin, reset, list(moves), nodes)
-    return Outcome([await store_offset(admin, reset.group, move) for move in moves])
+    return TopicPlan(topic, nodes, list(moves), is_online)
 
 
 def _chosen_queues(
-    reset: Reset, route: TopicRouteData
+    reset: Reset, topic: str, route: TopicRouteData
 ) -> tuple[list[ServerNode], list[MessageQueue]]:
     """Return the masters and the queues that a line names.
 
@@ -143,14 +183,14 @@ def _chosen_queues(
         ItemNotFound: the topic has no such queue, or none on the broker.
     """
     nodes = masters_of_route(route)
-    queues = routes.subscribe_queues(reset.topic, route)
+    queues = routes.subscribe_queues(topic, route)
     if reset.broker is not None:
         nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
         queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
         if not queues:
             raise ItemNotFound(
-                f"topic {reset.topic} has no queue on broker {reset.broker}",
-                hint=f"`topic route {reset.topic}` shows where it is",
+                f"topic {topic} has no queue on broker {reset.broker}",
+                hint=f"`topic route {topic}` shows where it is",
             )
     if reset.queue:
         queues = [choose_queue(queues, text, None) for text in reset.queue]
@@ -158,23 +198,19 @@ def _chosen_queues(
 
 
 async def _send_online(
-    call: Call, admin: "Admin", reset: Reset, moves: list[OffsetMove], nodes: list[ServerNode]
-) -> Outcome:
+    call: Call, admin: "Admin", reset: Reset, plan: TopicPlan
+) -> list[OffsetChange]:
     """Send the members of a group to where they are to go, and look whether they went."""
-    rows = await send_members(
+    if not plan.is_online:
+        return [await store_offset(admin, reset.group, move) for move in plan.moves]
+    return await send_members(
         call,
         admin,
-        _send_to(call, reset),
-        moves,
-        nodes=nodes,
+        _send_to(call, reset, plan.topic),
+        plan.moves,
+        nodes=plan.nodes,
         # Java's own tool ends as soon as the members were told, and so do its names here.
         within_ms=reset.within if call.spelled in NATIVE_NAMES else 0,
-    )
-    return Outcome(
-        rows,
-        exit_code=exit_code_of_moves(rows),
-        notes=member_notes(rows, reset.group),
-        columns=(*OFFSET_COLUMNS, "client_id"),
     )
 
 
@@ -234,12 +270,12 @@ async def _move(
     return OffsetMove(queue, address, old, new, low, high)
 
 
-def _send_to(call: Call, reset: Reset) -> SendTo:
+def _send_to(call: Call, reset: Reset, topic: str) -> SendTo:
     """Return where the members are sent: brokers only take times."""
     wanted_ms = {PositionKind.EARLIEST: 0, PositionKind.LATEST: LATEST_MS}.get(reset.to.mark)
     if wanted_ms is None:
         wanted_ms = reset.to.when.ms(call.now_ms())
-    return SendTo(reset.group, reset.topic, wanted_ms, force=not reset.only_back, cpp=reset.cpp)
+    return SendTo(reset.group, topic, wanted_ms, force=not reset.only_back, cpp=reset.cpp)
 
 
 @command(
@@ -249,10 +285,12 @@ def _send_to(call: Call, reset: Reset) -> SendTo:
         ("mqadmin offset reset billing orders --to latest -y", "skip what is waiting"),
         ("mqadmin offset reset billing orders --to -5 --queue broker-a:0", "5 back, one queue"),
         ("mqadmin offset reset billing orders --to -1h --broker broker-a", "on one broker"),
+        ("mqadmin offset reset billing orders bills --to -1h -y", "two topics, one `undo`"),
     ),
     details="While members are online, only earliest, latest or a time can be asked for. The "
     "broker then tells the members, and the command looks whether they moved, queue by queue: exit "
-    "code 5 where some did not, 1 where none did. A time without a date is of today, in the zone "
+    "code 5 where some did not, 1 where none did. Several topics are one plan, and one change for "
+    "`undo`. A time without a date is of today, in the zone "
     "of this machine; one that is yet to come is refused.",
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
@@ -262,7 +300,7 @@ def _send_to(call: Call, reset: Reset) -> SendTo:
     "reset",
     Reset,
     group_argument(),
-    topic_argument(),
+    argument("topic", nargs=-1, type=TOPIC, required=True, metavar="TOPIC", help="the topics"),
     click.option(
         "--to", type=POSITION, required=True, help="earliest, latest, a TIME, +N, -N or N"
     ),
@@ -282,7 +320,9 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
         ItemNotFound: there is no such queue.
         ServerRefused: members are online and the place is no time.
     """
-    return await _move_group(call, reset, title=f"offset reset {reset.group} {reset.topic}")
+    return await _move_group(
+        call, reset, title=f"offset reset {reset.group} {first_of_names(reset.topic)}"
+    )
 
 
 @command(
@@ -315,5 +355,5 @@ async def skip_messages(
         NoRoute, ItemNotFound, ServerRefused: as ``offset reset``.
     """
     to = parse_position("latest" if count is None else f"+{count}")
-    reset = Reset(group=group, topic=topic, to=to, queue=queue, within=within)
+    reset = Reset(group=group, topic=(topic,), to=to, queue=queue, within=within)
     return await _move_group(call, reset, title=f"offset skip {group} {topic}")

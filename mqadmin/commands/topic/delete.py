@@ -7,6 +7,7 @@ GET_CONSUMER_LIST_BY_GROUP on each broker that has it. Offsets: GET_ALL_CONSUMER
 --offsets, UPDATE_CONSUMER_OFFSET. What waits for the topic: see ``health.waiting_counts``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -14,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import as_object_steps, attempt, carry_out, delete, plan
+from mqadmin.changes.write import ChangeStep, as_object_steps, attempt, carry_out, delete, plan
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
 from mqadmin.errors import ItemNotFound
 from mqadmin.health.waiting_counts import DELAYED_READ_MAX, WaitingCounts, count_waiting
-from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE
+from mqadmin.output.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, UNREACHABLE
 from mqclient.errors import BrokerRefused, ClientError, NotFound
 from remoting.bodies import MessageQueue
 from storefmt.names import UNDELIVERED_TOPIC
@@ -87,6 +88,8 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
     known_at = [step for step in as_object_steps(at_namesrvs) if step.is_write or step.verdict]
     left = await groups_with_offsets(admin, here, topic)
     if not having and not known_at and not (offsets and left.groups):
+        if call.deletes_as_java:
+            return _deleted_before(topic, here, at_namesrvs)
         raise ItemNotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
     nodes = [step.target.node for step in having]
     online = await _online(admin, nodes, topic)
@@ -120,6 +123,20 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
         notes += waiting_notes
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent), notes=tuple(notes))
+
+
+def _deleted_before(
+    topic: str, brokers: list[ServerNode], at_namesrvs: Sequence[ChangeStep[bool]]
+) -> Outcome:
+    """Return a row for each server that Java's tool would have named."""
+    places = [*brokers, *(step.target.node for step in at_namesrvs)]
+    return Outcome(
+        [
+            TopicRemoval(topic, at.broker, at.address, NOT_FOUND, cluster=at.cluster)
+            for at in places
+        ],
+        exit_code=ItemNotFound.exit_code,
+    )
 
 
 @dataclass(frozen=True, slots=True)

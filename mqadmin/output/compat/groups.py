@@ -20,6 +20,7 @@ from mqadmin.output.compat.java_text import (
     number,
     object_text,
     parts,
+    peek,
     rate,
     time_text,
 )
@@ -71,9 +72,11 @@ def _progress(records: Iterable[Record], *, with_clients: bool) -> Iterator[str]
     form = f"%-64s  %-32s  %-4s  %-20s  %-20s  {client}%-20s  %s\n"
     heads = ["#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset"]
     shown = ["#Client IP"] if with_clients else []
-    yield form % (*heads, *shown, "#Diff", "#LastTime")
     total, tps = 0, dict[object, float]()
-    for record in records:
+    # Java prints nothing of a group that is not there.
+    listed = peek(records)
+    yield form % (*heads, *shown, "#Diff", "#LastTime")
+    for record in listed:
         last_ms, lag = number(record["last_consumed_ms"]), number(record["lag"])
         total += lag
         tps[record["broker"]] = rate(record["consume_tps"])

@@ -6,6 +6,7 @@ Rule: times are local and without zone, names are cut where Java cuts them.
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Final, NamedTuple
 
 from mqadmin.output.compat.java_maps import hash_order
@@ -43,6 +44,13 @@ DONE: Final = frozenset({CHANGED, UNCHANGED})
 """Results of a write that Java's tool has a line for: it prints a trace where one fails."""
 BROKER_MAX: Final = 32
 NAME_MAX: Final = 64
+
+
+def peek(records: Iterable[Record]) -> Iterator[Record]:
+    """Return the records once the first has come: an error before it leaves nothing printed."""
+    iterator = iter(records)
+    first = next(iterator, None)
+    return iterator if first is None else chain((first,), iterator)
 
 
 def each(form: str) -> Layout:

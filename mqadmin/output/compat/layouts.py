@@ -183,7 +183,6 @@ LAYOUTS: Final[dict[str, Layout]] = {
     "topic delete": topics.delete,
     "topic perm": topics.permission,
     "topic perm --broker": partial(topics.permission, with_config=True),
-    "topic update": topics.update,
     "topic route": messages.route,
     "topic route --brief": messages.route_list,
 }
@@ -207,5 +206,6 @@ LINE_LAYOUTS: Final[dict[str, LineLayout]] = {
     "printMsgByQueue": printed.one_queue,
     "topic list": topics.names,
     "topic order-conf": topics.order_conf,
+    "topic update": topics.update,
 }
 """The same for layouts that show what was asked for."""

@@ -27,7 +27,7 @@ def reset(records: Iterable[Record], line: Line) -> Iterator[str]:
     group = "group" if _were_told(moved) else "consumerGroup"
     yield (
         f"rollback consumer offset by specified {group}[{line.values['group']}], "
-        f"topic[{line.values['topic']}], "
+        f"topic[{_topics(line)}], "
         f"force[{java_string(line.is_on('f', default=True))}], "
         f"timestamp(string)[{text}], timestamp(long)[{at_ms}]\n"
     )
@@ -43,12 +43,15 @@ def clone(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``cloneGroupOffset``, which names the one topic of its line."""
     # An error of the writes comes before the line that reports success.
     list(records)
-    topics = line.values["topic"]
-    topic = ",".join(topics) if isinstance(topics, tuple) else ""
     yield (
         f"clone group offset success. srcGroup[{line.values['source']}], "
-        f"destGroup=[{line.values['target']}], topic[{topic}]"
+        f"destGroup=[{line.values['target']}], topic[{_topics(line)}]"
     )
+
+
+def _topics(line: Line) -> str:
+    topics = line.values["topic"]
+    return ",".join(topics) if isinstance(topics, tuple) else str(topics)
 
 
 def _in_order(records: Iterable[Record]) -> list[Record]:

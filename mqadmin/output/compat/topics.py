@@ -11,7 +11,7 @@ from typing import Final
 
 from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import DONE, NAME_MAX, Line, Record, cut, number, object_text
-from mqadmin.output.rows import CHANGED, UNCHANGED
+from mqadmin.output.rows import UNCHANGED
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.formats.javahash import string_hash
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
@@ -55,26 +55,30 @@ def order_conf(records: Iterable[Record], line: Line) -> Iterator[str]:
         yield said.format(topic=record["topic"], conf=record["order_conf"])
 
 
-def update(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateTopic``."""
-    last: Record | None = None
-    for record in records:
-        if record["result"] in DONE:
-            last = record
-            yield f"create topic to {record['address']} success.\n"
-    if last is not None:
-        yield _config(last)
+def update(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``updateTopic``, which ends the line about the order of a topic with no line break."""
+    done = [record for record in records if record["result"] in DONE]
+    order = ";".join(f"{record['broker']}:{record['write_queues']}" for record in done)
+    said = f"orderConf. isOrder=true, orderConf=[{order}]" if line.is_on("o") else ""
+    is_one = line.flags.get("b") is not None
+    if done and said and is_one:
+        yield f"set broker {said}"
+    for record in done:
+        yield f"create topic to {record['address']} success.\n"
+    if done and said and not is_one:
+        yield f"set cluster {said}"
+    if done:
+        yield _config(done[-1])
 
 
 def permission(records: Iterable[Record], *, with_config: bool = False) -> Iterator[str]:
     """Print ``updateTopicPerm -c``; that of ``-b`` ends in the settings (``with_config``)."""
     for record in records:
-        if record["result"] == UNCHANGED:
+        if record["result"] == UNCHANGED and with_config:
             yield "new perm equals to the old one!\n"
-        elif record["result"] == CHANGED:
-            was = record["was"]
-            old = number(was["perm"]) if isinstance(was, dict) else 0
-            new = parse_perm(str(record["perm"]))
+        elif record["result"] in DONE:
+            was, new = record["was"], parse_perm(str(record["perm"]))
+            old = number(was["perm"]) if isinstance(was, dict) and was else new
             yield f"update topic perm from {old} to {new} in {record['address']} success.\n"
             if with_config:
                 yield f"{_config(record)}.\n"

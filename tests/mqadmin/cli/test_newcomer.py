@@ -10,6 +10,7 @@ from mqadmin.cli.parse import complete
 from mqadmin.cli.tree import COMMANDS, is_destructive
 from mqadmin.cli.types import ParseContext, ValueKind
 from mqadmin.shell.server import ServerAddresses
+from tests.golden import REPOSITORY
 from tests.mqadmin.conftest import Run
 
 
@@ -52,6 +53,15 @@ def test_help_behind_a_word_that_is_a_command_as_well_lists_what_is_below(
 @pytest.mark.parametrize("words", ["topic help list", "help topic list", "topic list -h"])
 def test_help_before_a_command_is_its_help(run: Run, words: str) -> None:
     assert run(*words.split()).out.startswith("topic list: ")
+
+
+def test_help_says_what_each_argument_is(run: Run) -> None:
+    page = (REPOSITORY / "docs" / "cli.md").read_text()
+    arguments = re.findall(r"^Arguments:\n((?:  .*\n)+)", page, re.MULTILINE)
+
+    assert "the consumer group" in run("group", "lag", "-h").out
+    assert len(arguments) > 50
+    assert [line for text in arguments for line in text.splitlines() if len(line.split()) < 2] == []
 
 
 def test_the_version_is_a_word_as_well(run: Run) -> None:

@@ -1,6 +1,8 @@
 """Accounts of a broker with access control: listed, set, deleted, and never their secrets."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,8 @@ import pytest
 
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from tests.mqadmin.conftest import Result, Run, cells
+from tests.ports import free_ports
+from tests.waiting import wait
 
 ADMIN, SECRET = "testsAdmin", "adminSecret"
 NEW = "brandNewSecret"
@@ -217,3 +221,51 @@ def test_permissions_are_added_and_removed_one_by_one(acl: Run) -> None:
     assert added["group_perms"] == ["g=SUB"]
     assert removed["topic_perms"] == ["bills=PUB", "third=PUB"]
     assert not removed["group_perms"]
+
+
+@pytest.fixture
+def open_broker(guarded: ServerAddresses, acl: Run, tmp_path: Path) -> Iterator[str]:
+    """Run a broker without access control beside the other one, and return its name."""
+    conf, port = tmp_path / "open.conf", free_ports(4)
+    conf.write_text(
+        f"brokerName=broker-open\nlistenPort={port}\nnamesrvAddr={guarded.namesrv}\n"
+        f"storePathRootDir={tmp_path / 'store'}\nmappedFileSizeCommitLog=1048576\n"
+        "brokerIP1=127.0.0.1\nbindAddress=127.0.0.1\n"
+    )
+    with (tmp_path / "log").open("wb") as log:
+        broker = subprocess.Popen(
+            [sys.executable, "-m", "mqserver.broker.app", "-c", str(conf)], stdout=log, stderr=log
+        )
+    try:
+        wait(lambda: "broker-open" in acl("broker", "list").out)
+        yield "broker-open"
+    finally:
+        broker.kill()
+        broker.wait()
+
+
+def test_brokers_without_access_control_are_named_beside_those_that_have_it(
+    acl: Run, open_broker: str, tmp_path: Path
+) -> None:
+    secret = ("--secret", "-", "--broker", "broker-a")
+    acl.row("acl", "set", "besideAccount", *secret, stdin=f"{NEW}\n")
+    listed = acl("acl", "list", "-ojson")
+    shown = acl("acl", "show", "besideAccount", "-ojson")
+    version = acl("acl", "version", "-ojson")
+    alone = acl("acl", "list", "--broker", open_broker)
+    document = tmp_path / "cluster.yaml"
+    document.write_text(
+        "topics: {FROM_FILE: {'*': {read_queues: 1, write_queues: 1}}}\n"
+        "accounts: {fromFile1: {'*': {admin: false}}}\n"
+    )
+    applied = acl("apply", str(document), "-ojson")
+
+    for done in (listed, shown, version):
+        assert done.exit_code == 0
+        assert {row["broker"] for row in done.rows} == {"broker-a"}
+        assert f"no access control (aclEnable is false): {open_broker} (127.0.0.1:" in done.err
+    assert alone.exit_code == 1
+    assert applied.exit_code == 5
+    results = {(row["kind"], row["server"]): row["result"] for row in applied.rows}
+    assert results["topic", open_broker] == results["topic", "broker-a"] == "changed"
+    assert results["account", open_broker] == results["account", "broker-a"] == "refused"

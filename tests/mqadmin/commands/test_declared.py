@@ -161,3 +161,21 @@ def test_cluster_against_cluster(
 )
 def test_exit_codes(here: Run, words: tuple[str, ...], stdin: str, exit_code: int) -> None:
     assert here(*words, stdin=stdin).exit_code == exit_code
+
+
+def test_sections_are_chosen_and_brokers_mapped(here: Run, tmp_path: Path) -> None:
+    file = tmp_path / "old.yaml"
+    file.write_text(
+        "topics: {MAPPED: {old-broker: {read_queues: 3, write_queues: 3}}}\n"
+        "groups: {MAPPED_GROUP: {'*': {retry_max_times: 3}}}\n"
+    )
+
+    strange = here("apply", str(file))
+    mapped = here.rows("apply", str(file), "--map", "old-broker=broker-a", "--only", "topics")
+
+    assert strange.exit_code == 3
+    assert [(row["name"], row["server"], row["result"]) for row in mapped] == [
+        ("MAPPED", "broker-a", "changed")
+    ]
+    assert here("group", "config", "MAPPED_GROUP").exit_code == 3
+    assert here("apply", str(file), "--only", "queues").exit_code == 2

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from mqadmin.commands.doctor import for_screen
+from mqadmin.health.checkup import Check, not_run
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionData
 from remoting.codes import RequestCode
@@ -92,3 +94,11 @@ def test_name_servers_that_differ_are_found(run: Run, servers: ServerAddresses) 
 def test_wrong_words_and_nobody_there(at: Run, run: Run) -> None:
     assert at("doctor", "--check", "weather").exit_code == 2
     assert run("doctor", "-n", "127.0.0.1:1").exit_code == 4
+
+
+def test_a_screen_that_is_too_short_ends_with_the_worst() -> None:
+    findings = [not_run(check, "brokers", "silent") for check in (Check.DISK, Check.CLOCK)]
+
+    assert for_screen(findings, 24) == findings
+    assert for_screen(findings, 8) == findings[::-1]
+    assert for_screen([], 1) == []

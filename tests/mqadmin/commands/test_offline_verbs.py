@@ -78,7 +78,7 @@ def test_topics_queues_and_delays_are_those_of_the_broker(
     assert cells(entries, "tags_code") == cells(same, "tags_code")
     status, ends = ("topic", "status", TOPIC), ("queue_id", "min_offset", "max_offset")
     assert cells(on_store.rows(*status), *ends) == cells(at.rows(*status), *ends)
-    assert len(on_store.rows("delay", "list")) == 18
+    assert len(on_store.rows("delay", "list", "--all")) == 18
 
 
 def test_groups_and_lags_are_those_of_the_broker(

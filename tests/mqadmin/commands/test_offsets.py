@@ -215,3 +215,22 @@ def test_an_import_past_the_end_is_refused_row_by_row(at: Run, topic: str) -> No
     assert "435 is past the end of this queue (0 to 3); --clamp" in done.rows[1]["remark"]
     assert cells(clamped, "queue_id", "new_offset", "asked_offset") == [(0, 1, 1), (1, 3, 435)]
     assert clamped[1]["remark"] == "435 is past the end of this queue (0 to 3)"
+
+
+def test_several_topics_are_moved_by_one_plan_and_put_back_by_one_undo(at: Run) -> None:
+    for topic in ("PLAN_A", "PLAN_B"):
+        at("topic", "create", topic, "-q", "1")
+        at("message", "send", topic, "m")
+    group = "PLANNED"
+
+    missing = at("offset", "reset", group, "PLAN_A", "NO_SUCH", "--to", "latest", "-y")
+    none_yet = at("offset", "show", group)
+    moved = at.rows("offset", "reset", group, "PLAN_A", "PLAN_B", "--to", "earliest", "-y")
+    again = at.rows("offset", "reset", group, "PLAN_A", "PLAN_B", "--to", "latest", "-y")
+    undone = at.rows("undo", "-y")
+
+    assert (missing.exit_code, none_yet.exit_code) == (3, 3)
+    assert cells(moved, "topic", "new_offset") == [("PLAN_A", 0), ("PLAN_B", 0)]
+    assert cells(again, "topic", "new_offset") == [("PLAN_A", 1), ("PLAN_B", 1)]
+    assert len(undone) == 2
+    assert cells(at.rows("offset", "show", group), "consumer_offset") == [(0,), (0,)]

@@ -141,6 +141,27 @@ def test_a_member_tells_its_inside(at: Run, member: Member) -> None:
     assert at("group", "running", GROUP, "--client", "another").exit_code == 3
 
 
+def test_stacks_that_a_member_does_not_give_are_named(at: Run, member: Member) -> None:
+    done = at("group", "running", GROUP, "--jstack")
+
+    assert done.exit_code == 0
+    assert f"{MEMBER} gave no stacks" in done.err
+
+
+def test_lag_ends_with_a_total_and_all_groups_have_one_row_each(at: Run, member: Member) -> None:
+    one, table = at("group", "lag", GROUP, "-ojson"), at("group", "lag", GROUP)
+    words = ("group", "lag", "--all", "--sort", "members", "--columns")
+    totals = at.rows(*words, "group,members,topics,queues,lag,wrong")
+    totals = [row for row in totals if row["group"] == GROUP]
+
+    waiting = sum(row["lag"] for row in one.rows)
+    total = table.out.splitlines()[-1]
+    assert total.startswith(f"{GROUP}: lag {waiting} over {len(one.rows)} queues, ")
+    assert cells(totals, "members", "topics", "queues", "lag", "wrong") == [
+        (1, 1, len(one.rows), waiting, "")
+    ]
+
+
 def test_a_group_is_shown_with_members_and_subscriptions(at: Run, member: Member) -> None:
     made = at.row("consumerConnection", "-g", GROUP)
 

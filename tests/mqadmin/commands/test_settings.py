@@ -111,6 +111,7 @@ def writable(at: Run) -> Iterator[None]:
 def test_write_permission_is_taken_and_given_back(at: Run) -> None:
     at("topic", "create", "wiped", "-q", "1")
     wipe = ("broker", "write-perm", "wipe", "broker-a")
+    planned = at.row(*wipe, "--dry-run")
 
     assert at(*wipe).exit_code == 2
     made = at.row(*wipe, "-y")
@@ -123,6 +124,7 @@ def test_write_permission_is_taken_and_given_back(at: Run) -> None:
     assert at.row("undo", "-y")["result"] == "changed"
     assert at.row("topic", "route", "wiped")["perm"] == "RW-"
     nobody = at.row("broker", "write-perm", "add", "no-broker", exit_code=3)
+    assert planned["topics"] == made["topics"]
     assert nobody["result"] == "not found"
 
 

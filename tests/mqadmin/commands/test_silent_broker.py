@@ -9,6 +9,7 @@ import pytest
 
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import EmbeddedServer
+from remoting.bodies import MessageQueue
 from tests.mqadmin.commands.test_exporter import exporting, health
 from tests.mqadmin.conftest import Result, Run, run_words
 from tests.ports import free_ports
@@ -72,7 +73,7 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]
         ("message", "query", "key", "HALF", "k1"),
         ("offset", "reset", "readers", "HALF", "--to", "latest", "--dry-run"),
         ("offset", "show", "readers"),
-        ("delay", "list"),
+        ("delay", "list", "--all"),
         ("broker", "config", "get", "brokerName"),
         ("broker", "consume-stats"),
     ],
@@ -106,6 +107,31 @@ def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Run) -> None:
     assert (group.exit_code, nobody.exit_code, message.exit_code) == (5, 5, 5)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("group", "lag", "NO_GROUP"),
+        ("group", "show", "NO_GROUP"),
+        ("assert", "lag", "NO_GROUP"),
+        ("assert", "group", "NO_GROUP"),
+        ("wait", "lag", "NO_GROUP", "--within", "0"),
+        ("assert", "lag", "readers", "--max", "100"),
+    ],
+    ids=" ".join,
+)
+def test_what_the_silent_one_may_know_is_exit_code_five_everywhere(
+    ask: Run, words: tuple[str, ...]
+) -> None:
+    assert ask(*words).exit_code == 5
+
+
+def test_the_silent_one_and_the_question_are_named(ask: Run) -> None:
+    done = ask("group", "lag", "readers")
+
+    assert "what broker-b (127.0.0.1:" in done.err
+    assert "did not answer GET_ALL_CONSUMER_OFFSET in 3 s" in done.err
+
+
 def test_doctor_tells_everything_else(ask: Run) -> None:
     done = ask("doctor", "-ojson")
 
@@ -130,6 +156,26 @@ def test_who_only_asked_the_silent_one_is_told_no_lie(ask: Run) -> None:
     assert done.exit_code == 4
     assert "it may have been done" not in done.err
     assert "--timeout" in done.err
+
+
+def test_a_message_goes_to_the_next_broker(ask: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent_first(queues: list[MessageQueue], count: int) -> list[MessageQueue]:
+        return sorted(queues, key=lambda queue: queue.broker_name, reverse=True)
+
+    monkeypatch.setattr("random.sample", silent_first)
+
+    done = ask("message", "send", "HALF", "a body", "-ojson")
+
+    assert [row["broker"] for row in done.rows] == ["broker-a"]
+    assert done.err.startswith("broker-b: ")
+    assert "it may be stored there too; trying the next broker" in done.err
+
+
+def test_a_topic_that_one_broker_lacks_has_the_words_that_finish_it(ask: Run) -> None:
+    done = ask("topic", "create", "HALF_DONE", "-q", "1", "-ojson")
+
+    assert done.exit_code == 5
+    assert "run the line again with `--broker broker-b`" in done.err
 
 
 def test_what_may_have_been_written_is_still_said(ask: Run) -> None:

@@ -144,8 +144,10 @@ def test_delayed_messages_are_counted_by_level(at: Run) -> None:
         at("message", "send", "delayed", "later", "--delay-level", "18")
 
     # Timer messages of other tests have rows of their own, without a level.
-    levels = [row for row in at.rows("delay", "list") if row["level"] is not None]
+    levels = [row for row in at.rows("delay", "list", "--all") if row["level"] is not None]
     waiting = at.rows("delay", "list", "--waiting")
+    assert waiting == at.rows("delay", "list")
+    assert next(row for row in waiting if row["level"] == 18)["whose"] == ["delayed: 2"]
 
     assert len(levels) == 18
     last = levels[-1]

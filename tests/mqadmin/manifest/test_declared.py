@@ -14,6 +14,7 @@ from mqadmin.manifest.declared import (
     differences,
     expand,
     read_document,
+    with_brokers,
 )
 from storefmt.config.tables import TopicConfig
 
@@ -84,3 +85,13 @@ def test_what_is_no_document_is_told(document: object, text: str) -> None:
 
 def test_an_empty_section_is_one() -> None:
     assert read_document({"topics": None}, source="f") == {"topics": {}}
+
+
+def test_brokers_of_a_document_get_other_names() -> None:
+    document = {"topics": {"orders": {"a": {"perm": "RW-"}, "*": {"perm": "R--"}}}}
+
+    mapped = with_brokers(document, {"a": "b"})
+
+    assert mapped == {"topics": {"orders": {"b": {"perm": "RW-"}, "*": {"perm": "R--"}}}}
+    with pytest.raises(Usage, match="two brokers would become one"):
+        with_brokers({"topics": {"orders": {"a": {}, "b": {}}}}, {"a": "b"})

@@ -91,7 +91,9 @@ def test_a_permission_is_told_as_java_tells_it(at: Run, servers: ServerAddresses
         "TopicConfig [topicName=compat-perm, readQueueNums=2, writeQueueNums=2, perm=-W-, "
         "topicFilterType=SINGLE_TAG, topicSysFlag=0, order=false].",
     ]
-    assert again.out == "new perm equals to the old one!\n"
+    # Of a cluster Java changes a permission that is the same; of one broker it says so.
+    assert again.out == f"update topic perm from 2 to 2 in {servers.broker} success.\n"
+    assert at(*words, "-b", servers.broker).out == "new perm equals to the old one!\n"
 
 
 def test_messages_of_another_broker_are_not_printed(at: Run) -> None:
@@ -159,3 +161,21 @@ def test_a_body_is_written_to_no_file_that_a_producer_names(
     assert f"Message Body Path:   {tmp_path}/bodies/7F00\n" in told
     assert told.endswith("WARN: No Consumer")
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["7F00"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("deleteTopic", "-t", "NO_SUCH", "-c", "DefaultCluster"), "delete topic [NO_SUCH] from "),
+        (("deleteSubGroup", "-g", "NO_SUCH", "-c", "DefaultCluster"), "delete subscription group "),
+        (("deleteKvConfig", "-s", "NO_SUCH", "-k", "k"), "delete kv config from namespace success"),
+    ],
+)
+def test_a_deletion_of_what_is_not_there_succeeds_as_java_s_does(
+    at: Run, words: tuple[str, ...], said: str
+) -> None:
+    java, honest = at(*words, "--compat", "-y"), at(*words, "--compat=honest", "-y")
+    own = at(*words, "-y")
+
+    assert (java.exit_code, java.out.startswith(said)) == (0, True)
+    assert (honest.exit_code, own.exit_code) == (3, 3)

@@ -1,0 +1,208 @@
+"""``group copy``: copy a group with its offsets from one cluster to another.
+
+    by time     the first message of a topic that is unread there -> its time -> each queue here
+    by queue    the offset of each queue there -> the queue of the same number here
+
+Requests there: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET, PULL_MESSAGE by time;
+here: UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, SEARCH_OFFSET_BY_TIMESTAMP, and those of `offset import`.
+
+Rule: by time no message is passed over, some may be read again. The retry and dead-letter topics
+are left out, since their messages stay where they are.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from mqadmin.changes.offset_change import OFFSET_COLUMNS, OffsetChange, offsets_of
+from mqadmin.changes.offset_copy import OffsetsByGroup, store_offsets
+from mqadmin.changes.targets.group import GroupTarget
+from mqadmin.changes.write import carry_out, plan
+from mqadmin.cli.declare import Call, Outcome, command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.types import CONTEXT, NAME_VALUE, TOPIC, Choice
+from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.manifest.sources import elsewhere
+from mqadmin.messages.broker_reader import message_at
+from mqadmin.output.rows import PARTLY, REFUSED, UNREACHABLE
+from mqclient.client import routes
+from mqclient.consumer.pull_consumer import PullConsumer
+from remoting.bodies import MessageQueue
+from storefmt.config.tables import SubscriptionGroup
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TOOLS_GROUP
+from storefmt.paths import check_group_name
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+OWN_TOPICS = (RETRY_PREFIX, DLQ_PREFIX)
+QueueOffsets = Mapping[tuple[str, int], int]
+"""Queue offset by broker and queue id."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGroup:
+    """A group in the cluster that it is copied from.
+
+    Attributes:
+        settings: those of the first broker that has some; None where no broker does.
+        offsets: by topic, those of its own topics left out.
+        own_topics: the retry and dead-letter topics that were left out.
+    """
+
+    settings: SubscriptionGroup | None
+    offsets: Mapping[str, QueueOffsets]
+    own_topics: tuple[str, ...]
+
+
+@command(
+    "group copy",
+    examples=(
+        ("mqadmin group copy billing --from old --dry-run", "what it would be, by time"),
+        ("mqadmin group copy billing --from old --to new -y", "between two contexts"),
+        (
+            "mqadmin group copy billing --from 10.0.0.1:9876 --by queue --map broker-a=broker-5",
+            "queue by queue, to a broker of another name",
+        ),
+    ),
+    details="The group is created where it is missing, with the settings that it has there. By "
+    "time (the default) every queue of a topic begins at the first message that is unread in the "
+    "other cluster, so that nothing is passed over and some messages may be read again: this is "
+    "for messages that were sent to both clusters. By queue the numbers are kept: this is for a "
+    "copied store. An offset past the end of its queue is refused, unless --clamp is given. The "
+    "retry topic is left out: its messages stay in the other cluster.",
+    rows=OffsetChange,
+    columns=(*OFFSET_COLUMNS, "remark"),
+    writes=True,
+)
+@group_argument()
+@click.option(
+    "--from",
+    "source",
+    type=CONTEXT,
+    required=True,
+    metavar="CONTEXT|HOST:PORT",
+    help="the cluster that has the group",
+)
+@click.option(
+    "--to",
+    "target",
+    type=CONTEXT,
+    metavar="CONTEXT|HOST:PORT",
+    help="the cluster that gets it; that of this line if left out",
+)
+@click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
+@click.option("--by", type=Choice(["time", "queue"]), default="time", help="how places are mapped")
+@click.option(
+    "--map",
+    "brokers",
+    type=NAME_VALUE,
+    multiple=True,
+    metavar="OLD=NEW",
+    help="with --by queue: broker OLD there is broker NEW here",
+)
+@click.option("--clamp", is_flag=True, help="take the end of a queue for an offset that is past it")
+async def copy_group(
+    call: Call,
+    *,
+    group: str,
+    source: str,
+    target: str | None,
+    topic: tuple[str, ...],
+    by: Literal["time", "queue"],
+    brokers: tuple[tuple[str, str], ...],
+    clamp: bool,
+) -> Outcome:
+    """Return one row for each queue.
+
+    Raises:
+        ItemNotFound: there is no such cluster, or the group has no offset there.
+        NoRoute: a topic is not here.
+        ServerRefused: members of the group are online here.
+    """
+    check_group_name(group)
+    there, here = elsewhere(call, source), call if target is None else elsewhere(call, target)
+    admin = await here.admin()
+    found = await _source_group(await there.admin(), group, topic)
+    wanted: OffsetsByGroup = {}
+    for name, offsets in found.offsets.items():
+        if by == "queue":
+            renamed = dict(brokers)
+            spots = {(renamed.get(at, at), number): one for (at, number), one in offsets.items()}
+        else:
+            spots = await _by_time(admin, name, await _first_unread_ms(there, name, offsets))
+        wanted[group, name] = spots
+    nodes = await masters(admin, every=True)
+    done = await store_offsets(
+        here,
+        wanted,
+        groups=[group],
+        addresses=[node.address for node in nodes],
+        title=f"group copy {group}",
+        question=lambda count: f"store {count} offsets of {group}, copied from {source}?",
+        missing="no such queue here",
+        clamp=clamp,
+    )
+    notes, is_whole = await _create(here, group, found.settings, nodes)
+    if found.own_topics:
+        notes.append(f"left out, since its messages stay there: {', '.join(found.own_topics)}")
+    exit_code = done.exit_code if is_whole else done.exit_code or PARTLY
+    return replace(done, notes=(*done.notes, *notes), exit_code=exit_code)
+
+
+async def _create(
+    here: Call, group: str, settings: SubscriptionGroup | None, nodes: Sequence[ServerNode]
+) -> tuple[list[str], bool]:
+    """Create a group where it is missing; return what to say of it, and whether all went well."""
+    if settings is None:
+        return [f"group {group} has no settings there, so that none were copied"], True
+    admin = await here.admin()
+    steps = await plan(
+        [GroupTarget(admin, at, (group,)) for at in nodes], lambda old: old or settings
+    )
+    made = await carry_out(here, steps, title=f"group copy {group}")
+    notes = [
+        f"group {group} on {one.broker}: {one.result}" + (f", {one.remark}" if one.remark else "")
+        for one in made
+        if one.step.is_write or one.remark
+    ]
+    return notes, not any(one.result in (REFUSED, UNREACHABLE) for one in made)
+
+
+async def _source_group(admin: "Admin", group: str, topics: tuple[str, ...]) -> SourceGroup:
+    nodes = await masters(admin, every=True)
+    tables = await asyncio.gather(*(admin.subscription_groups(node.address) for node in nodes))
+    settings = next((one.groups[group] for one in tables if group in one.groups), None)
+    addresses = {node.broker: node.address for node in nodes}
+    offsets = await offsets_of(admin, group, addresses, topics)
+    own = tuple(sorted(name for name in offsets if name.startswith(OWN_TOPICS)))
+    kept = {name: spots for name, spots in offsets.items() if name not in own}
+    return SourceGroup(settings, kept, own)
+
+
+async def _first_unread_ms(there: Call, topic: str, offsets: QueueOffsets) -> int | None:
+    """Return the store time of the first message that is unread; None where all is read."""
+    consumer = PullConsumer(await there.client(), TOOLS_GROUP)
+    firsts = await asyncio.gather(
+        *(
+            message_at(consumer, MessageQueue(topic, broker, number), offset)
+            for (broker, number), offset in offsets.items()
+        )
+    )
+    return min((message.store_ms for message in firsts if message is not None), default=None)
+
+
+async def _by_time(admin: "Admin", topic: str, time_ms: int | None) -> dict[tuple[str, int], int]:
+    """Return where each queue of a topic here has a time; its end where all is read there."""
+    route = await admin.topic_route(topic)
+    queues = routes.subscribe_queues(topic, route)
+    if time_ms is None:
+        ends = await asyncio.gather(*(admin.max_offset(queue) for queue in queues))
+    else:
+        ends = await asyncio.gather(*(admin.search_offset(queue, time_ms) for queue in queues))
+    return {
+        (queue.broker_name, queue.queue_id): end for queue, end in zip(queues, ends, strict=True)
+    }
