@@ -110,8 +110,7 @@ async def send_message(
     )
     is_new = await _is_new(call, topic)
     # A person would rather read the error than wait for an outage to end.
-    at_once = ProducerSettings(retry_backoff_ms=0)
-    producer = Producer(await call.client(), group, at_once)
+    producer = Producer(await call.client(), group, ProducerSettings(retry_backoff_ms=0))
     to = None
     if queue is not None or broker is not None or call.dry_run:
         to = _chosen(await producer.queues(topic), queue, broker)
@@ -123,10 +122,9 @@ async def send_message(
         producer.register_send_hook(tracer)
     if is_new and call.console.can_ask:
         await call.confirm(f"topic {topic} is not there: send, so that a broker makes it?")
-    if to is not None or is_new:
-        done = await producer.send(message, queue=to)
-    else:
-        done = await _send_to_any(call, producer, message)
+    is_chosen = to is not None or is_new
+    sent = producer.send(message, queue=to) if is_chosen else _send_to_any(call, producer, message)
+    done = await sent
     if is_new:
         call.warn(f"topic {topic} was not there: {done.queue.broker_name} has made it")
     if tracer is not None:
