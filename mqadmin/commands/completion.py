@@ -49,7 +49,6 @@ class NameRow(Row):
 @argument(
     "kind",
     type=Choice(["topic", "group", "broker", "cluster", "context", "client"]),
-    help="what is named",
     help="what kind of names",
 )
 @click.option("--refresh", is_flag=True, help="ask the servers even if the file is new")
