@@ -14,7 +14,7 @@ from storefmt.offline.views.storedir import StoreDir
 from tests.interop.kit.servers import SMALL_STORE, Broker, JavaSide, Namesrv, running_pair
 from tests.mqspark.archive.test_archive import messages, stored
 from tests.mqspark.kills import FEWER_COMMITS, archive_under_kills
-from tests.mqspark.livetopics import fill, make, read_queues
+from tests.mqspark.livetopics import as_sent, fill, make, read_queues
 
 COUNT = 900
 
@@ -68,7 +68,7 @@ def test_the_real_broker_opens_a_restored_store(
     restore_store(uri, str(store), file_size=int(SMALL_STORE["mappedFileSizeCommitLog"]) // 8)
     with StoreDir.open(java_broker.store) as opened:
         expected = [
-            one
+            as_sent(one)
             for one in opened.records()
             if isinstance(one, Record)
             and one.topic == topic

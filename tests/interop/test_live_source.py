@@ -30,7 +30,7 @@ def test_rows_are_those_of_the_store(servers: Servers) -> None:
         schema=pa.schema([LIVE.field(name) for name in COLUMNS]),
     )
 
-    reading = ReadOptions(columns=COLUMNS)
+    reading = ReadOptions(columns=COLUMNS, decompress=True)
     store = servers.broker.store
     stored = pa.Table.from_batches(
         [batch for split in plan_log(store, reading) for batch in read_log(split, reading)]
