@@ -1,20 +1,23 @@
 """Options of sources and jobs: declared once, for the reader, for its errors and for the docs.
 
-    STORE = (Option("splitBytes", "the most bytes of a task", number(), "268435456"), …)
-    given = values({"splitBytes": "1000"}, STORE, of="rocketmq_store")
-    given["splitBytes"]                     1000; a default that is None stays None
+    STORE = (Option("splitBytes", "the most bytes of a task", size(), "256m"), …)
+    given = values({"splitBytes": "1k"}, STORE, of="rocketmq_store")
+    given["splitBytes"]                     1024; a default that is None stays None
 
 Rule: a reader takes the text and returns the value, or raises ValueError with what it expected; the
 error that a user sees names the option and the text. Spark lower-cases names, so they are looked up
 without regard to case, and unknown names are refused.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from mqspark.errors import BadOption
 
+_UNITS: Final = ("", "k", "m", "g", "t", "p")
+_SIZE: Final = re.compile(r"(?P<count>[0-9]+)\s*(?P<unit>[kmgtp]?)(?:i?b)?")
 REQUIRED: Final = "(required)"
 
 
@@ -80,6 +83,18 @@ def number(least: int = 1) -> Callable[[str], int]:
         if not text.isdecimal() or int(text) < least:
             raise ValueError(f"expected a whole number of at least {least}")
         return int(text)
+
+    return read
+
+
+def size() -> Callable[[str], int]:
+    """Return the reader of a size of at least 1 byte, as Spark writes sizes: ``256m``, ``1g``."""
+
+    def read(text: str) -> int:
+        found = _SIZE.fullmatch(text.strip().lower())
+        if found is None or not int(found["count"]):
+            raise ValueError("expected a whole number of bytes of at least 1, or as 64k, 256m, 1g")
+        return int(found["count"]) << 10 * _UNITS.index(found["unit"])
 
     return read
 

@@ -42,7 +42,7 @@ from mqspark.jobs.maintain import (
     explain_expire,
 )
 from mqspark.jobs.restore import Restored, restore_store, restore_topic
-from mqspark.options import REQUIRED, Option, names, number, truth, values
+from mqspark.options import REQUIRED, Option, names, number, size, truth, values
 from mqspark.sessions import session
 from storefmt.errors import StoreError
 
@@ -66,7 +66,7 @@ _RESTORE: Final = (
     Option("store", "the store directory to make"),
     _TOPICS,
     Option("broker", "the broker whose messages are restored to a store"),
-    Option("fileSize", "the bytes of a commit log file", number(), str(FILE_SIZE)),
+    Option("fileSize", "the bytes of a commit log file, also as `1g`", size(), str(FILE_SIZE)),
     Option("keepQueues", "sends to the queues of the same numbers", truth, "false"),
 )
 """The options of a restore that are not those of the sink."""

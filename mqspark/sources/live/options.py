@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import ClientError
 from mqspark.errors import BadOption
-from mqspark.options import Option, names, number, one_of, time_ms, truth, values
+from mqspark.options import Option, names, number, one_of, size, time_ms, truth, values
 from mqspark.sources.live.access import ACCESS, Access, access_of
 from mqspark.sources.live.table import DEFAULT_COLUMNS, live_schema
 from remoting.bodies import MessageQueue
@@ -100,7 +100,7 @@ _STREAM: Final = (
         "maxBytesPerTrigger",
         "about the same limit in bytes of records: brokers tell the sizes of the next 64 messages "
         "of each queue (of the 256 queues with the largest backlog). Both limits may be set",
-        number(),
+        size(),
     ),
     Option(
         "reportGroup",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mqspark.errors import BadOption
-from mqspark.options import Option, names, number, one_of, time_ms, truth, values
+from mqspark.options import Option, names, number, one_of, size, time_ms, truth, values
 from mqspark.places import Storage, is_s3
 from mqspark.schemas import COMMITLOG, DAMAGE
 from mqspark.sources.store.conditions import Condition, time_of
@@ -114,16 +114,16 @@ OPTIONS: Final = (
     Option("pushdown", "workers apply Spark's filters before rows leave them", truth, "false"),
     Option(
         "splitBytes",
-        "the most bytes that one task reads; a split lies inside one file",
-        number(),
+        "the most bytes that one task reads, also as `256m`; a split lies inside one file",
+        size(),
         str(SPLIT_SIZE),
         shown="1 GiB",
     ),
     Option("batchRows", "the most rows of one Arrow batch", number(), str(ROWS_MAX)),
     Option(
         "batchBytes",
-        "the most bytes of one Arrow batch; a single record may be larger",
-        number(),
+        "the most bytes of one Arrow batch, also as `8m`; a single record may be larger",
+        size(),
         str(BYTES_MAX),
         shown="8 MiB",
     ),
