@@ -12,6 +12,7 @@ from typing import Final
 
 from mqspark.cli.process import (
     check_file,
+    end_with_stdin,
     exit_code_of,
     given_options,
     hint_at_local,
@@ -51,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="a store directory or its URI, or a pattern of several",
     )
     options = parser.parse_args(argv)
+    if options.until_stdin_closes:
+        end_with_stdin()
     return run_to_end(
         lambda: _run(options), known=(PipelineError, StoreError, OSError), exit_code=_exit_code
     )

@@ -7,7 +7,8 @@
 Rule: rows come before the damage is told, so a damaged store gives what it still has. Lines
 of standard error that are no JSON object are Spark's own; the last of them is told only
 where the job died without a word of ours. ``--explain`` shows Spark's plan before the job
-runs; with ``--dry-run`` beside it, or alone, nothing is run.
+runs; with ``--dry-run`` beside it, or alone, nothing is run. The job ends with this process,
+however that ends, because it watches its standard input, which only this process holds open.
 """
 
 import json
@@ -161,7 +162,7 @@ def _run(
             "jobs of the pipeline need pyarrow, which is not installed",
             hint="pip install 'mqadmin[spark]' brings it, and Spark",
         )
-    line = module_command(*words, *where.words())
+    line = module_command(*words, *where.words(), "--until-stdin-closes")
     line += ["--explain"] if call.settings.explain else []
     line += ["--dry-run"] if call.dry_run else []
     for name, value in options.items():
@@ -170,10 +171,20 @@ def _run(
     rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed behind its rows
     environment = module_environment(secrets)
     with subprocess.Popen(
-        line, stdout=rows, stderr=subprocess.PIPE, text=True, env=environment
+        line,
+        stdin=subprocess.PIPE,
+        stdout=rows,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as process:
         assert process.stderr is not None
-        said = _listen(call, job, process.stderr)
+        try:
+            said = _listen(call, job, process.stderr)
+        except BaseException:
+            # Ctrl-C, SIGTERM: without this the end of the block would wait for the job.
+            process.terminate()
+            raise
     if process.returncode:
         rows.close()
         message = said.last.get("error") or said.spark

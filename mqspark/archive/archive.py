@@ -20,6 +20,7 @@ positions are in the same file, so there is no second log that could disagree.
 """
 
 import fcntl
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,8 @@ PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
 ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE.names if name != "crc_ok")
 CHECKPOINT_EVERY: Final = 100
 """The commits between two checkpoints."""
+_HOLDER_SIZE_MAX: Final = 100
+"""The characters of a lock file that an error shows."""
 _MANIFESTS, _CHECKPOINTS, _LOCK = "manifest", "checkpoint", "lock"
 _DIGITS: Final = 20
 _RETIRED_KEPT_MS: Final = 30 * 24 * 3_600_000
@@ -225,12 +228,17 @@ def locked(place: StorageDir) -> Iterator[bool]:
         yield False
         return
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / _LOCK).open("a") as lock:
+    with (directory / _LOCK).open("a+", encoding="utf-8") as lock:
         try:
             # The kernel releases the lock however this process ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BadArchive(f"{directory}: another process writes to it") from error
+            lock.seek(0)
+            holder = lock.read(_HOLDER_SIZE_MAX).strip() or "its number is not written yet"
+            raise BadArchive(f"{directory}: another process writes to it ({holder})") from error
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()}\n")
+        lock.flush()
         yield True
 
 

@@ -21,6 +21,7 @@ from mqspark.archive.archive import opened
 from mqspark.archive.restore_log import FILE_SIZE, plan_log
 from mqspark.cli.process import (
     check_file,
+    end_with_stdin,
     given_options,
     parser_of,
     run_to_end,
@@ -83,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = parser_of("python -m mqspark.cli.live_jobs", DESCRIPTION, tuple(_JOBS))
     parser.add_argument("place", help="the archive: a directory, or a URI as s3://bucket/name")
     options = parser.parse_args(argv)
+    if options.until_stdin_closes:
+        end_with_stdin()
     return run_to_end(
         lambda: _run(options, _given(options)),
         known=(PipelineError, ClientError, StoreError, OSError),

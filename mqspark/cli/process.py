@@ -12,7 +12,10 @@ their class; any other error is a bug and keeps its traceback.
 
 import argparse
 import json
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +54,11 @@ def parser_of(prog: str, description: str | None, jobs: Collection[str]) -> argp
     )
     parser.add_argument("--explain", action="store_true", help="print the plan before the job runs")
     parser.add_argument("--dry-run", action="store_true", help="check the arguments, run nothing")
+    parser.add_argument(
+        "--until-stdin-closes",
+        action="store_true",
+        help="end at once when standard input closes: the process that holds it open is gone",
+    )
     parser.add_argument("--parquet", type=Path, help="also write the rows to this Parquet file")
     return parser
 
@@ -89,6 +97,20 @@ def run_to_end(
         say({"error": cause_of(error)})
         return 1
     return 0
+
+
+def end_with_stdin() -> None:
+    """End this process by SIGTERM once its standard input closes.
+
+    Spark's JVM ends with this process, since its own standard input closes then.
+    """
+
+    def watch() -> None:
+        while os.read(sys.stdin.fileno(), 1 << 16):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="standard input", daemon=True).start()
 
 
 def hint_at_local(master: str, size: int) -> None:
