@@ -84,6 +84,13 @@ _SOURCE: Final = (
     ),
     Option("pullBatchSize", "the messages of one pull", number(), "32"),
     Option("pullTimeoutMs", "the timeout of a pull", number(), "10000"),
+    Option(
+        "retryTimeoutMs",
+        "how long a stream, or a task that reads, waits for brokers and name servers that are "
+        "away, as while they are restarted",
+        number(0),
+        "180000",
+    ),
 )
 _BATCH: Final = (
     Option("endingTimestamp", "the store time at which a batch ends", time_ms),
@@ -176,6 +183,7 @@ class LiveReadOptions(NamedTuple):
     fail_on_data_loss: bool = True
     pull_batch_size: int = 32
     pull_timeout_s: float = 10.0
+    retry_s: float = 180.0
     report_group: str = ""
     columns: tuple[str, ...] = DEFAULT_COLUMNS
     check_crc: bool = False
@@ -236,6 +244,7 @@ def live_settings(options: Mapping[str, str], *, use: Use) -> LiveReadOptions:
         fail_on_data_loss=found["failOnDataLoss"],
         pull_batch_size=found["pullBatchSize"],
         pull_timeout_s=found["pullTimeoutMs"] / 1000,
+        retry_s=found["retryTimeoutMs"] / 1000,
         report_group=found["reportGroup"],
         columns=columns,
         check_crc=found["checkCrc"],

@@ -11,6 +11,7 @@ Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
 
 import asyncio
 import heapq
+import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -31,6 +32,7 @@ from mqspark.sources.live.options import (
     QueueSelection,
     queue_text,
 )
+from mqspark.sources.live.patience import Patience
 from mqspark.sources.live.plan import (
     GO_ON,
     Ends,
@@ -44,6 +46,8 @@ from remoting.bodies import MessageQueue
 from remoting.codes import ResponseCode
 from storefmt.formats.message import Record, decode_records
 from storefmt.names import TOOLS_GROUP
+
+LOG = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 16
 _LOOK_COUNT: Final = 32
@@ -73,6 +77,26 @@ def ask(
             return await question(client, live)
 
     return asyncio.run(with_client())
+
+
+def ask_patiently(
+    live: LiveReadOptions, question: Callable[[MQClient, LiveReadOptions], Coroutine[Any, Any, _T]]
+) -> _T:
+    """Return what ``ask`` does; while servers are away, ask again, see ``patience``.
+
+    Raises:
+        ClientError, BadOption, DataLost: as ``question``.
+    """
+    patience = Patience(live.retry_s)
+    while True:
+        try:
+            return ask(live, question)
+        except ClientError as error:
+            pause_s = patience.next_pause_s(error, now_s=time.monotonic())
+            if pause_s is None:
+                raise
+            LOG.warning("%s; asked again in %.1f s (retryTimeoutMs)", error, pause_s)
+            time.sleep(pause_s)
 
 
 async def batch_tasks(client: MQClient, live: LiveReadOptions) -> list[Task]:
@@ -302,7 +326,7 @@ def next_batch_end(
     """
     sizes = {}
     if live.max_bytes is not None:
-        sizes = ask(live, lambda client, _: record_sizes(client, known, reached))
+        sizes = ask_patiently(live, lambda client, _: record_sizes(client, known, reached))
     return batch_end(known, reached, max_offsets=max_offsets, max_bytes=live.max_bytes, sizes=sizes)
 
 

@@ -11,8 +11,9 @@ Source: mqclient.consumer.pull.pull_request; client/consumer/PullStatus.java (4.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,12 +27,16 @@ from mqspark.errors import DataLost
 from mqspark.schemas import ORIGIN
 from mqspark.sources.inflated import NEEDED, inflate_bodies
 from mqspark.sources.live.options import LiveReadOptions, queue_text
+from mqspark.sources.live.patience import Patience
 from mqspark.sources.live.plan import Range
 from mqspark.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX, batch_of
 from storefmt.names import TOOLS_GROUP
 
+LOG = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
 
@@ -98,7 +103,7 @@ class RangeReader:
         if self._position >= self._range.end:
             return None
         if not self._origin:
-            self._origin = await _origin(self._client, self._range.queue)
+            self._origin = await self._patiently(lambda: _origin(self._client, self._range.queue))
         chunk = await self._chunk()
         self._position = chunk.end
         return self._rows(chunk)
@@ -139,24 +144,36 @@ class RangeReader:
         )
 
     async def _pull(self, at: int) -> RawPull:
-        """Pull once; try again if a slave lags, or if the broker fails for the moment."""
+        """Pull once; try again if a slave lags, or while the broker is away."""
         live, queue = self._live, self._range.queue
         count = min(live.pull_batch_size, self._range.end - at)
         asked = PullRequest(queue, at, self._subscription, count)
         for turn in range(_TRIES):
-            last = turn == _TRIES - 1
-            try:
-                raw = await self._puller.pull_raw(asked, timeout_s=live.pull_timeout_s)
-            except ClientError as error:
-                if last or not error.retriable:
-                    raise
-                self._client.doubt_route(queue.topic)
-            else:
-                if last or raw.status in (PullStatus.FOUND, PullStatus.NO_MATCHED_MSG):
-                    return raw
+            raw = await self._patiently(
+                lambda: self._puller.pull_raw(asked, timeout_s=live.pull_timeout_s)
+            )
+            if raw.status in (PullStatus.FOUND, PullStatus.NO_MATCHED_MSG):
+                break
             self._puller.forget(queue)
-            await asyncio.sleep(_PAUSE_S * turn)
-        raise AssertionError("the last turn returns or raises")
+            if turn < _TRIES - 1:
+                await asyncio.sleep(_PAUSE_S * turn)
+        return raw
+
+    async def _patiently(self, ask: Callable[[], Awaitable[_T]]) -> _T:
+        """Return the answer of ``ask``, which is asked again while servers are away."""
+        patience = Patience(self._live.retry_s)
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                return await ask()
+            except ClientError as error:
+                pause_s = patience.next_pause_s(error, now_s=loop.time())
+                if pause_s is None:
+                    raise
+                LOG.warning("%s; asked again in %.1f s (retryTimeoutMs)", error, pause_s)
+                self._client.doubt_route(self._range.queue.topic)
+                self._puller.forget(self._range.queue)
+                await asyncio.sleep(pause_s)
 
     def _rows(self, chunk: _Chunk) -> Any:
         needed = NEEDED if _inflates(self._live) else ()

@@ -45,6 +45,7 @@ from mqspark.sources.live.plan import Ends, next_positions, ranges_of, tasks_of
 from mqspark.sources.live.queues import (
     Positions,
     ask,
+    ask_patiently,
     batch_tasks,
     checked_span,
     next_batch_end,
@@ -112,7 +113,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             BadOption: a broker cannot read the expression.
         """
         if not self._is_checked:
-            ask(self._live, checked_span)
+            ask_patiently(self._live, checked_span)
             self._is_checked = True
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
@@ -140,7 +141,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             DataLost: as ``next_positions``.
         """
         self._check_filter()
-        found = ask(self._live, span) if self._goal is None else self._goal
+        found = ask_patiently(self._live, span) if self._goal is None else self._goal
         if start is None:
             return _written({queue: there.high for queue, there in found.items()})
         known = _read(start)
@@ -154,7 +155,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
         """Return where the topics end now, for the progress of the query."""
-        found = ask(self._live, span)
+        found = ask_patiently(self._live, span)
         return _written({queue: there.high for queue, there in found.items()})
 
     def partitions(
