@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import random
 import resource
 import struct
@@ -117,8 +118,10 @@ async def attack(server: RemotingServer, port: int, rng: random.Random) -> int:
 
 @pytest.mark.parametrize("acl", [False, True])
 async def test_a_broker_serves_on_under_ten_thousand_hostile_frames(
-    tmp_path: Path, acl: bool
+    tmp_path: Path, acl: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # pytest keeps every record of the log with its connection, its frames and its traceback.
+    caplog.set_level(logging.CRITICAL)
     print(f"seed {SEED}")
     settings = {"acl_enable": acl, "rocketmq_home": write_home(tmp_path / "home")}
 
@@ -143,7 +146,10 @@ async def test_a_broker_serves_on_under_ten_thousand_hostile_frames(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "store"]
 
 
-async def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(tmp_path: Path) -> None:
+async def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
     async with serving(tmp_path) as (app, address):
         port = int(address.rpartition(":")[2])
         before = rss()

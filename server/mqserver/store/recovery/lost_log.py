@@ -41,7 +41,8 @@ def lost_log(
     """Return why this start would empty queues; "" if there is a log, or no queue has an entry.
 
     Args:
-        was_flushed: the checkpoint says that a message was flushed to the log.
+        was_flushed: the checkpoint says that a message was flushed to the log, whose files all
+            have their size.
 
     Raises:
         OSError: the disk could not be read.

@@ -246,7 +246,8 @@ class _Opening:
             self._paths,
             listing=self._listing,
             log=log,
-            was_flushed=self._checkpoint.physic_ms > 0,
+            # A file that was cut is damage, whatever is left of it.
+            was_flushed=self._checkpoint.physic_ms > 0 and self._cut_at is None,
         )
         if why and not self._config.start_with_lost_commit_log:
             raise StoreFailed(

@@ -132,7 +132,8 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed(disk: SimDi
     job.run()
     taken[0].join()
 
-    assert calls == ["create", "allocate", *(["pwrite"] * 4 + ["fdatasync"]) * 2]
+    durable = ["create", "allocate", "fsync_dir", "fsync_dir"]
+    assert calls == [*durable, *(["pwrite"] * 4 + ["fdatasync"]) * 2]
 
 
 def test_file_that_was_given_up_is_not_made(disk: SimDisk) -> None:
