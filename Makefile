@@ -30,15 +30,13 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# A good part of the suite waits for timers of Java: another process works meanwhile. 0 for none.
-TEST_PROCESSES ?= 2
-# The short tests wait for half of their time, on two processors with two processes.
-SHORT_PROCESSES ?= 3
+# Half of the time of the suite is waiting, for timers of Java and for processes: on two processors
+# three processes share it. 0 for none.
+TEST_PROCESSES ?= 3
 # How often a test that failed is tried again. The last lines name each such test (RERUN): it is to
 # be mended, but an hour of CI is not lost for it.
 RERUNS ?= 0
 PYTEST = $(BIN)/python -m pytest -n $(TEST_PROCESSES) --reruns $(RERUNS) -r fER
-short: TEST_PROCESSES = $(SHORT_PROCESSES)
 short: $(VENV)/.dev
 	$(PYTEST) -m "not full and not soak"
 
@@ -89,7 +87,7 @@ release: docs wheel
 # An hour on two processors; SOAK_MINUTES in the environment makes it shorter, or longer and so more
 # complete. Prints what each test said, with its seed; SOAK_SEED repeats one.
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200
+	$(BIN)/python -m pytest -m soak -n 2 -rP --timeout 7200
 
 # Seconds for each of some twenty decoders.
 FUZZ_SECONDS ?= 10
