@@ -42,9 +42,12 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
     return JavaSide(tmp_path_factory.mktemp("five"), class_path(JAVA_FIVE))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def five_pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """Yield a name server and a broker of 5.4.0."""
+    """Yield a name server and a broker of 5.4.0.
+
+    They end with the module, since an idle broker of 5.4.0 takes a third of a processor.
+    """
     quick = {
         "transactionCheckInterval": "3000",
         "transactionTimeOut": "3000",
