@@ -17,7 +17,7 @@ import click
 
 from mqadmin.cli.options import Argument
 from mqadmin.cli.times import END_OF_TIME, SPAN, START_OF_TIME, TIME, OpenTimeSpan, TimeSpan
-from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, POSITIVE, TOPIC, Integer
+from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, NAME_VALUE, POSITIVE, TOPIC, Integer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -101,6 +101,18 @@ of_broker = click.option("--broker", "-b", type=BROKER, help="of this broker: a 
 on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a name or HOST:PORT")
 only_on_broker = click.option(
     "--broker", type=BROKER, help="only on this broker: a name or HOST:PORT"
+)
+
+
+def broker_map(text: str) -> Decorator[Any]:
+    """Return the option of brokers that have another name elsewhere, with its help."""
+    return click.option(
+        "--map", "brokers", type=NAME_VALUE, multiple=True, metavar="OLD=NEW", help=text
+    )
+
+
+clamp_option = click.option(
+    "--clamp", is_flag=True, help="take the end of a queue for an offset that is past it"
 )
 
 

@@ -36,8 +36,8 @@ from mqadmin.changes.write import (
     plan_each,
 )
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
-from mqadmin.cli.decorators import Where
-from mqadmin.cli.types import CLUSTER, FILE, NAME_VALUE, TextType
+from mqadmin.cli.decorators import Where, broker_map
+from mqadmin.cli.types import CLUSTER, FILE, TextType
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import ItemNotFound
 from mqadmin.manifest.declared import (
@@ -115,14 +115,7 @@ class AppliedRow(Row):
 @click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 @force_option
-@click.option(
-    "--map",
-    "brokers",
-    type=NAME_VALUE,
-    multiple=True,
-    metavar="OLD=NEW",
-    help="settings of broker OLD in the file are for broker NEW here",
-)
+@broker_map("settings of broker OLD in the file are for broker NEW here")
 @click.option(
     "--only",
     type=TextType(read=_section_names, metavar="SECTION,..."),

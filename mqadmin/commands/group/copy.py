@@ -22,8 +22,8 @@ from mqadmin.changes.offset_copy import OffsetsByGroup, store_offsets
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import Call, Outcome, command
-from mqadmin.cli.decorators import group_argument
-from mqadmin.cli.types import CONTEXT, NAME_VALUE, TOPIC, Choice
+from mqadmin.cli.decorators import broker_map, clamp_option, group_argument
+from mqadmin.cli.types import CONTEXT, TOPIC, Choice
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.manifest.sources import elsewhere
 from mqadmin.messages.broker_reader import message_at
@@ -96,15 +96,8 @@ class SourceGroup:
 )
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 @click.option("--by", type=Choice(["time", "queue"]), default="time", help="how places are mapped")
-@click.option(
-    "--map",
-    "brokers",
-    type=NAME_VALUE,
-    multiple=True,
-    metavar="OLD=NEW",
-    help="with --by queue: broker OLD there is broker NEW here",
-)
-@click.option("--clamp", is_flag=True, help="take the end of a queue for an offset that is past it")
+@broker_map("with --by queue: broker OLD there is broker NEW here")
+@clamp_option
 async def copy_group(
     call: Call,
     *,

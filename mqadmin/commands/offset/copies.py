@@ -23,7 +23,8 @@ import click
 from mqadmin.changes.offset_change import OFFSET_COLUMNS, OffsetChange, offsets_of
 from mqadmin.changes.offset_copy import OffsetsByGroup, store_offsets
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command, one
-from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, NAME_VALUE, TOPIC
+from mqadmin.cli.decorators import broker_map, clamp_option
+from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import ItemNotFound, Usage
@@ -174,15 +175,8 @@ async def _rows(call: Call) -> list[GroupOffset]:
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
 @click.option("--broker", type=BROKER, help="broker of the lines that name none (those of a store)")
-@click.option(
-    "--map",
-    "brokers",
-    type=NAME_VALUE,
-    multiple=True,
-    metavar="OLD=NEW",
-    help="lines of broker OLD are for broker NEW here",
-)
-@click.option("--clamp", is_flag=True, help="take the end of a queue for an offset that is past it")
+@broker_map("lines of broker OLD are for broker NEW here")
+@clamp_option
 async def import_offsets(
     call: Call,
     *,
