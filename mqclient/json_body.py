@@ -53,7 +53,7 @@ def to_json(value: object) -> bytes:
     if _is_struct(type(value)):
         import msgspec
 
-        return cast("bytes", msgspec.json.encode(value))
+        return msgspec.json.encode(value)
     try:
         text = json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
