@@ -28,6 +28,10 @@ SHUTDOWN_TIMEOUT_S: Final = 3.0
 class TransportOwner(Protocol):
     """The protocol that waits for a transport."""
 
+    @property
+    def ip(self) -> str:
+        """The address of the peer."""
+
     def not_opened(self) -> None:
         """Take note that there is no transport, and that the socket is closed."""
 
@@ -99,7 +103,7 @@ class FirstByte:
         elif not self.is_securing:
             self._loop.remove_reader(self._socket)
             self._begin()
-        elif self._handshakes.add(self._name.rpartition(":")[0], self._begin):
+        elif self._handshakes.add(self._conn.ip, self._begin):
             self._loop.remove_reader(self._socket)
         else:
             LOG.info("too many TLS handshakes wait, the connection of %s is closed", self._name)

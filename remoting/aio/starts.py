@@ -57,6 +57,10 @@ class Starts:
         return True
 
     def _start_some(self) -> None:
+        # First, so that a start that raises cannot keep the others from their turn.
+        if not self._is_counting:
+            self._is_counting = True
+            asyncio.get_running_loop().call_soon(self._next_turn)
         while self._waiting and self._left_count:
             self._left_count -= 1
             ip = next(iter(self._waiting))
@@ -65,9 +69,6 @@ class Starts:
             if waiting:
                 self._waiting[ip] = waiting
             start()
-        if not self._is_counting:
-            self._is_counting = True
-            asyncio.get_running_loop().call_soon(self._next_turn)
 
     def _next_turn(self) -> None:
         self._is_counting = False

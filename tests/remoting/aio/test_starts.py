@@ -53,3 +53,19 @@ async def test_an_address_has_a_limit_of_its_own() -> None:
 
     assert taken.count(True) == taken.index(False) == COUNT + WAITING
     assert starts.add("b", partial(begun.append, 1))
+
+
+async def test_a_start_that_raises_does_not_keep_those_that_wait() -> None:
+    starts, begun = Starts(COUNT, waiting_max=WAITING), list[int]()
+    errors = list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: errors.append(about))
+    for number in range(COUNT):
+        starts.add("a", partial(begun.append, number))
+
+    starts.add("a", lambda: begun.append(1 // 0))
+    starts.add("a", partial(begun.append, 99))
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert begun[-1] == 99
+    assert len(errors) == 1
