@@ -108,9 +108,7 @@ class ListenerService(Generic[_Context, _Status]):
         started_ms = state.client.now_ms()
         result, remark = CMResult.CR_THROW_EXCEPTION, None
         try:
-            answer = await self._caller.call([message], context)
-            if answer is None:
-                answer = self._consumed
+            answer = await self._call([message], context)
             # A status is equal to its text, but a text is not a status.
             result = CMResult.CR_RETURN_NULL
             if isinstance(answer, type(self._again)):
@@ -159,17 +157,20 @@ class ListenerService(Generic[_Context, _Status]):
         """Return how many messages of a batch were consumed."""
         return 0 if status in self._failures else count
 
+    async def _call(self, given: list[MessageExt], context: _Context) -> object:
+        """Return what the listener returned, and what None stands for."""
+        answer = await self._caller.call(given, context)
+        return self._consumed if answer is None else answer
+
     async def _answer(
         self, process_queue: ProcessQueue, given: list[MessageExt], context: _Context
     ) -> tuple[_Status, ConsumeReturnType]:
         group, queue = self._state.group, process_queue.queue
         try:
-            answer = await self._caller.call(given, context)
+            answer = await self._call(given, context)
         except Exception:
             LOG.exception("listener of %s, messages of %s", group, queue)
             return self._again, ConsumeReturnType.EXCEPTION
-        if answer is None:
-            return self._consumed, ConsumeReturnType.SUCCESS
         if not isinstance(answer, type(self._again)):
             LOG.warning(
                 "the listener of %s returned %r for %s, expected None or a %s; %s",
