@@ -38,10 +38,10 @@ from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock, SystemClock
 from mqserver.runtime.program.event_loop import run
 from mqserver.runtime.program.limits import (
+    connections_size,
     in_flight_size,
     process_resources,
     raise_descriptor_limit,
-    unflushed_size,
 )
 from mqserver.runtime.program.logs import configure_logging
 from mqserver.runtime.program.process import (
@@ -138,8 +138,7 @@ class Embedded:
             self._store.mkdir(parents=True, exist_ok=True)
             config = self._broker_config(namesrv)
             # Both take their connections from what the one process may open.
-            size_max = config.in_flight_size_max
-            budget = Budget(size_max - unflushed_size(size_max))
+            budget = Budget(connections_size(config.in_flight_size_max))
             resources = Resources(self._resources.places, budget)
             broker = BrokerApp(config, self._clock, resources=resources)
             port = await start(broker, address=join_address(self._host, self._broker_port))

@@ -42,7 +42,7 @@ from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
 from mqserver.runtime.clock import Clock, SystemClock, read_together
 from mqserver.runtime.dispatch import RequestDispatcher
-from mqserver.runtime.program.limits import broker_resources
+from mqserver.runtime.program.limits import connections_size, process_resources
 from mqserver.runtime.registry import collect
 from mqserver.runtime.service import Services
 from mqserver.store.disk.job import DiskJob
@@ -110,7 +110,7 @@ class BrokerApp:
             config,
             on_frame=self._too_early,
             on_close=self._on_close,
-            resources=resources or broker_resources(config.in_flight_size_max),
+            resources=resources or process_resources(connections_size(config.in_flight_size_max)),
         )
         self._broker: Broker | None = None
         self._registration: Registration | None = None

@@ -11,7 +11,8 @@ from mqserver.broker.clients.client_requests import ClientCalls
 from mqserver.store.store import MessageStore
 
 UNUSED_MS: Final = 500
-"""Interval of deliveries while no message waits in their topic; the next one is seen by then."""
+"""Interval of what has nothing to do yet: deliveries of a topic without messages, and deadlines of
+requests to clients while there is none. What comes is seen by then."""
 IDLE_FACTOR: Final = 5
 """How many times longer the other intervals are while the log does not grow."""
 

@@ -99,9 +99,9 @@ def unflushed_size(in_flight_size_max: int) -> int:
     return min(UNFLUSHED_SIZE_MAX, in_flight_size_max // 8)
 
 
-def broker_resources(in_flight_size_max: int) -> Resources:
-    """Return what ``process_resources`` does, less the bytes of log that may wait for the disk."""
-    return process_resources(in_flight_size_max - unflushed_size(in_flight_size_max))
+def connections_size(in_flight_size_max: int) -> int:
+    """Return how many of a broker's bytes in flight its connections may hold."""
+    return in_flight_size_max - unflushed_size(in_flight_size_max)
 
 
 def process_resources(in_flight_size_max: int) -> Resources:
