@@ -16,12 +16,11 @@ from mqspark.archive.manifests import ArchiveFile
 from mqspark.archive.write import read_rows
 from mqspark.errors import BadArchive
 from mqspark.places import StorageDir
-from mqspark.sources.inflated import INFLATED_SIZE_MAX
+from mqspark.sources.inflated import body_as_sent
 from mqspark.sources.live.options import SinkSettings
 from mqspark.sources.live.write import send_rows
 from storefmt.errors import StoreError
 from storefmt.formats.properties import SYSTEM_NAMES
-from storefmt.formats.sysflag import inflate
 
 ROWS_MAX: Final = 1_000
 ID_COLUMN: Final = "restored_from"
@@ -91,7 +90,7 @@ def _message(row: Mapping[str, Any], *, keep_queues: bool) -> dict[str, Any]:
     origin = f"{row['topic']}@{row['broker_name']}@{row['queue_id']}"
     where = f"{origin}@{row['queue_offset']}"
     try:
-        body = inflate(row["body"], row["sys_flag"], size_max=INFLATED_SIZE_MAX)
+        body = body_as_sent(row["body"], row["sys_flag"])
     except StoreError as error:
         raise BadArchive(f"message {where}: {error}") from error
     own: Sequence[tuple[str, str]] = row["properties"] or ()

@@ -49,24 +49,18 @@ def write_task(place: StorageDir, live: LiveReadOptions, task: Task) -> Iterator
         DataLost, ClientError: as ``read_ranges``.
         OSError: a file cannot be written.
     """
-    ours = live._replace(columns=ARCHIVE_COLUMNS, decompress=False)
+    ours = live._replace(columns=ARCHIVE_COLUMNS)
     by_file = itertools.groupby(task, key=lambda one: (one.queue.topic, one.queue.broker_name))
     for (topic, broker), ranges in by_file:
-        yield from _write(place, ours, topic, broker, list(ranges), decompress=live.decompress)
+        yield from _write(place, ours, topic, broker, list(ranges))
 
 
 def _write(
-    place: StorageDir,
-    live: LiveReadOptions,
-    topic: str,
-    broker: str,
-    ranges: Sequence[Range],
-    *,
-    decompress: bool,
+    place: StorageDir, live: LiveReadOptions, topic: str, broker: str, ranges: Sequence[Range]
 ) -> list[ArchiveFile]:
     with DayFiles(place, topic, broker) as files:
-        for batch in read_ranges(live, ranges):
-            for part in _plain_records(batch) if decompress else (batch,):
+        for batch in read_ranges(live._replace(decompress=False), ranges):
+            for part in _plain_records(batch) if live.decompress else (batch,):
                 files.add(part)
         done = files.finish()
     rows = sum(file.rows for file in done)

@@ -12,7 +12,7 @@ the limit, and one body has at most 64 MiB. So ``sys_flag`` says of each row how
 compressed, here and wherever rows are written to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -27,6 +27,26 @@ INFLATED_SIZE_MAX: Final = 64 << 20
 NEEDED: Final = ("body", "sys_flag")
 """The columns that a batch must have."""
 _PLAIN: Final = ~(COMPRESSED | COMPRESSION_MASK)
+
+
+def is_changed_by_inflating(columns: Sequence[str]) -> bool:
+    """Tell whether one of these columns says how a body is compressed, or is the body."""
+    return not set(NEEDED).isdisjoint(columns)
+
+
+def with_needed(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return these columns, followed by those that ``inflate_bodies`` needs as well."""
+    return tuple(dict.fromkeys((*columns, *NEEDED)))
+
+
+def body_as_sent(body: bytes, sys_flag: int) -> bytes:
+    """Return a body as its producer sent it.
+
+    Raises:
+        RecordDamaged: it is not compressed as ``sys_flag`` says.
+        BadCall: the library of its codec is not installed.
+    """
+    return inflate(body, sys_flag, size_max=INFLATED_SIZE_MAX)
 
 
 class Inflated(NamedTuple):
@@ -111,7 +131,7 @@ def inflate_bodies(batch: Any, *, bytes_max: int, fail_on_damage: bool) -> Itera
         body = stored[number].as_py()
         if flag & COMPRESSED:
             try:
-                body = inflate(body, flag, size_max=INFLATED_SIZE_MAX)
+                body = body_as_sent(body, flag)
                 flag &= _PLAIN
             except RecordDamaged:
                 if fail_on_damage:

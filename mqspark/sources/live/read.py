@@ -25,7 +25,7 @@ from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
 from mqspark.errors import DataLost
 from mqspark.schemas import ORIGIN
-from mqspark.sources.inflated import NEEDED, inflate_bodies
+from mqspark.sources.inflated import inflate_bodies, is_changed_by_inflating, with_needed
 from mqspark.sources.live.options import LiveReadOptions, queue_text
 from mqspark.sources.live.patience import Patience
 from mqspark.sources.live.plan import Range
@@ -71,7 +71,7 @@ def _as_asked(batch: Any, live: LiveReadOptions) -> Iterator[Any]:
 
 
 def _inflates(live: LiveReadOptions) -> bool:
-    return live.decompress and bool(set(NEEDED) & set(live.columns))
+    return live.decompress and is_changed_by_inflating(live.columns)
 
 
 class _Chunk(NamedTuple):
@@ -176,8 +176,8 @@ class RangeReader:
                 await asyncio.sleep(pause_s)
 
     def _rows(self, chunk: _Chunk) -> Any:
-        needed = NEEDED if _inflates(self._live) else ()
-        names = tuple(dict.fromkeys((*self._live.columns, *needed)))
+        asked = self._live.columns
+        names = with_needed(asked) if _inflates(self._live) else asked
         wanted = [name for name in names if name not in ORIGIN]
         extra = ("queue_offset", "tags") if self._subscription.tags else ("queue_offset",)
         columns = tuple(dict.fromkeys((*wanted, *extra)))

@@ -31,12 +31,18 @@ from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from mqspark.errors import BadOption
 from mqspark.schemas import LIVE
-from mqspark.sources.inflated import INFLATED_SIZE_MAX
+from mqspark.sources.inflated import body_as_sent
 from mqspark.sources.live.options import SinkSettings
 from remoting.bodies import MessageQueue
 from storefmt.errors import RecordDamaged
-from storefmt.formats.properties import DELAY, KEYS, SYSTEM_NAMES, TAGS, TIMER_DELIVER_MS
-from storefmt.formats.sysflag import inflate
+from storefmt.formats.properties import (
+    DELAY,
+    KEYS,
+    SYSTEM_NAMES,
+    TAGS,
+    TIMER_DELIVER_MS,
+    split_keys,
+)
 from storefmt.names import DELAYS_MS
 
 DEDUP_PROPERTY: Final = "RMQ_SPARK_ID"
@@ -145,7 +151,7 @@ def outgoing(
         properties = _own_properties(given, number)
         # Rows of the source have both also among their properties.
         tags = row.get("tags", given.get(TAGS))
-        keys = row.get("keys", given.get(KEYS, "").split())
+        keys = row.get("keys", list(split_keys("", given.get(KEYS, ""))))
         if "||" in (tags or ""):
             raise BadOption(
                 f"row {number}, column tags: {tags!r}; a message has one tag, and || is for the "
@@ -196,7 +202,7 @@ def _plain_body(body: bytes | str, sys_flag: int, number: int) -> bytes:
     """
     data = body.encode() if isinstance(body, str) else body
     try:
-        return inflate(data, sys_flag, size_max=INFLATED_SIZE_MAX)
+        return body_as_sent(data, sys_flag)
     except RecordDamaged as error:
         raise BadOption(f"row {number}: {error}") from error
 

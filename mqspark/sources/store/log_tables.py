@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from mqspark.errors import BadOption
 from mqspark.schemas import DAMAGE, STORE
-from mqspark.sources.inflated import NEEDED, inflate_bodies
+from mqspark.sources.inflated import inflate_bodies, is_changed_by_inflating, with_needed
 from mqspark.sources.store.conditions import log_range, time_range
 from mqspark.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
 from mqspark.sources.store.reading import ReadOptions, StoreLayout
@@ -177,7 +177,9 @@ def read_log(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
         RecordDamaged: there is damage, and ``reading.fail_on_damage`` is true.
     """
     try:
-        if reading.body_matches or (reading.decompress and set(NEEDED) & set(reading.columns)):
+        if reading.body_matches or (
+            reading.decompress and is_changed_by_inflating(reading.columns)
+        ):
             yield from _by_body(split, reading)
         else:
             yield from _messages(split, reading, reading.columns)
@@ -215,8 +217,7 @@ def _messages(split: LogTask, reading: ReadOptions, columns: tuple[str, ...]) ->
 
 
 def _by_body(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
-    columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
-    for batch in _messages(split, reading, columns):
+    for batch in _messages(split, reading, with_needed(reading.columns)):
         for part in inflate_bodies(
             batch, bytes_max=reading.bytes_max, fail_on_damage=reading.fail_on_damage
         ):

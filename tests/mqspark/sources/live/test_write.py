@@ -88,6 +88,10 @@ def test_a_row_as_it_was_read_is_written_without_what_the_broker_sets_anew() -> 
     check_columns(["body", "log_offset", "broker_address", "sys_flag"], sink())
 
 
+def test_keys_among_the_properties_are_split_at_blanks_alone() -> None:
+    assert written(properties={"KEYS": "a\tb  c"}).keys == ["a\tb", "c"]
+
+
 def test_the_columns_of_tags_and_keys_count_before_the_properties() -> None:
     sent = written(tags="B", keys=["k3"], properties={"TAGS": "A", "KEYS": "k1"})
 
