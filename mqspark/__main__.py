@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from mqspark.cli.process import (
+    arguments_of,
     check_file,
-    end_with_stdin,
     exit_code_of,
     given_options,
     hint_at_local,
@@ -51,9 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="DIR",
         help="a store directory or its URI, or a pattern of several",
     )
-    options = parser.parse_args(argv)
-    if options.until_stdin_closes:
-        end_with_stdin()
+    options = arguments_of(parser, argv)
     return run_to_end(
         lambda: _run(options), known=(PipelineError, StoreError, OSError), exit_code=_exit_code
     )

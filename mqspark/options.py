@@ -1,6 +1,6 @@
 """Options of sources and jobs: declared once, for the reader, for its errors and for the docs.
 
-    STORE = (Option("splitBytes", "the most bytes of a task", size(), "256m"), …)
+    STORE = (Option("splitBytes", "the most bytes of a task", size, "256m"), …)
     given = values({"splitBytes": "1k"}, STORE, of="rocketmq_store")
     given["splitBytes"]                     1024; a default that is None stays None
 
@@ -87,16 +87,12 @@ def number(least: int = 1) -> Callable[[str], int]:
     return read
 
 
-def size() -> Callable[[str], int]:
-    """Return the reader of a size of at least 1 byte, as Spark writes sizes: ``256m``, ``1g``."""
-
-    def read(text: str) -> int:
-        found = _SIZE.fullmatch(text.strip().lower())
-        if found is None or not int(found["count"]):
-            raise ValueError("expected a whole number of bytes of at least 1, or as 64k, 256m, 1g")
-        return int(found["count"]) << 10 * _UNITS.index(found["unit"])
-
-    return read
+def size(text: str) -> int:
+    """Read a size of at least 1 byte, as Spark writes sizes: ``256m``, ``1g``."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None or not int(found["count"]):
+        raise ValueError("expected a whole number of bytes of at least 1, or as 64k, 256m, 1g")
+    return int(found["count"]) << 10 * _UNITS.index(found["unit"])
 
 
 def one_of(*words: str) -> Callable[[str], str]:

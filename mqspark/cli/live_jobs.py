@@ -20,8 +20,8 @@ from mqclient.errors import ClientError
 from mqspark.archive.archive import opened
 from mqspark.archive.restore_log import FILE_SIZE, plan_log
 from mqspark.cli.process import (
+    arguments_of,
     check_file,
-    end_with_stdin,
     given_options,
     parser_of,
     run_to_end,
@@ -67,7 +67,7 @@ _RESTORE: Final = (
     Option("store", "the store directory to make"),
     _TOPICS,
     Option("broker", "the broker whose messages are restored to a store"),
-    Option("fileSize", "the bytes of a commit log file, also as `1g`", size(), str(FILE_SIZE)),
+    Option("fileSize", "the bytes of a commit log file, also as `1g`", size, str(FILE_SIZE)),
     Option("keepQueues", "sends to the queues of the same numbers", truth, "false"),
 )
 """The options of a restore that are not those of the sink."""
@@ -83,9 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
     parser = parser_of("python -m mqspark.cli.live_jobs", DESCRIPTION, tuple(_JOBS))
     parser.add_argument("place", help="the archive: a directory, or a URI as s3://bucket/name")
-    options = parser.parse_args(argv)
-    if options.until_stdin_closes:
-        end_with_stdin()
+    options = arguments_of(parser, argv)
     return run_to_end(
         lambda: _run(options, _given(options)),
         known=(PipelineError, ClientError, StoreError, OSError),

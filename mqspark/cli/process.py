@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -97,6 +97,14 @@ def run_to_end(
         say({"error": cause_of(error)})
         return 1
     return 0
+
+
+def arguments_of(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the arguments of a job, which from now on ends when they say so."""
+    options = parser.parse_args(argv)
+    if options.until_stdin_closes:
+        end_with_stdin()
+    return options
 
 
 def end_with_stdin() -> None:

@@ -21,10 +21,10 @@ from mqspark.options import size
     ],
 )
 def test_sizes_are_read_as_spark_writes_them(text: str, expected: int) -> None:
-    assert size()(text) == expected
+    assert size(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "m", "0", "0k", "-1", "1.5g", "many", "1x", "1mm"])
 def test_what_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="whole number of bytes"):
-        size()(text)
+        size(text)

@@ -107,7 +107,7 @@ _STREAM: Final = (
         "maxBytesPerTrigger",
         "about the same limit in bytes of records: brokers tell the sizes of the next 64 messages "
         "of each queue (of the 256 queues with the largest backlog). Both limits may be set",
-        size(),
+        size,
     ),
     Option(
         "reportGroup",

@@ -115,7 +115,7 @@ OPTIONS: Final = (
     Option(
         "splitBytes",
         "the most bytes that one task reads, also as `256m`; a split lies inside one file",
-        size(),
+        size,
         str(SPLIT_SIZE),
         shown="1 GiB",
     ),
@@ -123,7 +123,7 @@ OPTIONS: Final = (
     Option(
         "batchBytes",
         "the most bytes of one Arrow batch, also as `8m`; a single record may be larger",
-        size(),
+        size,
         str(BYTES_MAX),
         shown="8 MiB",
     ),
