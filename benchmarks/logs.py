@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mqserver.store.config import StoreConfig
+from mqserver.store.disk.job import DiskJob
 from mqserver.store.results import PutMessage
 from mqserver.store.store import MessageStore
 from storefmt.config.tables import TopicConfig, TopicTable
@@ -94,6 +95,13 @@ def put_message(
         code,
         keys,
     )
+
+
+def finish(store: MessageStore, job: DiskJob | None) -> None:
+    """Run a job of a store in this thread, and report its end."""
+    if job is not None:
+        job.run()
+        store.end_flush(job)
 
 
 def make_backlog(

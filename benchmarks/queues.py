@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 from benchmarks.curves import Line, picture
-from benchmarks.logs import put_message
+from benchmarks.logs import finish, put_message
 from benchmarks.servers import heap_mb
 from mqserver.store.config import StoreConfig
 from mqserver.store.results import PutMessage
@@ -51,10 +51,8 @@ def message(number: int) -> PutMessage:
 
 def upkeep(store: MessageStore, now_ms: int) -> None:
     """Do what a broker does five times a second."""
-    for job in (store.begin_flush(), store.housekeeping(now_ms)):
-        if job is not None:
-            job.run()
-            store.end_flush(job)
+    finish(store, store.begin_flush())
+    finish(store, store.housekeeping(now_ms))
 
 
 def put(

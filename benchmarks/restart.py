@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.logs import put_message
+from benchmarks.logs import finish, put_message
 from benchmarks.servers import cpu_s, start, wait_for
 from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import RealDisk
@@ -74,8 +74,8 @@ def put_tail(root: Path, size: int) -> None:
         if number % WRITE_EVERY == 0:
             store.write(_now_ms())
         if number % UPKEEP_EVERY == 0:
-            # What a broker does in between; a safe point that is due is left out.
-            store.housekeeping(_now_ms())
+            # What a broker does in between.
+            finish(store, store.housekeeping(_now_ms()))
     store.write(_now_ms())
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from benchmarks.logs import put_message
+from benchmarks.logs import finish, put_message
 from benchmarks.servers import heap_mb
 from mqserver.broker.timer.messages import TimerRules
 from mqserver.broker.timer.service import TimerService
@@ -63,13 +63,13 @@ class Bench:
             self.store.put(one, at_ms)
             if number % TURN == TURN - 1:
                 self.store.write(at_ms)
-                self.store.housekeeping(at_ms)
+                finish(self.store, self.store.housekeeping(at_ms))
         self.store.write(now_ms())
 
     def enter(self) -> None:
         """Let every message enter the wheel, and make that durable."""
         while self.timer.step(now_ms()) or self.timer.queue_offset < self.waiting_count:
-            self.store.housekeeping(now_ms())
+            finish(self.store, self.store.housekeeping(now_ms()))
         self.flush()
 
     @property

@@ -51,6 +51,19 @@ class WritableFile(Protocol):
         """Write all of ``data`` at ``pos`` or raise ``OSError``."""
 
 
+class IndexWrite(NamedTuple):
+    """What one write brings from memory into the file of a table."""
+
+    parts: list[tuple[int, bytes]]
+    """Positions and bytes, in the order in which they are written."""
+    entries_size: int
+    """Bytes of entries among them."""
+    entry_count: int
+    """Entry count of the table when the write began."""
+    pages: list[int]
+    """Pages of slots among them."""
+
+
 class IndexTable:
     """The content of one file; it is full when ``entry_count`` has reached ``entry_count_max``.
 
@@ -149,26 +162,48 @@ class IndexTable:
         Raises:
             OSError: the disk refused them; they stay in memory.
         """
+        write, is_done = self.begin_write(pages_max=pages_max), False
+        try:
+            for pos, data in write.parts:
+                file.pwrite(data, pos)
+            is_done = True
+        finally:
+            self.end_write(write, is_done=is_done)
+        return self.is_written
+
+    def begin_write(self, *, pages_max: int | None = None) -> IndexWrite:
+        """Copy what ``write_to`` writes; pass the copy to ``end_write`` when it is in the file.
+
+        Keys may be added meanwhile, but no other write may begin.
+        """
+        parts: list[tuple[int, bytes]] = []
         if self._fresh:
-            file.pwrite(self._fresh, entry_pos(self._written_count, slot_count=self.slot_count))
-            self._fresh = bytearray()
-            self._written_count = self.entry_count
+            start = entry_pos(self._written_count, slot_count=self.slot_count)
+            parts.append((start, bytes(self._fresh)))
         pages = list(islice(compress(count(), self._dirty), pages_max))
         for first, last in _runs(pages):
             assert self._slots is not None
             start, end = first * PAGE_SLOTS, min((last + 1) * PAGE_SLOTS, self.slot_count)
-            file.pwrite(encode_slots(self._slots[start:end]), slot_pos(start))
+            parts.append((slot_pos(start), encode_slots(self._slots[start:end])))
         for page in pages:
             self._dirty[page] = 0
-        if 1 in self._dirty:
-            return False
-        self._write_header(file)
-        return True
+        if 1 not in self._dirty:
+            parts.append((0, self._header_bytes()))
+        return IndexWrite(parts, len(self._fresh), self.entry_count, pages)
 
-    def _write_header(self, file: WritableFile) -> None:
+    def end_write(self, write: IndexWrite, *, is_done: bool) -> None:
+        """Let go of what is in the file now; if it is not there, it has to be written again."""
+        if is_done:
+            del self._fresh[: write.entries_size]
+            self._written_count = write.entry_count
+        else:
+            for page in write.pages:
+                self._dirty[page] = 1
+
+    def _header_bytes(self) -> bytes:
         # Java counts entries from 1 but never writes that 1 for an empty file.
         entry_count = self.entry_count if self.entry_count > 1 else 0
-        file.pwrite(self.header._replace(entry_count=entry_count).encode(), 0)
+        return self.header._replace(entry_count=entry_count).encode()
 
 
 def key_rows(records: Sequence[Keyed]) -> list[Row]:

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -97,6 +98,16 @@ int ftruncate64(int descriptor, off64_t size) {
 int rename(const char *source, const char *target) {
     hold("rename", target);
     return NEXT(rename)(source, target);
+}
+
+int statvfs(const char *path, struct statvfs *found) {
+    hold("statvfs", path);
+    return NEXT(statvfs)(path, found);
+}
+
+int statvfs64(const char *path, struct statvfs64 *found) {
+    hold("statvfs", path);
+    return NEXT(statvfs64)(path, found);
 }
 
 int unlink(const char *path) {

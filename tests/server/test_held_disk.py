@@ -16,7 +16,7 @@ import pytest
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import QueryConsumerOffset
+from remoting.headers import DeleteTopic, QueryConsumerOffset
 from tests.programs import serving
 from tests.server.broker.desk import GROUP, TOPIC, Desk
 from tests.server.held_calls import HeldCalls
@@ -27,13 +27,24 @@ HOLD_S = 3.0
 """How long a call is held; a broker whose loop waits for it answers nothing meanwhile."""
 LONGEST_S = 1.0
 """What an answer may take on a busy machine; a quiet one answers within 20 ms."""
+GONE = "topic-gone"
+"""A topic that is deleted while calls are held."""
+NEW = "topic-new"
+"""A topic that gets its first message then."""
 SENDS_MAX = 20
 """Messages that may wait for the disk while a call is held."""
 
 CALLS = {
     "log write": ("pwrite", "/commitlog/"),
     "log sync": ("fdatasync", "/commitlog/"),
+    "queue write": ("pwrite", "/consumequeue/"),
+    "directory of a new queue": ("mkdir", "/consumequeue/"),
+    "size of a new queue file": ("ftruncate", "/consumequeue/"),
     "queue sync": ("fdatasync", "/consumequeue/"),
+    "index write": ("pwrite", "/index/"),
+    "size of a new index file": ("ftruncate", "/index/"),
+    "directory of a deleted queue": ("rename", f"/consumequeue/{GONE}/"),
+    "space of the disk": ("statvfs", "/"),
     "next log file": ("open", "/commitlog/"),
     "blocks of the next log file": ("fallocate", "/commitlog/"),
     "state file": ("write", "/config/"),
@@ -44,7 +55,7 @@ CALLS = {
 }
 """The calls that a thread makes; docs/decisions/0014 lists those that the loop makes itself."""
 SMALL_FILES = (
-    "mappedFileSizeConsumeQueue=2000\nflushIntervalConsumeQueue=50\n"
+    "mappedFileSizeConsumeQueue=2000\nmaxIndexNum=100\nflushIntervalConsumeQueue=50\n"
     "flushConsumeQueueThoroughInterval=200\nflushConsumerOffsetInterval=100\n"
     "flushIntervalCommitLog=50\n"
 )
@@ -124,8 +135,16 @@ async def session(address: str, calls: HeldCalls, call: str, path: str) -> float
         await desk.create_topic()
         await desk.send(b"before")
         sends: list[asyncio.Task[Command]] = []
+        await desk.create_topic(NEW)
+        await desk.create_topic(GONE)
+        await desk.send(b"x", topic=GONE)
         with calls.held(call, path):
+            deletion = asyncio.create_task(
+                desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=GONE))
+            )
+            first = asyncio.create_task(desk.send(b"first", topic=NEW))
             longest_s = await longest_answer(desk, calls, sends, calls.release)
+        assert (await deletion).code == (await first).code == 0
         answers = await asyncio.gather(*sends)
         acknowledged = [b"%06d" % at for at, answer in enumerate(answers) if answer.code == 0]
         refused = {answer.code for answer in answers} - {ResponseCode.SUCCESS}

@@ -536,7 +536,7 @@ class BrokerApp:
             broker.register_soon()
 
     async def _housekeeping(self, now_ms: int) -> None:
-        await self._run_job(self.broker.store.housekeeping(now_ms))
+        await self._to_its_end(self._run_job(self.broker.store.housekeeping(now_ms)))
 
     async def _make_log_file(self, now_ms: int) -> None:
         job = self.broker.store.begin_next_file()
@@ -566,8 +566,11 @@ class BrokerApp:
         cleaner = self.broker.store.cleaner
         job = cleaner.step(now_ms)
         if job is not None:
-            await asyncio.get_running_loop().run_in_executor(self._log_files, job.run)
-            cleaner.end(job)
+            await self._to_its_end(self._run_cleaning(job))
+
+    async def _run_cleaning(self, job: DiskJob) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._log_files, job.run)
+        self.broker.store.cleaner.end(job)
 
     async def _run_job(self, job: DiskJob | None, threads: Executor | None = None) -> None:
         """Let a thread run a job that waits for the disk, then report its end to the store."""

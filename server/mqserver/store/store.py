@@ -30,6 +30,7 @@ from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
+from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.errors import StoreFailed, StoreFull, disk_error
 from mqserver.store.index.key_search import KeySearch
 from mqserver.store.queues.queue_table import QueueHandle
@@ -327,10 +328,13 @@ class MessageStore:
         """
         if isinstance(job, FlushJob):
             self._flushing = None
+        if isinstance(job, EntryWrite):
+            self._entries_written(job)
+            return
         if job.error is not None and job.error.errno in NOT_OPENED and not self.is_read_only:
             self._do_again(job, job.error)
         if isinstance(job, QueueSyncJob):
-            self._upkeep.job_ended()
+            self._upkeep.job_ended(job)
         if isinstance(job, NextFile):
             self._log.end_next(job)
         elif job.error is not None:
@@ -339,6 +343,8 @@ class MessageStore:
         if self.is_read_only:
             _move(job, GroupEvent.FAIL)
             raise StoreFailed(self.failure)
+        if isinstance(job, RemoveJob):
+            self._table.end_removal(job)
         if not isinstance(job, FlushJob):
             return
         self._log.sync_ended()
@@ -350,6 +356,20 @@ class MessageStore:
         if entries:
             handles = [handle for group in job.groups for handle in group.puts.handles]
             self._dispatch(entries, handles, job.store_ms)
+
+    def _entries_written(self, job: EntryWrite) -> None:
+        """Process the result of a job that writes queues and index.
+
+        Raises:
+            StoreFailed: the store is read-only from now on. If the disk is only full, it is not:
+                what was refused is written later.
+        """
+        error = self._upkeep.job_ended(job)
+        if error is not None and error.errno not in OVERLOADED:
+            raise self._fail("queues and index not written", error) from error
+        if error is not None:
+            what = "queues or index not written"
+            self.failure = disk_error(error, what, hint=_remedy(error))
 
     def _do_again(self, job: DiskJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
@@ -411,15 +431,13 @@ class MessageStore:
         return not self._again and self._upkeep.is_settled
 
     def housekeeping(self, now_ms: int) -> DiskJob | None:
-        """Write the queues, index and checkpoint that are due.
+        """Return a job that writes or syncs the queues, index and checkpoint that are due.
 
-        Call it every 200 ms, or every second while the log does not grow and ``is_settled``.
-
-        Returns:
-            About once a minute, a job to run in any thread and then to pass to ``end_flush``.
+        Call it every 200 ms, or every second while the log does not grow and ``is_settled``. Run
+        the job in any thread and then pass it to ``end_flush``; until then there is no other.
 
         Raises:
-            StoreFailed: a write failed; the store is read-only from now on.
+            StoreFailed: the end of a queue cannot be read; the store is read-only from now on.
         """
         if self.is_read_only or self._closed:
             return None
@@ -427,10 +445,10 @@ class MessageStore:
             return self._next_again() or self._upkeep.step(now_ms)
         except OSError as error:
             if error.errno in OVERLOADED:
-                what = "queues, index or next file not written"
+                what = "queues not read"
                 self.failure = disk_error(error, what, hint=_remedy(error))
                 return None
-            raise self._fail("queues and index not written", error) from error
+            raise self._fail("queues not read", error) from error
 
     def begin_next_file(self) -> NextFile | None:
         """Return a job that makes the next log file when it is due.

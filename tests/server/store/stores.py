@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mqserver.store.commitlog.flush import QueueSyncJob
 from mqserver.store.config import FlushDiskType, StoreConfig
 from mqserver.store.disk.disk import Disk
 from mqserver.store.disk.job import DiskJob
@@ -166,7 +167,20 @@ def flush(store: MessageStore) -> None:
 
 def keep_up(store: MessageStore, now_ms: int) -> bool:
     """Do the upkeep that is due; return whether there were files to sync."""
-    return finish(store, store.housekeeping(now_ms))
+    while (job := store.housekeeping(now_ms)) is not None:
+        finish(store, job)
+        if isinstance(job, QueueSyncJob):
+            return True
+        if job.error is not None:
+            break
+    return False
+
+
+def step_up(store: MessageStore, now_ms: int) -> bool:
+    """Do one job of the upkeep; return whether it was one that syncs."""
+    job = store.housekeeping(now_ms)
+    finish(store, job)
+    return isinstance(job, QueueSyncJob)
 
 
 def make_ahead(store: MessageStore) -> None:

@@ -25,6 +25,7 @@ from tests.server.store.stores import (
     put_all,
     put_and_write,
     small_config,
+    step_up,
 )
 
 
@@ -66,20 +67,21 @@ def test_housekeeping_goes_on_wherever_the_clock_is_set(
     flush(store)
     now_ms = START_MS + 1_000 + jump_ms
 
-    jobs = [store.housekeeping(now_ms + step) for step in range(0, 61_000, 200)]
+    syncs = [step_up(store, now_ms + step) for step in range(0, 61_000, 200)]
 
     assert (tmp_path / "consumequeue" / "topic-a" / "0").is_dir()
-    assert [job for job in jobs if job is not None] != []
+    assert any(syncs)
     abandon(store)
 
 
 def test_housekeeping_moves_the_checkpoint_to_what_was_synced(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, flush_consume_queue_thorough_interval_ms=1000))
     put_all(store, range(5))
-    assert store.housekeeping(START_MS + 500) is None
+    assert not step_up(store, START_MS + 500)
     flush(store)
     put_all(store, range(5, 9))
 
+    assert not step_up(store, START_MS + 1000)
     job = store.housekeeping(START_MS + 1000)
 
     assert store.housekeeping(START_MS + 9000) is None

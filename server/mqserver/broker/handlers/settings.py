@@ -17,7 +17,6 @@ store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getR
 
 import asyncio
 import os
-import shutil
 
 from mqserver.broker.cold_handler import reads_cold
 from mqserver.broker.files.live_settings import FILE_NAME
@@ -30,7 +29,7 @@ from mqserver.runtime.properties import BadProperties, parse_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.settings import SettingsError, Value
-from mqserver.store.disk.disk import DiskUsage, RealDisk
+from mqserver.store.disk.disk import DiskUsage
 from mqserver.store.store import MessageStore
 from remoting.bodies import KVTable
 from remoting.codes import VERSION, VERSION_NAME, RequestCode, ResponseCode
@@ -156,13 +155,12 @@ def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
 
 
 def _disk_numbers(broker: Broker) -> dict[str, str]:
-    root = broker.config.store.store_path_root_dir
-    usage = shutil.disk_usage(root)
-    ratio = disk_ratio(RealDisk().usage(root))
-    log_path = os.path.join(root, "commitlog")
+    usage = broker.store.cleaner.usage
+    ratio = disk_ratio(usage)
+    log_path = os.path.join(broker.config.store.store_path_root_dir, "commitlog")
     return {
-        "commitLogDirCapacity": f"Total : {readable_size(usage.total)}, "
-        f"Free : {readable_size(usage.free)}.",
+        "commitLogDirCapacity": f"Total : {readable_size(usage.size)}, "
+        f"Free : {readable_size(usage.usable)}.",
         "commitLogDiskRatio": ratio,
         f"commitLogDiskRatio_{log_path}": ratio,
         "consumeQueueDiskRatio": ratio,

@@ -1,6 +1,7 @@
 """Deletes old data: expired commit log files first, then what queues and index had of them.
 
-    step (loop) ─ log files ──> DeleteLogJob ──────> end: the log begins later
+    step (loop) ─ every s ────> LookJob ───────────> end: what has expired
+         ─ log files ─────────> DeleteLogJob ──────> end: the log begins later
          ─ queues ────────────> ScanQueuesJob ─────> end: min offsets are corrected
          ─ their files, index > DeleteFilesJob ────> end
 
@@ -21,6 +22,7 @@ from typing import Final
 from mqserver.store.cleanup.jobs import (
     DeleteFilesJob,
     DeleteLogJob,
+    LookJob,
     QueueExtent,
     QueueFinding,
     ScanQueuesJob,
@@ -31,7 +33,7 @@ from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_rows import QueueRow
-from mqserver.store.queues.removal import RemoveJob, move_away
+from mqserver.store.queues.removal import RemoveJob
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point import SafePoint
 from mqserver.store.recovery.safe_point_file import SafePointFile
@@ -78,6 +80,11 @@ class Cleaner:
         self._safe_file = safe_file
         self._store_ms_at = store_ms_at
         self._job: DiskJob | None = None
+        self._again: RemoveJob | None = None
+        self._gone: list[int] = []
+        """Starts of the expired log files that the next job deletes."""
+        self.usage = opened.disk.usage(opened.paths.root)
+        """Space of the store's disk, as it was a second ago."""
         self._stop = threading.Event()
         self._next_look_ms = opened.now_ms
         self._looked_ms = opened.now_ms
@@ -112,23 +119,24 @@ class Cleaner:
         self._stop.set()
 
     def disk_used(self) -> float:
-        """Return the used part of the store's disk now, 0 to 1."""
-        usage = self._disk.usage(self._paths.root)
+        """Return the used part of the store's disk, 0 to 1."""
+        usage = self.usage
         whole = usage.used + usage.usable
         return usage.used / whole if whole else 0.0
 
     def step(self, now_ms: int) -> DiskJob | None:
-        """Return the job that is due, None for nothing; call it about every second.
-
-        Raises:
-            OSError: the disk usage could not be determined.
-        """
+        """Return the job that is due, None for nothing; call it about every second."""
         if self._job is not None:
             return None
         self._job = self._next_job(now_ms)
         return self._job
 
     def _next_job(self, now_ms: int) -> DiskJob | None:
+        again, self._again = self._again, None
+        if again is not None:
+            return again
+        if self._gone:
+            return self._delete_log_job()
         if self._scanned is not None:
             self._apply(self._scanned)
             if self._findings:
@@ -139,15 +147,22 @@ class Cleaner:
             return self._remove_job()
         if self._requests or self._cleaned_min != self._log.min_offset:
             return self._scan_job()
-        log, usage = self._log, self._disk.usage(self._paths.root)
+        return LookJob(disk=self._disk, path=self._paths.root, now_ms=now_ms)
+
+    def _end_look(self, job: LookJob) -> None:
+        """Judge the disk and the age of the files; plan the deletion of those that have expired."""
+        log, now_ms = self._log, job.now_ms
+        if job.usage is None:
+            return
+        self.usage = usage = job.usage
         if not log.bases:
-            return None
+            return
         active = log.end - log.end % log.file_size
         self.policy.look(now_ms, bases=log.bases, active=active, usage=usage)
         self._safe_file.note_clock(self.policy.clock_ms, dict(self.policy.sealed_ms))
         # A clock that was set back must not stop these checks.
         if self._looked_ms <= now_ms < self._next_look_ms:
-            return None
+            return
         self._looked_ms = now_ms
         self._next_look_ms = now_ms + self._config.clean_resource_interval_ms
         gone = self.policy.expired(
@@ -156,12 +171,16 @@ class Cleaner:
             usage=usage,
             store_ms_at=lambda base: self._store_ms_at(base + log.file_size),
         )
-        if not gone:
-            return None
+        self._gone = gone
+
+    def _delete_log_job(self) -> DeleteLogJob:
+        gone, self._gone = self._gone, []
         LOG.info("commit log files %s to %s are deleted", gone[0], gone[-1])
-        interval_s = self._config.delete_commit_log_files_interval_ms / 1000
         return DeleteLogJob(
-            disk=self._disk, left=log.detach(gone), interval_s=interval_s, stop=self._stop
+            disk=self._disk,
+            left=self._log.detach(gone),
+            interval_s=self._config.delete_commit_log_files_interval_ms / 1000,
+            stop=self._stop,
         )
 
     def _bases_at_rest(self, active: int) -> list[int]:
@@ -217,14 +236,24 @@ class Cleaner:
         self._job = None
         if job.error is not None:
             LOG.error("old data not deleted: %s; it is tried again", job.error)
-        if isinstance(job, DeleteLogJob):
+        if isinstance(job, LookJob):
+            self._end_look(job)
+        elif isinstance(job, DeleteLogJob):
             self._log.attach(job.left)
             self.slowest_ms = max(self.slowest_ms, job.slowest_ms)
         elif isinstance(job, ScanQueuesJob):
             self._end_scan(job)
         elif isinstance(job, DeleteFilesJob):
             self._end_delete(job)
-        elif isinstance(job, RemoveJob) and not self._expired:
+        elif isinstance(job, RemoveJob):
+            self._end_remove(job)
+
+    def _end_remove(self, job: RemoveJob) -> None:
+        if job.error is not None:
+            job.error, self._again = None, job
+            return
+        self._table.end_removal(job)
+        if not self._expired:
             self._answer_requests()
 
     def _end_scan(self, job: ScanQueuesJob) -> None:
@@ -290,19 +319,20 @@ class Cleaner:
             if not self._expired:
                 self._answer_requests()
             return None
-        moved = []
         for queue in gone:
             self._table.forget(queue)
             self._table.exts.remove(queue)
             self._safe_file.note_removed(queue.key)
-            moved.append(move_away(self._disk, queue.directory))
             LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)
-
-        return RemoveJob(
-            disk=self._disk,
-            moved=moved,
-            directories=sorted({queue.directory.parent for queue in gone}),
-            record=lambda log_end: self._safe_file.write(),
+        return self._table.begin_removal(
+            RemoveJob(
+                disk=self._disk,
+                keys={queue.key for queue in gone},
+                left=[queue.directory for queue in gone],
+                lock=self._table.removal_lock,
+                directories=sorted({queue.directory.parent for queue in gone}),
+                record=lambda log_end: self._safe_file.write(),
+            )
         )
 
     def _answer_requests(self) -> None:

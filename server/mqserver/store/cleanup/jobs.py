@@ -1,5 +1,6 @@
 """The slow work of deletion, for a thread: unlinking files and reading old queue files.
 
+    LookJob        measures how full the disk is
     DeleteLogJob   oldest file first, each durably deleted before the next one
     ScanQueuesJob  reads queue files and finds entries below the first retained byte
     DeleteFilesJob records the removal in dispatch.json, then deletes queue and index files
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mqserver.store.disk.disk import Disk, DiskFile
+from mqserver.store.disk.disk import Disk, DiskFile, DiskUsage
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.queues.queue import queue_bases
 from mqserver.store.queues.queue_rows import QueueRow
@@ -28,6 +29,21 @@ from storefmt.paths import StorePaths, log_file_name
 SLICE_SIZE: Final = 32 << 20
 """Bytes freed in one call, during which the file system serves nobody else."""
 _LOOK_BACK: Final = 512
+
+
+@dataclass(eq=False, kw_only=True)
+class LookJob(DiskJob):
+    """Measures how full the disk is."""
+
+    disk: Disk
+    path: Path
+    now_ms: int
+    """The wall clock when the job began."""
+    usage: DiskUsage | None = None
+
+    def work(self) -> None:
+        """Ask the file system."""
+        self.usage = self.disk.usage(self.path)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,10 +1,10 @@
 """Dispatch: adds the queue entry and the index entries of each stored record.
 
-Rule: all entries go to memory first. Index keys are collected, because one insertion of many
-keys is cheaper than many insertions (it saves 2 us per write of one message). They are added
-to the index when there are enough of them, when the index is queried, or with the next upkeep,
-and always before anything records that they are there. If the disk is full or broken while
-queues or index are written, no entry is lost: it stays in memory and is written later, and
+Rule: all entries go to memory, and the upkeep lets a thread write them (``entry_writes``). Index
+keys are collected, because one insertion of many keys is cheaper than many insertions (it saves
+2 us per write of one message). They are added to the index when there are enough of them, when the
+index is queried, or with the next upkeep, and always before anything records that they are there.
+If the disk is full, broken or slow, no entry is lost: it stays in memory and is written later, and
 after a crash it is rebuilt from the commit log.
 
 Records do not fail each other. If the entry of one cannot be made, the queue gets the plain entry
@@ -17,8 +17,7 @@ CommitLogDispatcherBuildConsumeQueue).
 """
 
 import logging
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from mqserver.store.index.index import Index
@@ -35,7 +34,6 @@ LOG = logging.getLogger(__name__)
 
 KEYS_WAITING_MAX: Final = 64
 """Number of records whose keys may be collected before they are added to the index."""
-NEW_FILE_COST: Final = 10
 
 
 class Dispatcher:
@@ -45,15 +43,13 @@ class Dispatcher:
         self.index = index
         self.exts: ExtFiles | None = None
         """Takes a unit for each message if the store writes consume queue ext files."""
-        self.to_write: Iterator[int] | None = None
-        """Slots of queues to write next; None when all of them are written."""
         self.dispatched_offset = 0
         """Log offset up to which records have their queue entries."""
         self.last_store_ms = 0
         self.last_log_offset = -1
         """Where the last record begins; -1 if the start had no record to read."""
-        self.paused: OSError | None = None
-        """Why entries stay in memory for now; housekeeping tries to write them again."""
+        self.new_count = 0
+        """Records that were dispatched since the upkeep last began to write all queues."""
         self.incomplete_from: int | None = None
         """Log offset of the first record that lacks entries until the next start; None for none."""
         self._table = table
@@ -72,7 +68,6 @@ class Dispatcher:
             if add is not None:
                 done = add(
                     entries, handles, done, table.columns, table.files.backlog,
-                    loaded_max=sys.maxsize if self.paused else UNWRITTEN_MAX,
                     evicted_max=evicted_max,
                 )  # fmt: skip
             if done < count:
@@ -80,13 +75,14 @@ class Dispatcher:
                 done += 1
         if table.is_crowded:
             try:
-                self.evict()
+                table.evict()
             except Exception:
                 LOG.exception("queues were not evicted; the next dispatch tries again")
         if self.index is not None:
             self._waiting += entries
             if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
                 self.put_keys(now_ms)
+        self.new_count += count
         last = entries[-1]
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
@@ -132,7 +128,7 @@ class Dispatcher:
                 columns.waiting[handle] = add_one(place, log_offset, size, tags_code)
                 columns.unwritten[handle] += 1
                 return
-            # The queue has been loaded, has to be written, or was deleted.
+            # The queue has been loaded, has many entries in the backlog, or was deleted.
             queue = self._table.at(handle)
         else:
             queue = handle
@@ -141,18 +137,6 @@ class Dispatcher:
         if self.exts is not None:
             tags_code = self.exts.put(queue, entry)
         queue.append(log_offset, size, tags_code)
-        if queue.max_offset - queue.written_count >= UNWRITTEN_MAX and not self.paused:
-            try:
-                queue.write()
-            except OSError as error:
-                self.paused = error
-
-    def evict(self) -> None:
-        """Evict the queues that were loaded first; see ``QueueTable.evict``."""
-        try:
-            self._table.evict(may_write=self.paused is None)
-        except OSError as error:
-            self.paused = error
 
     def resume(self, entries: list[DispatchEntry]) -> None:
         """Continue with records whose keys found no space during recovery."""
@@ -165,7 +149,7 @@ class Dispatcher:
         return self.index is not None and bool(self._waiting)
 
     def put_keys(self, now_ms: int) -> None:
-        """Add the waiting keys to the index; keys that find no space keep waiting.
+        """Add the waiting keys to the index; if its slots cannot be read, they keep waiting.
 
         Args:
             now_ms: the time that names a new index file.
@@ -179,15 +163,14 @@ class Dispatcher:
                 index.dispatch_new(entries, now_ms)
                 return
         except OSError as error:
-            self.paused = error
+            LOG.error("keys of %d records wait, the index cannot be read: %s", len(entries), error)
             self._in_part = True
         except Exception:
             LOG.exception("keys of %d records are added one by one", len(entries))
         for number, entry in enumerate(entries):
             try:
                 index.dispatch(entry, now_ms)
-            except OSError as error:
-                self.paused = error
+            except OSError:
                 self._waiting = entries[number:]
                 return
             except Exception:
@@ -197,27 +180,6 @@ class Dispatcher:
                     entry.log_offset,
                 )
         self._in_part = False
-
-    def write_queues(self, *, cost_max: int) -> None:
-        """Write some of the queues in ``to_write``.
-
-        Args:
-            cost_max: most queues to write now; a queue that needs a new file counts as ten.
-
-        Raises:
-            OSError: the disk refused the entries; they stay in memory.
-        """
-        cost = 0
-        for slot in self.to_write or ():
-            with self._table.borrow(slot) as queue:
-                if queue is not None and queue.unwritten_size:
-                    cost += NEW_FILE_COST if queue.is_at_new_file else 1
-                    queue.write()
-            if cost >= cost_max:
-                break
-        else:
-            self.to_write = None
-        self.paused = None
 
 
 def ways() -> dict[str, Callable[..., int] | None]:

@@ -12,6 +12,5 @@ def add_entries(
     columns: QueueColumns,
     backlog: Backlog,
     *,
-    loaded_max: int,
     evicted_max: int,
 ) -> int: ...

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The loop of ``Dispatcher.dispatch`` in C: an entry of 20 bytes for each stored record.
 
-Rule: optional. It adds the records whose entries only go to memory, to the tail of a loaded
-queue or to the backlog of an evicted one, and stops at the first record that needs more: a tail
-that has to be written, a chunk of the backlog that is full, a queue that was loaded meanwhile or
-deleted, or a record that raises an error here. The caller adds that one in plain Python, where the
+Rule: optional. It adds the entry of each record to the tail of a loaded queue or to the backlog
+of an evicted one, and stops at the first record that needs more: a chunk of the backlog that is
+full, a queue that has many entries in it, was loaded meanwhile or deleted, or a record that raises
+an error here. The caller adds that one in plain Python, where the
 error shows if it is real, and calls again: a record never fails those around it. Records of one
 queue that follow one another extend its tail once, and its attributes are set when the bytes are
 there.
@@ -55,20 +55,17 @@ cdef int put_entry(uint8_t *at, object record) except -1:
     return 0
 
 
-cdef Py_ssize_t add_run(
-    list records, list handles, Py_ssize_t start, object queue, Py_ssize_t unwritten_max
-) except -1:
+cdef Py_ssize_t add_run(list records, list handles, Py_ssize_t start, object queue) except -1:
     """Add the records from ``start`` on that are of a loaded queue; return where they end."""
-    cdef Py_ssize_t end = start, count, size, room, number = 0
+    cdef Py_ssize_t end = start, count, size, number = 0
     cdef int64_t max_offset
     cdef bytearray tail
     cdef uint8_t *out
     if queue.deleted:
         return start
     max_offset = java_long(queue.max_offset)
-    room = unwritten_max - 1 - (max_offset - java_long(queue.written_count))
     try:
-        while end < len(records) and end - start < room and handles[end] is queue:
+        while end < len(records) and handles[end] is queue:
             if not is_queued(records[end]):
                 break
             end += 1
@@ -140,7 +137,7 @@ cdef Py_ssize_t add_evicted(
 
 def add_entries(
     list records not None, list handles not None, Py_ssize_t start, columns, backlog, *,
-    Py_ssize_t loaded_max, Py_ssize_t evicted_max,
+    Py_ssize_t evicted_max,
 ):
     """Add the queue entries of records from ``start`` on; return the first that is left.
 
@@ -150,8 +147,7 @@ def add_entries(
         start: the first to add.
         columns: the numbers of evicted queues.
         backlog: takes the entries of evicted queues.
-        loaded_max: unwritten entries at which the tail of a loaded queue has to be written.
-        evicted_max: the same for an evicted queue.
+        evicted_max: unwritten entries at which an evicted queue has to be loaded.
     """
     cdef Py_ssize_t count = len(records), at = start, end
     if count != len(handles) or start < 0:
@@ -166,7 +162,7 @@ def add_entries(
         if PyLong_CheckExact(handles[at]):
             end = add_evicted(records, handles, at, columns, backlog, evicted_max)
         else:
-            end = add_run(records, handles, at, handles[at], loaded_max)
+            end = add_run(records, handles, at, handles[at])
         if end == at:
             break
         at = end

@@ -19,7 +19,6 @@ from mqserver.store.commitlog.groups import Group
 from mqserver.store.commitlog.log_write import Segment
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
 from mqserver.store.disk.job import DiskJob
-from mqserver.store.index.index_file import IndexFile
 from mqserver.store.queues.queue import NewNames
 from mqserver.store.queues.queue_ends import QueueEnds
 from storefmt.formats.checkpoint import Checkpoint
@@ -74,9 +73,7 @@ class QueueSyncJob(DiskJob):
     queues: QueueEnds
     """Queues whose files to sync."""
     paths: Sequence[FilePath]
-    """Further files to sync by name, of consume queue ext."""
-    files: Sequence[IndexFile]
-    """Index files to sync."""
+    """Further files to sync by name, of the index and of consume queue ext."""
     names: NewNames
     """Queue directories with new names."""
     directories: Sequence[Path]
@@ -91,8 +88,6 @@ class QueueSyncJob(DiskJob):
 
         If there is no space for one of the two, it keeps its previous content.
         """
-        for file in self.files:
-            file.fdatasync()
         sync_queue_files(
             self.disk, self.store,
             queues=self.queues, paths=self.paths, names=self.names, directories=self.directories,

@@ -110,6 +110,8 @@ class DiskUsage(NamedTuple):
     used: int
     usable: int
     """Bytes available to programs without special rights."""
+    size: int = 0
+    """Bytes of the whole disk, including what only root may use."""
 
     @property
     def percent(self) -> int:
@@ -418,7 +420,8 @@ class RealDisk:
     def usage(self, path: Path) -> DiskUsage:
         found = os.statvfs(path)
         used = (found.f_blocks - found.f_bfree) * found.f_frsize
-        return DiskUsage(used, found.f_bavail * found.f_frsize)
+        size = found.f_blocks * found.f_frsize
+        return DiskUsage(used, found.f_bavail * found.f_frsize, size)
 
     def fsync_dir(self, path: FilePath) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -20,7 +20,7 @@ from storefmt.formats.index import index_key
 from storefmt.formats.javahash import index_key_hash
 
 PAGES_A_STEP: Final = 256
-"""Slot pages (4 KiB) that one housekeeping step writes, so that the event loop is not held up."""
+"""Slot pages (4 KiB) that one housekeeping step copies, so that the event loop is not held up."""
 
 
 class Index:
@@ -56,7 +56,7 @@ class Index:
         """Add the keys of one record unless the index already has them.
 
         Raises:
-            OSError: no file could be created for them.
+            OSError: the slots of the last file could not be read.
         """
         file = self._last(now_ms)
         keys = entry.keys
@@ -71,10 +71,10 @@ class Index:
         self._put_rows(key_rows([entry._replace(keys=keys)]), now_ms)
 
     def dispatch_all(self, entries: list[DispatchEntry], now_ms: int) -> None:
-        """Add the keys of records in log order unless the index already has them.
+        """Add the keys of records in log order unless the index already has them, and write some.
 
         Raises:
-            OSError: no file could be created for them.
+            OSError: no file could be created for them. They may be added again.
         """
         new = 0
         while new < len(entries) and (
@@ -84,6 +84,16 @@ class Index:
             new += 1
         if new < len(entries):
             self.dispatch_new(entries[new:], now_ms)
+        self._write_if_much()
+
+    def _write_if_much(self) -> None:
+        """Write the entries, if there are many of them or a new file has to be created."""
+        if any(not file.is_made or file.fresh_size >= FRESH_SIZE_MAX for file in self._active):
+            try:
+                self.write(pages_max=0)
+            except OSError:
+                self._skip_keys = self._keys_at_end(self.files)
+                raise
 
     @property
     def end_log_offset(self) -> int:
@@ -97,7 +107,7 @@ class Index:
         that the index already has.
 
         Raises:
-            OSError: no file could be created for some of the keys.
+            OSError: the slots of the last file could not be read.
         """
         self._put_rows(key_rows(entries), now_ms)
 
@@ -124,8 +134,6 @@ class Index:
         """Return the file that takes the next key, a new one if the last one is full."""
         previous = self.files[-1] if self.files else None
         if previous is not None and not previous.is_full:
-            if previous.fresh_size >= FRESH_SIZE_MAX:
-                previous.write(pages_max=0)
             return previous
         last = self.files[-1].path.name if self.files else ""
         file = IndexFile(
@@ -150,11 +158,12 @@ class Index:
         """
         done = True
         for file in self._active:
-            if not file.write(pages_max=pages_max):
-                done = False
-            elif file.is_full:
-                file.release_slots()
+            done = file.write(pages_max=pages_max) and done
         return done
+
+    def unwritten_files(self) -> list[IndexFile]:
+        """Return the files that lack something that is in memory, the oldest first."""
+        return [file for file in self._active if not file.is_written]
 
     def take_unsynced(self) -> list[IndexFile]:
         """Return the files written since the last call; full ones are not written again."""
@@ -193,7 +202,8 @@ class Index:
         gone = self.files[number:]
         for file in gone:
             file.close()
-            self._disk.unlink(file.path)
+            if file.is_made:
+                self._disk.unlink(file.path)
         del self.files[number:]
         self._active = [file for file in self._active if file not in gone]
         self._skip_keys = self._keys_at_end(self.files)

@@ -1,7 +1,8 @@
 """One index file of a store that serves: it takes new keys and answers queries.
 
 Rule: ``storefmt.dispatch.index_table`` makes the bytes. Here they are written through the disk
-and read back, whether they are in the file or only in memory.
+and read back, whether they are in the file or only in memory. A new file is created by the first
+write: until then nothing needs it, and a key never waits for the disk.
 
 Source: store/index/IndexFile.java#putKey.
 """
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from mqserver.store.disk.disk import Disk, DiskFile
+from mqserver.store.disk.file_write import FileWrite, write_file
 from mqserver.store.disk.zeros import is_blank_to
-from storefmt.dispatch.index_table import IndexTable
+from storefmt.dispatch.index_table import IndexTable, IndexWrite
 from storefmt.formats.index import (
     ENTRY,
     HEADER,
@@ -33,7 +35,7 @@ class IndexFile(IndexTable):
 
     Args:
         disk: the disk that holds the file.
-        path: its path; the file is created sparse if ``header`` is given.
+        path: its path; ``write`` creates the file, sparse, if ``header`` is given.
         slot_count: number of slots.
         entry_count_max: most entries, including the unused entry 0.
         header: header of a new file; None to read the header of an existing one.
@@ -53,18 +55,12 @@ class IndexFile(IndexTable):
         self._file: DiskFile | None = None
         self.unsynced = False
         self._is_new = header is not None
+        self.is_made = header is None
+        """Whether the file exists."""
         if header is None:
             header = IndexHeader.decode(self._opened().pread(HEADER.size, 0))
         super().__init__(header, slot_count=slot_count, entry_count_max=entry_count_max)
-        if self._is_new:
-            self._create()
-
-    def _create(self) -> None:
-        self._disk.mkdir(self.path.parent)
-        self._file = self._disk.open(self.path, create=True, size=self.file_size)
-        self._file.truncate(self.file_size)
-        self._write_header(self._file)
-        self.unsynced = True
+        self._empty_header = self._header_bytes()
 
     def _opened(self) -> DiskFile:
         if self._file is None:
@@ -74,8 +70,10 @@ class IndexFile(IndexTable):
     def _load_slots(self) -> memoryview:
         """Copy the used slots into memory; pages that were never touched cost nothing."""
         slots = super()._load_slots()
+        if self._is_new:
+            return slots
         file = self._opened()
-        for first in range(0, 0 if self._is_new else self.slot_count, PAGE_SLOTS):
+        for first in range(0, self.slot_count, PAGE_SLOTS):
             size = min(PAGE_SLOTS, self.slot_count - first) * SLOT.size
             data = file.pread(size, slot_pos(first))
             if data != _ZERO_PAGE[:size]:
@@ -93,8 +91,27 @@ class IndexFile(IndexTable):
         """
         if self.is_written:
             return True
+        write, is_done = self.begin_write(pages_max=pages_max), False
+        try:
+            write_file(self._disk, self.file_write(write))
+            is_done = True
+        finally:
+            self.end_write(write, is_done=is_done)
+        return self.is_written
+
+    def file_write(self, write: IndexWrite) -> FileWrite:
+        """Return a write that ``begin_write`` returned, for the thread that carries it out."""
+        # A file that a kill leaves behind has the header of an empty one, if not a later one.
+        first = [] if self.is_made else [(0, self._empty_header)]
+        return FileWrite(str(self.path), self.file_size, [*first, *write.parts])
+
+    def end_write(self, write: IndexWrite, *, is_done: bool) -> None:
+        """Let go of what is in the file now, as ``IndexTable.end_write`` does."""
+        super().end_write(write, is_done=is_done)
         self.unsynced = True
-        return self.write_to(self._opened(), pages_max=pages_max)
+        self.is_made = self.is_made or is_done
+        if self.is_done:
+            self.release_slots()
 
     @property
     def is_done(self) -> bool:

@@ -71,7 +71,7 @@ class ExtFiles:
         self._disk = disk
         self._paths = paths
         self._file_size = file_size
-        self._files = QueueFiles(disk, paths.root, file_size=file_size)
+        self._files = QueueFiles(disk, file_size=file_size)
         self._queues: dict[ConsumeQueue, _ExtQueue] = {}
 
     # Writing.

@@ -7,7 +7,7 @@
 after it was evicted and loaded again:          written_count    tail_start   max_offset
     | expired | files …                     | in the backlog | tail       |
 
-Rule: entries are derived from the commit log and can be rebuilt, so they are written to
+Rule: entries are derived from the commit log and can be rebuilt, so a thread writes them to
 their files lazily and without fsync; readers look in the tail first. Files are sparse,
 of one size, and named by the byte position at which they start. The first file may start
 above 0; a queue whose first message is not at the start of a file begins with fillers.
@@ -23,14 +23,13 @@ from pathlib import Path
 from typing import Final, NamedTuple, final
 
 from mqserver.store.disk.disk import DirEntry, Disk, DiskFile, open_files_max
+from mqserver.store.disk.file_write import FileWrite
 from mqserver.store.queues.entry_backlog import Backlog
 from mqserver.store.queues.evicted_queues import Numbers
 from storefmt.dispatch.queue_entries import file_parts
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
-TAIL_FLUSH_SIZE: Final = 8 << 10
-"""Bytes of unwritten entries at which a queue is written without waiting for upkeep."""
 TAIL_KEEP: Final = 100
 """Written entries of a queue that stay in memory for readers at its end."""
 OPEN_FILES_MAX: Final = 256
@@ -63,12 +62,12 @@ class NewNames:
 class QueueFiles:
     """Open files of all queues; the least recently used are closed first."""
 
-    def __init__(self, disk: Disk, root: Path, *, file_size: int) -> None:
+    def __init__(self, disk: Disk, *, file_size: int) -> None:
         self.disk = disk
         self.file_size = file_size
         self.tail_keep = TAIL_KEEP
         """Written entries of each queue that stay in memory."""
-        self.backlog = Backlog(disk, root / "backlog.tmp")
+        self.backlog = Backlog()
         self._new_names = NewNames()
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
         self._open_max = open_files_max(OPEN_FILES_MAX)
@@ -109,7 +108,7 @@ class QueueFiles:
         return file
 
     def note_names(self, directory: str) -> None:
-        """Record a queue's directory whose names another process may have left unsynced."""
+        """Record a queue's directory with names that may not be on the disk yet."""
         self._new_names.add(directory)
 
     def take_new_names(self) -> NewNames:
@@ -128,7 +127,6 @@ class QueueFiles:
         for file in self._open.values():
             file.close()
         self._open.clear()
-        self.backlog.close()
 
 
 class TopicPlace(NamedTuple):
@@ -188,6 +186,7 @@ class ConsumeQueue:
         "tail_start",
         "topic_part",
         "waiting",
+        "writing_until",
         "written_count",
     )
 
@@ -210,6 +209,8 @@ class ConsumeQueue:
         self.next_offset = next_offset
         self.waiting = waiting
         self.tail = bytearray()
+        self.writing_until = -1
+        """The entry after the last one that a thread is writing; -1 if none is."""
         self.deleted = False
 
     @property
@@ -261,11 +262,7 @@ class ConsumeQueue:
         return self.written_count % self.file_entry_count == 0
 
     def recall(self) -> None:
-        """Move the queue's entries from the backlog back into the tail.
-
-        Raises:
-            OSError: the backlog could not be read.
-        """
+        """Move the queue's entries from the backlog back into the tail."""
         if self.waiting >= 0:
             self.tail[:0] = self._files.backlog.take(self.waiting)
             self.tail_start, self.waiting = self.written_count, -1
@@ -278,17 +275,35 @@ class ConsumeQueue:
         if tail:
             self.waiting = self._files.backlog.add(self.waiting, tail)
 
-    def write(self) -> None:
-        """Write the entries that are only in memory or in the backlog.
+    def begin_write(self) -> list[FileWrite]:
+        """Copy the entries that are in no file, for a thread that writes them.
 
-        Raises:
-            OSError: the disk refused the entries; they stay in memory.
+        The queue stays loaded until ``end_write``.
         """
         self.recall()
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
-        self.put_bytes(self.written_count, bytes(memoryview(self.tail)[skip:]))
-        self.written_count = self.max_offset
-        surplus = self.max_offset - self.tail_start - self._files.tail_keep
+        data, file_size = bytes(memoryview(self.tail)[skip:]), self._files.file_size
+        self.writing_until = self.max_offset
+        writes, done = [], 0
+        for base, pos, size in file_parts(
+            self.written_count * ENTRY_SIZE, len(data), file_size=file_size
+        ):
+            writes.append(
+                FileWrite(self.path_at(base), file_size, [(pos, data[done : done + size])])
+            )
+            done += size
+        return writes
+
+    def end_write(self, *, is_done: bool) -> None:
+        """Count the entries as written; if they were refused, they stay in memory."""
+        pos = self.written_count * ENTRY_SIZE
+        # Some of them may be in a file even after an error.
+        self.note_written(pos - pos % self._files.file_size)
+        until, self.writing_until = self.writing_until, -1
+        if not is_done:
+            return
+        self.written_count = until
+        surplus = min(until, self.max_offset - self._files.tail_keep) - self.tail_start
         if surplus > 0:
             del self.tail[: surplus * ENTRY_SIZE]
             self.tail_start += surplus

@@ -14,6 +14,7 @@ scan of the log that the topic's old messages must not be restored.
 Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.
 """
 
+import threading
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +27,13 @@ from mqserver.store.queues.entry_backlog import CHUNK_SIZE
 from mqserver.store.queues.evicted_queues import NONE, Numbers, QueueColumns
 from mqserver.store.queues.ext import ExtFiles
 from mqserver.store.queues.queue import (
-    TAIL_FLUSH_SIZE,
     TAIL_KEEP,
     ConsumeQueue,
     QueueFiles,
     TopicPlace,
 )
 from mqserver.store.queues.queue_rows import QueueRow
-from storefmt.formats.consumequeue import ENTRY_SIZE
+from mqserver.store.queues.removal import RemoveJob
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 LOADED_IDLE_MAX: Final = 256
@@ -45,13 +45,13 @@ LOADED_MAX: Final = 1 << 16
 TAILS_KEEP: Final = LOADED_IDLE_MAX * TAIL_KEEP
 """Written entries of all queues together that stay in memory."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
-"""Chunks of unwritten entries of evicted queues; beyond it, queues are written when evicted."""
+"""Chunks of unwritten entries of evicted queues; beyond it, queues stay loaded until written."""
 PLACES_MAX: Final = 4096
 SLACK: Final = 256
 """Loaded queues above that limit at which eviction starts, so that it evicts many at a time."""
 LOOKS_AN_EVICTION: Final = 4 * SLACK
-UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
-"""Number of unwritten entries at which a queue is written immediately."""
+UNWRITTEN_MAX: Final = 400
+"""Number of unwritten entries at which an evicted queue is loaded by the next one."""
 
 _EMPTY: Final = QueueRow(0, 0, 0)
 
@@ -72,13 +72,17 @@ class QueueTable:
     def __init__(
         self, disk: Disk, paths: StorePaths, *, file_size: int, ext_file_size: int = EXT_FILE_SIZE
     ) -> None:
-        self.files = QueueFiles(disk, paths.root, file_size=file_size)
+        self.files = QueueFiles(disk, file_size=file_size)
         self.exts = ExtFiles(disk, paths, file_size=ext_file_size)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.forgotten: set[tuple[str, int]] = set()
         """Keys of queues that were deleted since the last sync round began."""
         self.delete_count = 0
         """Number of deletions, by which another thread's findings are recognized as outdated."""
+        self.removal_lock = threading.Lock()
+        """Held while the files of a queue are written, and while its directory is moved away."""
+        self.removals: list[RemoveJob] = []
+        """Removals of queues that have not ended."""
         self.columns = QueueColumns()
         """The slots of all queues, and the numbers of evicted ones."""
         self._paths = paths
@@ -114,7 +118,7 @@ class QueueTable:
     @contextmanager
     def borrow(self, slot: int) -> Iterator[ConsumeQueue | None]:
         """Lend the queue of a slot, None if it is free; an evicted queue is evicted afterwards."""
-        was_evicted = self.columns.written[slot] != NONE
+        was_evicted = self.is_evicted(slot)
         queue = self.at(slot)
         try:
             yield queue
@@ -122,6 +126,21 @@ class QueueTable:
             if was_evicted and queue is not None:
                 del self.queues[queue.key]
                 self._evict_one(queue)
+
+    def is_evicted(self, slot: int) -> bool:
+        """Tell whether the queue of a slot is not loaded."""
+        return self.columns.written[slot] != NONE
+
+    def evict_again(self, queue: ConsumeQueue) -> None:
+        """Evict a queue that was loaded to be written, unless it is in use by now."""
+        if not queue.deleted and self._may_evict(queue):
+            del self.queues[queue.key]
+            self._evict_one(queue)
+
+    def _may_evict(self, queue: ConsumeQueue) -> bool:
+        # A message that is still to be dispatched may refer to the object, and so may a write.
+        is_used = queue.next_offset != queue.max_offset or queue.writing_until >= 0
+        return not is_used and not (self.exts.in_use and self.exts.has(queue))
 
     def _evict_one(self, queue: ConsumeQueue) -> None:
         queue.evict()
@@ -191,38 +210,25 @@ class QueueTable:
         while len(self.queues) > LOADED_IDLE_MAX:
             self._evict(LOADED_IDLE_MAX)
 
-    def evict(self, *, may_write: bool = True) -> None:
+    def evict(self) -> None:
         """Evict some of the queues that were loaded first, until LOADED_MAX are left.
 
-        Args:
-            may_write: whether entries that find no room in the backlog may be written to their
-                files; if not, their queues stay loaded.
-
-        Raises:
-            OSError: the disk refused the entries; none of them is lost.
+        While the backlog has no room for their entries, they stay loaded.
         """
-        if may_write or self.has_room:
-            self._evict(LOADED_MAX, is_full=not self.has_room)
+        if self.has_room:
+            self._evict(LOADED_MAX)
 
-    def _evict(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
+    def _evict(self, limit: int, *, is_idle: bool = False) -> None:
         queues = self.queues
-        has_units = self.exts.has if self.exts.in_use else None
         # Some queues may have to stay loaded, so one call examines a limited number.
         count = min(max(len(queues) - limit, 0), LOOKS_AN_EVICTION)
         for key in list(islice(queues, count)):
             queue = queues.pop(key)
-            may_go = queue.next_offset == queue.max_offset
-            may_go &= not is_idle or queue.synced_count == queue.max_offset
-            if not may_go or (has_units and has_units(queue)):
+            is_wanted = is_idle and queue.synced_count != queue.max_offset
+            if is_wanted or not self._may_evict(queue):
                 queues[key] = queue
-                continue
-            if is_full and queue.unwritten_size:
-                try:
-                    queue.write()
-                except OSError:
-                    queues[key] = queue
-                    raise
-            self._evict_one(queue)
+            else:
+                self._evict_one(queue)
 
     def slots(self) -> "array[int]":
         """Return the slot of every queue."""
@@ -316,6 +322,19 @@ class QueueTable:
         queue.close_files()
         self.forgotten.add(key)
         self.delete_count += 1
+
+    def begin_removal(self, job: RemoveJob) -> RemoveJob:
+        """Keep new queues of these names in memory until ``end_removal``; return the job."""
+        self.removals.append(job)
+        return job
+
+    def end_removal(self, job: RemoveJob) -> None:
+        """Let queues be written whose namesakes are moved away."""
+        self.removals.remove(job)
+
+    def is_being_removed(self, key: tuple[str, int]) -> bool:
+        """Tell whether the files of an older queue of this name may not be moved away yet."""
+        return any(key in job.keys for job in self.removals)
 
     def take_topic(self, topic: str) -> list[ConsumeQueue]:
         """Remove the queues of a topic from the table and return them.

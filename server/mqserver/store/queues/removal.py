@@ -1,9 +1,11 @@
-"""Removal of queues: they are moved away at once, and deleted later in a thread.
+"""Removal of queues: the table forgets them at once, and a thread deletes their files.
 
-    loop    the table forgets them, and directory <topic>/3 becomes <topic>/3.0.deleted
-    thread  the new name is synced, dispatch.json records the removal, the files are unlinked
+    loop    the table forgets them
+    thread  directory <topic>/3 becomes <topic>/3.0.deleted and the new name is synced,
+            dispatch.json records the removal, the files are unlinked
 
-Rule: a new message for the same queue finds no old files. After a crash before the removal
+Rule: a new queue of the same name finds no old files: its entries stay in memory until the
+directory is moved away. After a crash before the removal
 was recorded, the queues are rebuilt from the log; after a later crash, the next start deletes
 the directories that are left. The Java broker ignores names in a topic's directory that are
 not numbers.
@@ -14,7 +16,8 @@ Source: store/DefaultMessageStore.java#cleanUnusedTopic, #cleanExpiredConsumerQu
 
 import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,11 +32,15 @@ SUFFIX: Final = ".deleted"
 
 @dataclass(eq=False, kw_only=True)
 class RemoveJob(DiskJob):
-    """Deletes queue directories that were moved away."""
+    """Moves the directories of queues away and deletes them; it may be run again after an error."""
 
     disk: Disk
-    moved: Sequence[Path | None]
-    """The directories under their new names; None for a queue that had none."""
+    keys: Collection[tuple[str, int]]
+    """Topic and queue id of each queue."""
+    left: list[Path]
+    """The directories that are not moved away yet."""
+    lock: AbstractContextManager[object]
+    """Held while they are moved, so that no write to one of their files runs."""
     directories: Sequence[Path]
     """The directories to sync because names in them changed."""
     log_end: int = 0
@@ -43,13 +50,22 @@ class RemoveJob(DiskJob):
     record: Callable[[int], None]
     """Records in ``dispatch.json`` that the queues are removed; it gets ``log_end``."""
 
+    def __post_init__(self) -> None:
+        self._moved: list[Path] = []
+
     def work(self) -> None:
-        """Sync, record and delete; files that cannot be unlinked are no error."""
+        """Move, sync, record and delete; files that cannot be unlinked are no error."""
+        with self.lock:
+            while self.left:
+                moved = move_away(self.disk, self.left[-1])
+                self.left.pop()
+                if moved is not None:
+                    self._moved.append(moved)
         for directory in self.directories:
             if self.disk.is_dir(directory):
                 self.disk.fsync_dir(directory)
         self.record(self.log_end)
-        for moved in filter(None, self.moved):
+        for moved in self._moved:
             try:
                 remove_tree(self.disk, moved)
             except OSError as error:

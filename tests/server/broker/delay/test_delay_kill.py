@@ -24,7 +24,15 @@ from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import NO_THREADS, TOPIC, Desk
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
+from tests.server.store.stores import (
+    START_MS,
+    abandon,
+    bodies,
+    flush,
+    message,
+    small_config,
+    step_up,
+)
 from tests.waiting import until
 
 LEVELS = DelayLevels([1_000, 3_000])
@@ -115,7 +123,7 @@ class Machine:
         safe, self.unsafe[:] = list(self.unsafe), []
         for done in safe:
             done(ResponseCode.SUCCESS)
-        self.store.housekeeping(self.now_ms)
+        step_up(self.store, self.now_ms)
         if self.true_ms % SAVE_MS == 0:
             self.service.settle()
             if self.service.change_count != self.change_count:

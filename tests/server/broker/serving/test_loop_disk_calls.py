@@ -17,18 +17,8 @@ from tests.server.broker.desk import TOPIC, broker_settings, running
 from tests.waiting import until
 
 OF_FILES = ("pwrite", "fdatasync", "allocate", "truncate")
-OF_PATHS = ("rename", "unlink", "mkdir", "fsync_dir", "sync_all", "rmdir")
+OF_PATHS = ("rename", "unlink", "mkdir", "fsync_dir", "sync_all", "rmdir", "usage")
 ALLOWED = {
-    "pwrite consumequeue",
-    "mkdir consumequeue",
-    "open consumequeue",
-    "rename consumequeue",
-    "truncate consumequeue",
-    "pwrite index",
-    "open index",
-    "mkdir index",
-    "truncate index",
-    "allocate index",
     # The first file of an empty log, which nobody could make ahead.
     "mkdir commitlog",
     "open commitlog",

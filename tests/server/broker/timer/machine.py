@@ -23,7 +23,15 @@ from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import SLOT_SIZE
 from tests.server.broker.desk import NO_THREADS
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
+from tests.server.store.stores import (
+    START_MS,
+    abandon,
+    bodies,
+    flush,
+    message,
+    small_config,
+    step_up,
+)
 
 STEP_MS, FLUSH_MS = 50, 500
 TICK_MS = 1_000
@@ -106,7 +114,7 @@ class Machine:
                 done(ResponseCode.SUCCESS)
         if self.now_ms % FLUSH_MS == 0:
             flush(self.store)
-        self.store.housekeeping(self.now_ms)
+        step_up(self.store, self.now_ms)
         job = self.timer.flush_job(self.now_ms)
         if job is not None:
             job.run()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mqserver.store import upkeep
-from mqserver.store.commitlog.dispatch import NEW_FILE_COST
 from mqserver.store.config import StoreConfig
+from mqserver.store.entry_writes import NEW_FILE_COST
 from mqserver.store.queues import queue_table
 from mqserver.store.queues.entry_backlog import CHUNK_SIZE
 from mqserver.store.queues.queue import OPEN_FILES_MAX
@@ -22,13 +22,12 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     delete_topic,
-    finish,
     flush,
-    keep_up,
     message,
     open_store,
     put_and_write,
     small_config,
+    step_up,
 )
 
 COUNT = LOADED_IDLE_MAX + 500
@@ -45,7 +44,7 @@ def settle(store: MessageStore, now_ms: int) -> int:
     """Run the upkeep until it syncs; return the number of steps."""
     flush(store)
     for step in range(10_000):
-        if keep_up(store, now_ms + step):
+        if step_up(store, now_ms + step):
             return step
     raise AssertionError("no sync job came")
 
@@ -107,12 +106,11 @@ def test_no_step_of_the_upkeep_writes_more_than_some_queues() -> None:
 
     for step in range(200):
         calls.clear()
-        job = store.housekeeping(START_MS + 60_000 + step)
-        if job is not None:
+        if step_up(store, START_MS + 60_000 + step):
             break
         assert calls.count("create") <= 2 * upkeep.QUEUES_A_STEP // NEW_FILE_COST
 
-    assert finish(store, job)
+    assert step < 200 - 1
     abandon(store)
     assert len(open_store(small_config(Path("/store")), disk=disk.kept()).queues()) == COUNT
 
@@ -173,7 +171,7 @@ def test_queues_in_use_take_turns_and_lose_nothing(tmp_path: Path) -> None:
     assert not list((tmp_path / "store").rglob("consumequeue/*/*/0*"))
     assert bodies(store, TOPIC, 0) == bodies(store, TOPIC, 99) == [b"%d" % n for n in range(40)]
     # Some of them are written, all are read, and more comes.
-    store.housekeeping(START_MS + 1_100)
+    step_up(store, START_MS + 1_100)
     put_rounds(store, range(40, 60))
     assert_all_there(store, range(60))
     settle(store, START_MS + 70_000)
@@ -194,7 +192,7 @@ def test_tails_of_many_queues_are_cut_between_entries(
     for turn in range(5):
         put_rounds(store, range(10 * turn, 10 * turn + 10))
         for step in range(10):
-            store.housekeeping(START_MS + 1_100 * turn + step)
+            step_up(store, START_MS + 1_100 * turn + step)
         assert_all_there(store, range(10 * turn + 10))
     store.close(START_MS)
 
@@ -240,7 +238,7 @@ def test_queues_made_again_during_a_round_are_for_the_next_one(
     put_rounds(store, range(3))
     flush(store)
     for step in range(10):
-        assert store.housekeeping(START_MS + 60_000 + step) is None
+        assert not step_up(store, START_MS + 60_000 + step)
     assert delete_topic(store, TOPIC) == TURNS
 
     put_rounds(store, range(5, 6))
@@ -254,16 +252,20 @@ def test_queues_made_again_during_a_round_are_for_the_next_one(
 
 
 @pytest.mark.usefixtures("crowd")
-def test_a_backlog_at_its_limit_makes_queues_go_to_their_files(
+def test_a_backlog_at_its_limit_keeps_queues_loaded_until_they_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_table, "BACKLOG_MAX", 1)
     store = open_store(roomy_config(tmp_path / "store"))
 
     put_rounds(store, range(3))
-
     assert store._table.files.backlog.chunk_count == 1
-    assert len(list((tmp_path / "store").rglob("consumequeue/*/*/0*"))) > TURNS // 2
+    assert len(store._table.queues) == TURNS
+    settle(store, START_MS + 70_000)
+    store.housekeeping(START_MS + 70_200)
+
+    assert len(store._table.queues) <= 28
+    assert len(list((tmp_path / "store").rglob("consumequeue/*/*/0*"))) == TURNS
     assert_all_there(store, range(3))
 
 
@@ -281,7 +283,7 @@ def test_a_full_disk_keeps_what_rests_in_memory(monkeypatch: pytest.MonkeyPatch)
 
     disk.on_call = refuse
     put_rounds(store, range(1, 50))
-    store.housekeeping(START_MS + 1_100)
+    step_up(store, START_MS + 1_100)
     assert not store.is_read_only
     assert_all_there(store, range(50))
     disk.on_call = lambda name, path: None
@@ -306,5 +308,5 @@ def test_queues_in_use_by_turns_take_no_memory_to_speak_of(tmp_path: Path) -> No
     finally:
         tracemalloc.stop()
 
-    # 28 entries of each take 560 bytes, and are in a file but for the last chunk.
-    assert grown < CHUNK_SIZE + 20 * 1_000
+    # 28 entries of each, with 8 bytes beside them.
+    assert grown < 28 * 28 * TURNS + CHUNK_SIZE

@@ -95,7 +95,7 @@ def upkeep(store: MessageStore, now_ms: int) -> None:
 def clean(store: MessageStore, promise: Promise, now_ms: int) -> None:
     """Let retention delete whatever it may."""
     store.cleaner.delete_by_hand()
-    for _ in range(4):
+    for _ in range(6):
         # While the queues still have the entries, a get passes over what is deleted.
         promise.expired = max(promise.expired, messages_below(store, promise))
         job = store.cleaner.step(now_ms)

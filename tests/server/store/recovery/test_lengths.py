@@ -34,6 +34,7 @@ from tests.server.store.stores import (
     open_store,
     records_of_key,
     small_config,
+    step_up,
 )
 
 ROOT = Path("/store")
@@ -81,7 +82,7 @@ def source(*, clean: bool) -> tuple[SimDisk, list[int]]:
         store.close(START_MS + COUNT)
     else:
         flush(store)
-        store.housekeeping(START_MS + 3_602_000)
+        assert not step_up(store, START_MS + 3_602_000)
     return disk.kept(), ends
 
 

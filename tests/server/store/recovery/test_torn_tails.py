@@ -28,6 +28,7 @@ from tests.server.store.stores import (
     readable_count,
     records_of_key,
     small_config,
+    step_up,
 )
 
 ROOT = Path("/store")
@@ -53,8 +54,8 @@ def sources(*, clean: bool) -> Files:
         store.close(START_MS + COUNT)
         return disk.files()
     flush(store)
-    # This writes queues and index; the job that it returns would sync them.
-    store.housekeeping(START_MS + 3_602_000)
+    # Queues and index are written; the next job would sync them.
+    assert not step_up(store, START_MS + 3_602_000)
     return disk.files()
 
 
