@@ -168,6 +168,15 @@ def delivered_log_offset(data: bytes) -> int | None:
     return log_offset if found == _sum(data[: _CHECKPOINT.size], log_offset) else None
 
 
+def has_wrong_sum(data: bytes) -> bool:
+    """Tell whether a file that ``encode`` wrote was changed since: by damage, or by a 5.x broker.
+
+    A 5.x broker leaves what follows its fields as it was: zeros in a file of its own.
+    """
+    own = data[_CHECKPOINT.size : _CHECKPOINT.size + _OWN.size]
+    return any(own) and delivered_log_offset(data) is None
+
+
 def _sum(fields: bytes, log_offset: int) -> int:
     # A file that is all zeros must not have a valid sum.
     return zlib.crc32(fields + b"%d" % log_offset)

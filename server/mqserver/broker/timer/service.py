@@ -70,6 +70,8 @@ TAIL_STEPS: Final = 8
 RETRY_MS: Final = 1_000
 CLOCK_BACK_MS: Final = 3_600_000
 """How far the clock may have been set back; a checkpoint from a later time is damaged."""
+DOUBT_MS: Final = 3_600_000
+"""How much of what a checkpoint without a sum counts as delivered is looked up in the log."""
 SAVE_READ_MS: Final = 60_000
 """How far the slot to read may be ahead of the saved one while no message is delivered."""
 _COUNTED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
@@ -137,6 +139,7 @@ class TimerService:
         self.read_ms = 0
         """The slot that is delivered next, as epoch ms."""
         self._write_ms = 0
+        self._counted_until_ms = 0
         self._slot: Draining | None = None
         self._group_log_offset: int | None = None
         """Log offset before the group that waits until it is safe; None without such a group."""
@@ -251,6 +254,10 @@ class TimerService:
         self._version = known
         self.queue_offset = known.queue_offset
         self.read_ms = self._floor(known.last_read_ms) or self._write_ms
+        self._counted_until_ms = self.read_ms
+        if known.last_read_ms and files.delivered_log_offset is None:
+            # Nothing vouches for the number, and if it is too high, messages would be lost.
+            self.read_ms = max(self._floor(known.last_read_ms - DOUBT_MS), oldest_ms)
         start = self._tail_start(files, known)
         self._tail = Delivered(self._store, start)
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
@@ -262,7 +269,7 @@ class TimerService:
         told = files.delivered_log_offset
         if told is not None and told <= self._store.written_offset:
             return told
-        return start_by_time(self._store, known.last_read_ms)
+        return start_by_time(self._store, self.read_ms)
 
     def _catch_up(self) -> bool:
         """Read the log for deliveries that the checkpoint does not count; True until the end."""
@@ -437,16 +444,17 @@ class TimerService:
         found = None if unit is None else self._waiting_at(unit, slot)
         if unit is None or found is None:
             return _Leaving(pos, "", None)
-        message = None
+        message, topic = None, found.topic
         if self._tail is not None and self._tail.takes(found):
-            message = None
+            # The metrics do not count what was delivered before the checkpoint.
+            topic = topic if self.read_ms >= self._counted_until_ms else ""
         elif unit.is_roll:
             message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         elif not slot.recalls.has(found):
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         if message is not None:
             message = self._route(message, found.topic, found.record.log_offset, now_ms)
-        return _Leaving(pos, found.topic, message)
+        return _Leaving(pos, topic, message)
 
     def _waiting_at(self, unit: TimerUnit, slot: Draining) -> TimerMessage | None:
         """Return the message of a unit; None if the log no longer has it.

@@ -8,7 +8,8 @@ Rule: on the disk the wheel is never older than the checkpoint, and the log neve
 wheel. So after a crash every unit up to the checkpoint's position is in its slot. A unit behind
 that position is either in its slot, too, or the slot's newest unit is the one that the unit names
 as its previous one. If neither holds, or a slot names a unit that the log lacks, the files do not
-belong together. Then they are built again from the queue ``rmq_sys_wheel_timer``.
+belong together. Then they are built again from the queue ``rmq_sys_wheel_timer``, as they are if
+the sum of the checkpoint is wrong.
 
 Source: store/timer/TimerMessageStore.java#recover, #doEnqueue, TimerCheckpoint.java (5.4.0).
 """
@@ -36,6 +37,7 @@ from storefmt.formats.timer import (
     TimerCheckpoint,
     TimerUnit,
     delivered_log_offset,
+    has_wrong_sum,
 )
 from storefmt.paths import StorePaths
 
@@ -128,6 +130,8 @@ class TimerFiles:
             return str(error)
         if not self.checkpoint.last_read_ms:
             return f"{path} was never written"
+        if has_wrong_sum(data):
+            return f"{path} is damaged, or another broker has changed it"
         self.delivered_log_offset = delivered_log_offset(data)
         path = self._paths.root / WHEEL_FILE
         found = self._disk.stat(path)

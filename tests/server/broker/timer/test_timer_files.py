@@ -177,6 +177,39 @@ def test_damaged_files_are_built_again_and_nothing_is_lost_or_comes_twice(
     assert sorted(found) == [b"%d" % number for number in range(10)]
 
 
+def without_sum(root: Path) -> None:
+    """Make the checkpoint one that a 5.4.0 broker wrote."""
+    path = root / "config" / "timercheck"
+    path.write_bytes(path.read_bytes()[:56].ljust(4096, b"\0"))
+
+
+@pytest.mark.parametrize("has_sum", [True, False])
+@pytest.mark.parametrize("wrong_s", [-3_600, -600, -60, -5, -1, 1, 5, 60, 600, 3_600])
+def test_a_checkpoint_that_is_wrong_by_up_to_an_hour_loses_and_doubles_nothing(
+    wrong_s: int, has_sum: bool, tmp_path: Path
+) -> None:
+    machine = Machine(root=tmp_path, disk=RealDisk())
+    for number in range(20):
+        machine.send(number, delay_ms=1_000 + number * 1_000)
+    machine.send(20, delay_ms=5_000_000)
+    machine.run(8_500)
+    machine.stop()
+    path = tmp_path / "config" / "timercheck"
+    known = TimerCheckpoint.decode(path.read_bytes())
+    if not has_sum:
+        without_sum(tmp_path)
+    wrong_ms = known.last_read_ms + wrong_s * 1_000
+    write("config/timercheck", 0, wrong_ms.to_bytes(8))(tmp_path)
+
+    machine.now_ms += max(wrong_s, 0) * 1_000 + 4_000
+    machine.start()
+    machine.run(20_000)
+    found = machine.stored()
+    machine.stop()
+
+    assert sorted(found, key=int) == [b"%d" % number for number in range(20)]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_wrong_bytes_in_a_chain_are_found_and_the_files_built_again(
     seed: int, tmp_path: Path, small_wheel: None
