@@ -120,14 +120,14 @@ def test_a_call_that_the_disk_holds_delays_only_who_waits_for_it(
     with HeldCalls(tmp_path) as calls:
         conf = broker_conf(tmp_path, f"brokerName=a\nflushDiskType={flush}\n{SMALL_FILES}")
         with serving("mqserver.broker.app", conf, env={**os.environ, **calls.env}) as broker:
-            longest_s = asyncio.run(session(address_of(broker), calls, *CALLS[name]))
+            longest_s = asyncio.run(session(address_of(broker), tmp_path, calls, *CALLS[name]))
             print(f"{name}, {flush}: the longest answer took {longest_s * 1000:.1f} ms")
             broker.terminate()
             assert broker.wait(timeout=60) == 0
     assert longest_s < LONGEST_S
 
 
-async def session(address: str, calls: HeldCalls, call: str, path: str) -> float:
+async def session(address: str, root: Path, calls: HeldCalls, call: str, path: str) -> float:
     """Hold a call, and compare what was acknowledged with what is there; return the time (s)."""
     client = RemotingClient()
     desk = Desk(None, client, address)  # type: ignore[arg-type]
@@ -138,6 +138,7 @@ async def session(address: str, calls: HeldCalls, call: str, path: str) -> float
         await desk.create_topic(NEW)
         await desk.create_topic(GONE)
         await desk.send(b"x", topic=GONE)
+        await until(lambda: any(root.rglob(f"consumequeue/{GONE}/0")))
         with calls.held(call, path):
             deletion = asyncio.create_task(
                 desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=GONE))

@@ -161,6 +161,19 @@ class Delivered:
         return self._recalls.has(found)
 
 
+def first_uncounted(store: MessageStore, counted_until: int | None, read_ms: int) -> int:
+    """Return the log offset from which on deliveries may not be counted.
+
+    Args:
+        store: has the log.
+        counted_until: log offset up to which the checkpoint counts them; None if it is not known.
+        read_ms: the slot that is delivered next.
+    """
+    if counted_until is not None and counted_until <= store.written_offset:
+        return counted_until
+    return start_by_time(store, read_ms)
+
+
 def start_by_time(store: MessageStore, read_ms: int) -> int:
     """Return a log offset from which on every delivery of a slot at ``read_ms`` or later lies.
 

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 
 from mqserver.broker.queue_records import QueueRecords
 from mqserver.broker.serving.cold_reads import ColdReads
-from mqserver.broker.timer.delivered import Delivered, start_by_time
+from mqserver.broker.timer.delivered import Delivered, first_uncounted
 from mqserver.broker.timer.draining import Draining, check_unit
 from mqserver.broker.timer.messages import (
     AT_ONCE_MS,
@@ -127,6 +127,7 @@ class TimerService:
         self._when_safe = when_safe
         self._cold = cold
         self._has_removed = False
+        self._running: TimerFlush | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -179,6 +180,8 @@ class TimerService:
         Raises:
             OSError: the disk refused to remove them.
         """
+        if self._running is not None:
+            return
         if self._files is not None:
             self.close()
         if is_slave and not self._has_removed:
@@ -248,28 +251,20 @@ class TimerService:
         if files.lost:
             files.remove()
             known = files.checkpoint
-        if files.lost:
             LOG.warning("the files of the timer are built again: %s", files.lost)
             self.metrics.reset()
         self._version = known
         self.queue_offset = known.queue_offset
         self.read_ms = self._floor(known.last_read_ms) or self._write_ms
         self._counted_until_ms = self.read_ms
-        if known.last_read_ms and files.delivered_log_offset is None:
+        counted = files.delivered_log_offset if known.last_read_ms else self._store.min_log_offset
+        if counted is None:
             # Nothing vouches for the number, and if it is too high, messages would be lost.
             self.read_ms = max(self._floor(known.last_read_ms - DOUBT_MS), oldest_ms)
-        start = self._tail_start(files, known)
-        self._tail = Delivered(self._store, start)
+        self._tail = Delivered(self._store, first_uncounted(self._store, counted, self.read_ms))
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
-        self._slot, self._flushed, self._is_caught_up = None, None, False
-
-    def _tail_start(self, files: TimerFiles, known: TimerCheckpoint) -> int:
-        if not known.last_read_ms:
-            return self._store.min_log_offset
-        told = files.delivered_log_offset
-        if told is not None and told <= self._store.written_offset:
-            return told
-        return start_by_time(self._store, self.read_ms)
+        self._slot, self._flushed, self._flushing = None, None, None
+        self._is_caught_up = False
 
     def _catch_up(self) -> bool:
         """Read the log for deliveries that the checkpoint does not count; True until the end."""
@@ -314,7 +309,6 @@ class TimerService:
             if late:
                 self._put_group(late, self._entered_late, now_ms)
                 return True
-        files.log.write()
         return count >= ENTER_COUNT
 
     def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
@@ -398,6 +392,10 @@ class TimerService:
                 for pos in reversed(slot.positions[-GROUP_COUNT:])
             ]
         except RecordDamaged as error:
+            if self._running is not None:
+                # A thread still writes to the files that have to go.
+                self._look_ms = now_ms + RETRY_MS
+                return False
             self._rebuild(files, str(error))
             return True
         self._put_group(group, self._left, now_ms)
@@ -550,14 +548,8 @@ class TimerService:
     def flush_job(self, now_ms: int, *, at_end: bool = False) -> TimerFlush | None:
         """Return the job that makes the progress durable, when it is time and the log is there.
 
-        Call it every 200 ms. Run the job in a thread, then pass it to ``end_flush``.
-
-        Args:
-            now_ms: the present time.
-            at_end: whether the broker stops, and the progress is saved even if it is not time.
-
-        Raises:
-            OSError: units could not be written, or a file could not be created.
+        Call it every 200 ms, and with ``at_end`` when the broker stops. Run the job in a thread,
+        then pass it to ``end_flush``. An OSError says that a file of the timer cannot be read.
         """
         if self._files is None or not self._is_caught_up:
             return None
@@ -566,17 +558,17 @@ class TimerService:
             if (is_early and not at_end) or not self._has_progress():
                 return None
             self._begin_flush(self._files, now_ms)
-        job = self._flushing
-        return job if job and job.log_offset <= self._store.flushed_offset else None
+        if self._flushing is None or self._flushing.log_offset > self._store.flushed_offset:
+            return None
+        self._running = self._flushing
+        return self._running
 
     def _has_progress(self) -> bool:
         if self._flushed is None:
             return True
-        queue_offset, delivered_count, read_ms = self._flushed
-        return (queue_offset, delivered_count) != (
-            self.queue_offset,
-            self.delivered_count,
-        ) or self.read_ms - read_ms >= SAVE_READ_MS
+        *counts, read_ms = self._flushed
+        has_counted = counts != [self.queue_offset, self.delivered_count]
+        return has_counted or self.read_ms - read_ms >= SAVE_READ_MS
 
     def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
         self._flushed_ms = now_ms
@@ -591,7 +583,7 @@ class TimerService:
         self._version = self._version._replace(
             version_ms=now_ms, version_counter=self._version.version_counter + 1
         )
-        files.log.remove_before(lambda log_offset: log_offset < self._store.min_log_offset)
+        files.drop_before(lambda log_offset: log_offset < self._store.min_log_offset)
         if self._flushing is not None:
             self._flushing.error = OSError("replaced by a newer one")
             files.end_flush(self._flushing)
@@ -600,7 +592,7 @@ class TimerService:
 
     def end_flush(self, job: TimerFlush) -> None:
         """Note how a job ended; if it failed, the next one does its work."""
-        self._flushing = None
+        self._flushing = self._running = None
         if job.error is not None:
             LOG.error("the files of the timer are not written: %s", job.error)
             self._flushed = None

@@ -21,7 +21,11 @@ class FileWrite(NamedTuple):
 
 
 def write_file(
-    disk: Disk, write: FileWrite, *, creating: Callable[[str], None] = lambda directory: None
+    disk: Disk,
+    write: FileWrite,
+    *,
+    creating: Callable[[str], None] = lambda directory: None,
+    syncs: bool = False,
 ) -> None:
     """Write to one file; blocks for as long as the disk takes.
 
@@ -29,6 +33,7 @@ def write_file(
         disk: the disk that holds the file.
         write: what to write.
         creating: called with the directory in which the file is about to be created.
+        syncs: whether the file is synced as well.
 
     Raises:
         OSError: the disk refused; some of the bytes may be in the file.
@@ -48,5 +53,7 @@ def write_file(
             file.truncate(size)
         for pos, data in parts:
             file.pwrite(data, pos)
+        if syncs:
+            file.fdatasync()
     finally:
         file.close()

@@ -2,24 +2,26 @@
 
     open    checkpoint -> wheel -> units behind the checkpoint's position are put into the wheel
             what does not fit -> all three are removed, and ``lost`` says why
-    flush   log synced -> changed pages of the wheel written and synced -> checkpoint written
+    flush   new units of the log written and synced -> changed pages of the wheel written and synced
+            -> checkpoint written and synced; all of it in a thread, which also creates the files
 
-Rule: on the disk the wheel is never older than the checkpoint, and the log never older than the
-wheel. So after a crash every unit up to the checkpoint's position is in its slot. A unit behind
-that position is either in its slot, too, or the slot's newest unit is the one that the unit names
-as its previous one. If neither holds, or a slot names a unit that the log lacks, the files do not
-belong together. Then they are built again from the queue ``rmq_sys_wheel_timer``, as they are if
-the sum of the checkpoint is wrong.
+Rule: what changes between two flushes is in memory. On the disk the wheel is never older than the
+checkpoint, and the log never older than the wheel. So after a crash every unit up to the
+checkpoint's position is in its slot. A unit behind that position is in its slot as well, or the
+slot's newest unit is the one that the unit names as its previous one. If neither holds, or a slot
+names a unit that the log lacks, or the sum of the checkpoint is wrong, the files do not belong
+together. Then they are built again from the queue ``rmq_sys_wheel_timer``.
 
 Source: store/timer/TimerMessageStore.java#recover, #doEnqueue, TimerCheckpoint.java (5.4.0).
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 from mqserver.store.config import StoreConfig
-from mqserver.store.disk.disk import Disk, DiskFile
+from mqserver.store.disk.disk import Disk, read_file
+from mqserver.store.disk.file_write import FileWrite, write_file
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.timer.log import TimerLog
 from mqserver.store.timer.wheel import TimerWheel
@@ -53,29 +55,40 @@ class TimerFlush(DiskJob):
         self,
         files: "TimerFiles",
         *,
+        disk: Disk,
+        paths: StorePaths,
         checkpoint: TimerCheckpoint,
         delivered: int | None,
         log_offset: int,
+        gone: Sequence[str],
     ) -> None:
         self.log_offset = log_offset
         """Log offset up to which the commit log has to be on the disk before ``run``."""
         self.checkpoint = checkpoint
         self.pages = files.wheel.take_changes()
-        self._data = checkpoint.encode(delivered_log_offset=delivered)
-        self._logs = files.log.unsynced()
-        self._wheel = files.wheel_file()
-        self._check = files.checkpoint_file()
+        self._disk, self._root = disk, paths.root
+        self.log = files.log
+        self._logs = files.log.begin_write()
+        wheel, check = paths.root / WHEEL_FILE, paths.config_file(CHECKPOINT_FILE)
+        self._wheel = FileWrite(str(wheel), WHEEL_SIZE, self.pages)
+        data = checkpoint.encode(delivered_log_offset=delivered)
+        self._check = FileWrite(str(check), CHECKPOINT_SIZE, [(0, data)])
+        self._gone = gone
+        self.gone_count = len(gone)
 
     def work(self) -> None:
-        """Write in the order in which a crash may stop it."""
-        for file in self._logs:
-            file.fdatasync()
-        for pos, page in self.pages:
-            self._wheel.pwrite(page, pos)
-        if self.pages:
-            self._wheel.fdatasync()
-        self._check.pwrite(self._data, 0)
-        self._check.fdatasync()
+        """Write in the order in which a crash may stop it, then delete the oldest files."""
+        made: list[str] = []
+        for write in (*self._logs, self._wheel, self._check):
+            write_file(self._disk, write, creating=made.append, syncs=True)
+            for directory in made:
+                self._disk.fsync_dir(directory)
+                # The directory itself may be new.
+                self._disk.fsync_dir(self._root)
+            made.clear()
+        for path in self._gone:
+            with suppress(FileNotFoundError):
+                self._disk.unlink(path)
 
 
 class TimerFiles:
@@ -98,8 +111,7 @@ class TimerFiles:
         self._paths = paths
         self._file_size = config.mapped_file_size_timer_log
         self._precision_ms = config.timer_precision_ms
-        self._wheel_file: DiskFile | None = None
-        self._check_file: DiskFile | None = None
+        self._gone: list[str] = []
         self._start_empty()
         self.checkpoint = TimerCheckpoint()
         """The checkpoint as it was when the files were opened; all 0 if there is none."""
@@ -123,7 +135,7 @@ class TimerFiles:
         path = self._paths.config_file(CHECKPOINT_FILE)
         if self._disk.stat(path) is None:
             return f"{path} is missing"
-        data = self.checkpoint_file().pread(CHECKPOINT_SIZE, 0)
+        data = read_file(self._disk, path) or b""
         try:
             self.checkpoint = TimerCheckpoint.decode(data)
         except RecordDamaged as error:
@@ -138,7 +150,11 @@ class TimerFiles:
         if found is None or found.size != WHEEL_SIZE:
             size = "missing" if found is None else f"{found.size} bytes long"
             return f"{path} is {size}, expected {WHEEL_SIZE} bytes"
-        self.wheel.load(self.wheel_file())
+        file = self._disk.open(path)
+        try:
+            self.wheel.load(file)
+        finally:
+            file.close()
         index = self.wheel.damaged_slot()
         if index is not None:
             return f"slot {index} of {path} is damaged"
@@ -228,6 +244,14 @@ class TimerFiles:
         count = old.message_count + (-1 if is_deletion else 1)
         self.wheel.put(Slot(tick, first, pos, count, old.magic))
 
+    def drop_before(self, is_gone: Callable[[int], bool]) -> None:
+        """Let the next flush delete old files of the log; see ``TimerLog.drop_before``.
+
+        Raises:
+            OSError: a file could not be read.
+        """
+        self._gone += self.log.drop_before(is_gone)
+
     def flush(
         self, checkpoint: TimerCheckpoint, *, delivered: int | None, log_offset: int
     ) -> TimerFlush:
@@ -238,13 +262,12 @@ class TimerFiles:
             delivered: log offset before which it counts every delivery.
             log_offset: log offset up to which the commit log has to be on the disk before the job
                 runs.
-
-        Raises:
-            OSError: units could not be written, or a file could not be created.
         """
-        self.log.write()
         return TimerFlush(
             self,
+            disk=self._disk,
+            paths=self._paths,
+            gone=self._gone[:],
             checkpoint=checkpoint._replace(log_flush_pos=self.log.end),
             delivered=delivered,
             log_offset=log_offset,
@@ -252,33 +275,15 @@ class TimerFiles:
 
     def end_flush(self, job: TimerFlush) -> None:
         """Note whether a job succeeded; what it did not write is written by the next one."""
-        if job.error is not None:
+        is_done = job.error is None
+        job.log.end_write(job.checkpoint.log_flush_pos, is_done=is_done)
+        if job.log is not self.log:
+            # The files were built again meanwhile.
+            return
+        if is_done:
+            del self._gone[: job.gone_count]
+        else:
             self.wheel.restore_changes(job.pages)
-            self.log.sync_again()
-
-    def wheel_file(self) -> DiskFile:
-        """Return the file of the wheel, created with a hole for every slot."""
-        if self._wheel_file is None:
-            self._wheel_file = self._opened(self._paths.root / WHEEL_FILE, WHEEL_SIZE)
-        return self._wheel_file
-
-    def checkpoint_file(self) -> DiskFile:
-        """Return the file of the checkpoint, created with zeros."""
-        if self._check_file is None:
-            path = self._paths.config_file(CHECKPOINT_FILE)
-            self._check_file = self._opened(path, CHECKPOINT_SIZE)
-        return self._check_file
-
-    def _opened(self, path: Path, size: int) -> DiskFile:
-        is_new = self._disk.stat(path) is None
-        if is_new:
-            self._disk.mkdir(path.parent)
-        file = self._disk.open(path, create=True, size=size)
-        if is_new:
-            if file.size() != size:
-                file.truncate(size)
-            self._disk.fsync_dir(path.parent)
-        return file
 
     def remove(self) -> None:
         """Remove all files and continue with an empty wheel.
@@ -289,6 +294,7 @@ class TimerFiles:
         self.close()
         # The checkpoint is removed first, because without it the other files are not used.
         remove_timer_files(self._disk, self._paths)
+        self._gone.clear()
         self.checkpoint, self.delivered_log_offset = TimerCheckpoint(), None
         self.replayed = set()
         self._start_empty()
@@ -297,10 +303,6 @@ class TimerFiles:
         """Close every file; what was not flushed is rebuilt from the queue."""
         self.log.close()
         self.wheel.close()
-        for file in (self._wheel_file, self._check_file):
-            if file is not None:
-                file.close()
-        self._wheel_file = self._check_file = None
 
 
 def timer_files_exist(disk: Disk, paths: StorePaths) -> bool:

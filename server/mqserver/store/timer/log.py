@@ -1,11 +1,13 @@
 """The timer log: one unit of 52 bytes for each message that entered the wheel.
 
     timerlog/00000000000000000000   | unit | unit | … | blank |     files of one size, sparse
-             00000000000104857600   | unit | unit | 0 0 0 …          ^ end
+             00000000000104857600   | unit | unit | 0 0 0 …
+                                           ^ written_end ^ end      the units between are in memory
 
-Rule: units are collected and written by ``write``; nothing else changes a file but ``cut``, which
-erases what lies behind a position, because a unit that a recovery left out must not come back.
-A unit does not cross the end of a file. What is behind the last unit is zero.
+Rule: units are collected, and the flush of ``files`` writes them in a thread (``begin_write``).
+Only ``cut`` changes a file beside it: at the start it erases what lies behind a position, because
+a unit that a recovery left out must not come back. A unit does not cross the end of a file. What is
+behind the last unit is zero.
 
 Source: store/timer/TimerLog.java, store/MappedFileQueue.java (5.4.0).
 """
@@ -15,6 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from mqserver.store.disk.disk import Disk, DiskFile
+from mqserver.store.disk.file_write import FileWrite
+from storefmt.dispatch.queue_entries import file_parts
 from storefmt.formats.timer import BLANK, BLANK_MAGIC, BLANK_SIZE, UNIT_SIZE, TimerUnit
 from storefmt.paths import log_file_name, parse_log_file_name
 
@@ -34,11 +38,13 @@ class TimerLog:
     def __init__(self, disk: Disk, directory: Path, file_size: int) -> None:
         self._disk = disk
         self._directory = directory
-        self._files: dict[int, DiskFile] = {}
+        # The files that exist, by where they begin; None for one that is not open.
+        self._files: dict[int, DiskFile | None] = {}
         self.file_size = file_size
         self.end = 0
         """Position of the next unit, in bytes of the whole log."""
-        self._pending: list[tuple[int, bytes]] = []
+        # What is behind the files, including the zeros that fill up a file.
+        self._fresh = bytearray()
         self._unsynced: set[int] = set()
         self._window_pos, self._window = 0, b""
 
@@ -63,18 +69,17 @@ class TimerLog:
             if base != found[0][0] + number * size:
                 return f"{self._directory} lacks the file before {log_file_name(base)}"
         self.file_size = size
-        for base, _ in found:
-            self._files[base] = self._disk.open(self._directory / log_file_name(base))
+        self._files = dict.fromkeys(base for base, _ in found)
         if found[-1][1] < size:
             # A power cut came between the creation of the file and that of its size.
-            self._files[found[-1][0]].truncate(size)
+            self._file(found[-1][0]).truncate(size)
         self.end = found[-1][0]
         return ""
 
     @property
     def start(self) -> int:
         """Position of the first byte that is retained."""
-        return min(self._files, default=self.end)
+        return min(self._files, default=self.written_end)
 
     @property
     def limit(self) -> int:
@@ -82,35 +87,46 @@ class TimerLog:
         return max(self._files) + self.file_size if self._files else self.end
 
     def append(self, unit: TimerUnit) -> int:
-        """Add a unit, and return its position; ``write`` writes it."""
+        """Add a unit, and return its position."""
         left = self.file_size - self.end % self.file_size
         if left < UNIT_SIZE + BLANK_SIZE:
-            self._pending.append((self.end, BLANK.pack(left, 0, BLANK_MAGIC)))
+            self._fresh += BLANK.pack(left, 0, BLANK_MAGIC).ljust(left, b"\0")
             self.end += left
         pos = self.end
-        self._pending.append((pos, unit.encode()))
+        self._fresh += unit.encode()
         self.end += UNIT_SIZE
         return pos
 
-    def write(self) -> None:
-        """Write the units that were appended.
+    @property
+    def written_end(self) -> int:
+        """Position up to which the units are in their files."""
+        return self.end - len(self._fresh)
 
-        Raises:
-            OSError: the disk refused; the units stay in memory, and a later call tries again.
+    def begin_write(self) -> list[FileWrite]:
+        """Copy the units that are only in memory, for a thread that writes and syncs them.
+
+        A file that only has to be synced is named without any bytes.
         """
-        pending = self._pending
-        while pending:
-            start = pos = pending[0][0]
-            base = start - start % self.file_size
-            run: list[bytes] = []
-            for at, data in pending:
-                if at != pos or at >= base + self.file_size:
-                    break
-                run.append(data)
-                pos = at + len(data)
-            self._file(base).pwrite(b"".join(run), start - base)
-            self._unsynced.add(base)
-            del pending[: len(run)]
+        bases, self._unsynced = self._unsynced, set()
+        writes = [FileWrite(self._path(base), self.file_size, []) for base in sorted(bases)]
+        done = 0
+        for base, pos, size in file_parts(
+            self.written_end, len(self._fresh), file_size=self.file_size
+        ):
+            part = pos, bytes(self._fresh[done : done + size])
+            writes.append(FileWrite(self._path(base), self.file_size, [part]))
+            done += size
+        return writes
+
+    def end_write(self, end: int, *, is_done: bool) -> None:
+        """Let go of the units before ``end``, which are in their files; if not, keep them."""
+        if not is_done:
+            self._unsynced.update(self._files)
+            return
+        pos, size = self.written_end, self.file_size
+        for base in range(pos - pos % size, end, size):
+            self._files.setdefault(base)
+        del self._fresh[: end - pos]
 
     def read(self, pos: int) -> TimerUnit | None:
         """Return the unit at a position, or None if there is none.
@@ -118,10 +134,10 @@ class TimerLog:
         Raises:
             OSError: the disk could not be read.
         """
-        if self._pending:
-            self.write()
         if not self.start <= pos <= self.end - UNIT_SIZE:
             return None
+        if pos >= self.written_end:
+            return TimerUnit.decode(bytes(self._fresh[pos - self.written_end :][:UNIT_SIZE]))
         known = pos - self._window_pos
         if not 0 <= known <= len(self._window) - UNIT_SIZE:
             self._fetch(pos)
@@ -132,8 +148,8 @@ class TimerLog:
         """Read bytes around a position, most of them before it, because chains go back."""
         base = pos - pos % self.file_size
         low = max(base, pos + UNIT_SIZE * 256 - WINDOW_SIZE)
-        high = min(self.end, base + self.file_size, low + WINDOW_SIZE)
-        self._window = self._files[base].pread(high - low, low - base)
+        high = min(self.written_end, base + self.file_size, low + WINDOW_SIZE)
+        self._window = self._file(base).pread(high - low, low - base)
         self._window_pos = low
 
     def find_end(self, start: int) -> int:
@@ -148,7 +164,7 @@ class TimerLog:
         pos = start
         while (base := pos - pos % self.file_size) in self._files:
             left = base + self.file_size - pos
-            data = self._files[base].pread(min(WINDOW_SIZE, left), pos - base)
+            data = self._file(base).pread(min(WINDOW_SIZE, left), pos - base)
             taken = _units_size(data)
             pos += taken
             if taken == 0 or len(data) - taken >= UNIT_SIZE:
@@ -165,14 +181,12 @@ class TimerLog:
             OSError: the disk refused.
         """
         for base in sorted(self._files, reverse=True):
-            file = self._files[base]
             if base >= end and base > self.start:
-                file.close()
-                del self._files[base]
+                self._forget(base)
                 self._unsynced.discard(base)
                 self._disk.unlink(self._directory / log_file_name(base))
             elif end < base + self.file_size:
-                keep = max(0, end - base)
+                keep, file = max(0, end - base), self._file(base)
                 if file.next_data(keep) is not None:
                     file.truncate(keep)
                     file.truncate(self.file_size)
@@ -180,59 +194,50 @@ class TimerLog:
         self.end = end
         self._window = b""
 
-    def remove_before(self, is_gone: Callable[[int], bool]) -> int:
-        """Remove the first files as long as their newest unit points at a deleted record.
+    def drop_before(self, is_gone: Callable[[int], bool]) -> list[str]:
+        """Drop the first files as long as their newest unit points at a deleted record.
 
         Args:
             is_gone: tells whether the commit log no longer has a log offset.
 
         Returns:
-            The number of removed files.
+            The paths of these files, which the caller deletes.
 
         Raises:
-            OSError: the disk refused.
+            OSError: a file could not be read.
         """
-        count = 0
+        gone: list[str] = []
         for base in sorted(self._files)[:-1]:
             last = self._last_unit(base)
             if last is None or not is_gone(last.log_offset):
                 break
-            self._files.pop(base).close()
+            self._forget(base)
             self._unsynced.discard(base)
-            self._disk.unlink(self._directory / log_file_name(base))
-            count += 1
-        return count
+            gone.append(self._path(base))
+        return gone
 
     def _last_unit(self, base: int) -> TimerUnit | None:
         count = (self.file_size - BLANK_SIZE) // UNIT_SIZE
-        data = self._files[base].pread(UNIT_SIZE, (count - 1) * UNIT_SIZE)
+        data = self._file(base).pread(UNIT_SIZE, (count - 1) * UNIT_SIZE)
         return TimerUnit.decode(data)
-
-    def unsynced(self) -> list[DiskFile]:
-        """Return the files that were written since the last call, for ``fdatasync``."""
-        bases, self._unsynced = self._unsynced, set()
-        return [self._files[base] for base in sorted(bases) if base in self._files]
-
-    def sync_again(self) -> None:
-        """Let the next flush sync every file, because a flush failed."""
-        self._unsynced.update(self._files)
 
     def close(self) -> None:
         """Close every file."""
-        for file in self._files.values():
+        for base in list(self._files):
+            self._forget(base)
+
+    def _forget(self, base: int) -> None:
+        file = self._files.pop(base)
+        if file is not None:
             file.close()
-        self._files.clear()
+
+    def _path(self, base: int) -> str:
+        return f"{self._directory}/{log_file_name(base)}"
 
     def _file(self, base: int) -> DiskFile:
-        file = self._files.get(base)
+        file = self._files[base]
         if file is None:
-            self._disk.mkdir(self._directory)
-            path = self._directory / log_file_name(base)
-            file = self._disk.open(path, create=True, size=self.file_size)
-            if file.size() != self.file_size:
-                file.truncate(self.file_size)
-            self._files[base] = file
-            self._disk.fsync_dir(self._directory)
+            file = self._files[base] = self._disk.open(self._path(base))
         return file
 
 

@@ -129,7 +129,6 @@ class Machine:
         abandon(self.store)
         if self.timer._files is not None:
             # What is collected in memory is lost; the descriptors are those of the process.
-            self.timer._files.log._pending.clear()
             self.timer.close()
         if power_cut:
             assert isinstance(self.disk, SimDisk)

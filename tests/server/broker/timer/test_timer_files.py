@@ -24,6 +24,7 @@ from storefmt.paths import StorePaths
 from tests.golden import Golden
 from tests.server.broker.desk import NO_THREADS
 from tests.server.broker.timer.machine import START_MS, Machine
+from tests.server.store.simdisk import refusing
 from tests.server.store.stores import bodies, config_of, small_config
 
 HOUR_MS = 3_600_000
@@ -344,11 +345,32 @@ def test_log_of_units_rolls_over_and_old_files_go(small_wheel: None) -> None:
     files = machine.timer._files
     assert files.log.end > 4 * files.log.file_size
 
-    count = files.log.remove_before(lambda log_offset: True)
+    files.drop_before(lambda log_offset: True)
     machine.run(4_000)
 
-    assert count == files.log.end // files.log.file_size
-    assert files.log.start == count * files.log.file_size
+    size = files.log.file_size
+    assert files.log.start == files.log.end // size * size
+    assert machine.disk.list(Path("/store/timerlog")) == [f"{files.log.start:020d}"]
+    machine.kill()
+
+
+def test_a_flush_that_the_disk_refuses_is_done_by_the_next_one(small_wheel: None) -> None:
+    machine = Machine()
+    for number in range(30):
+        machine.send(number, delay_ms=2_000 + number * 300)
+    machine.run(1_000)
+    machine.disk.on_call = refusing(folder="timerlog")
+    for number in range(30, 60):
+        machine.send(number, delay_ms=2_000 + number * 300)
+    machine.run(3_000)
+    machine.disk.on_call = lambda name, path: None
+
+    machine.run(2_000)
+    machine.kill()
+    machine.start()
+    machine.run(20_000)
+
+    assert sorted(machine.stored(), key=int) == [b"%d" % number for number in range(60)]
     machine.kill()
 
 
