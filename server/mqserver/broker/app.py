@@ -368,12 +368,8 @@ class BrokerApp:
             is_needed=False,
         )
         settings = self._settings
-        files.add(
-            settings.path,
-            lambda: partial(str, settings.text()),
-            name=SETTINGS_FILE,
-            is_needed=bool(settings.changed),
-        )
+        text, is_needed = lambda: partial(str, settings.text()), bool(settings.changed)
+        files.add(settings.path, text, name=SETTINGS_FILE, is_needed=is_needed)
         files.open()
 
     def _complete_topics(self, now_ms: int) -> None:
@@ -563,8 +559,7 @@ class BrokerApp:
             await self._to_its_end(self._run_job(store.begin_flush()))
 
     async def _clean(self, now_ms: int) -> None:
-        cleaner = self.broker.store.cleaner
-        job = cleaner.step(now_ms)
+        job = self.broker.store.cleaner.step(now_ms)
         if job is not None:
             await self._to_its_end(self._run_cleaning(job))
 

@@ -230,10 +230,16 @@ class Upkeep:
         job, looks = EntryWrite(self._table), count_max * LOOKS_A_STEP // QUEUES_A_STEP
         while round_.slots and job.cost < count_max and looks:
             slot = round_.slots[-1]
-            with self._table.borrow(slot) as queue:
-                is_unwritten = queue is not None and queue.unwritten_size > 0
-                if queue is not None and not is_unwritten:
-                    self._record_end(round_, queue)
+            try:
+                with self._table.borrow(slot) as queue:
+                    is_unwritten = queue is not None and queue.unwritten_size > 0
+                    if queue is not None and not is_unwritten:
+                        self._record_end(round_, queue)
+            except OSError:
+                # What was copied so far has to be written; then this queue is tried again.
+                if not job:
+                    raise
+                break
             if is_unwritten:
                 job.add_queue(slot)
             round_.slots.pop()

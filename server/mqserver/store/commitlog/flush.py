@@ -141,9 +141,10 @@ def sync_queue_files(
 
 def sync_path(disk: Disk, path: FilePath) -> None:
     """Sync one file by name, unless it was deleted meanwhile."""
-    if disk.stat(path) is None:
+    try:
+        file = disk.open(path)
+    except FileNotFoundError:
         return
-    file = disk.open(path)
     try:
         file.fdatasync()
     finally:

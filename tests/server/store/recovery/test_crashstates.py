@@ -51,7 +51,7 @@ STATES_MIN = {
     "async": 2_400,
     "retention": 1_700,
     "deletion": 2_000,
-    "stalls": 3_200,
+    "stalls": 2_800,
     "pipeline": 1_300,
     "failing": 1_700,
 }
