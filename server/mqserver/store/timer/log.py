@@ -137,7 +137,8 @@ class TimerLog:
         if not self.start <= pos <= self.end - UNIT_SIZE:
             return None
         if pos >= self.written_end:
-            return TimerUnit.decode(bytes(self._fresh[pos - self.written_end :][:UNIT_SIZE]))
+            start = pos - self.written_end
+            return TimerUnit.decode(bytes(self._fresh[start : start + UNIT_SIZE]))
         known = pos - self._window_pos
         if not 0 <= known <= len(self._window) - UNIT_SIZE:
             self._fetch(pos)
