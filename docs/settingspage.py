@@ -79,14 +79,18 @@ def shown(value: object) -> str:
 
 
 def rows(part: str, config: type, java: Mapping[str, object]) -> Iterator[str]:
-    """Yield a row of the table for each key of a class."""
+    """Yield a row of the table for each key of a class.
+
+    Raises:
+        KeyError: an attribute has no docstring.
+    """
     said = dict(meanings(config))
     defaults = {field.name: field.default for field in fields(config)}
     for name, key in sorted(keys_of(config).items()):
         default = defaults[key.attribute]
         ours = "found at the start" if default is MISSING else shown(default)
         theirs = shown(java[name]) if name in java else "–"
-        meaning = said.get(key.attribute, "").replace("``", "`").replace("|", "\\|")
+        meaning = said[key.attribute].replace("``", "`").replace("|", "\\|")
         yield f"| `{name}` | {theirs} | {ours} | {meaning} |"
 
 
@@ -97,10 +101,11 @@ def settings(printed: str) -> str:
         "# Settings of the servers",
         "",
         printed,
-        "Keys are those of RocketMQ, in a properties or YAML file (`-c`), or as environment",
-        "variables (`ROCKETMQ_<key>`). `–` stands where 4.9.7 has no such setting. A setting",
-        "without a text means what it means in RocketMQ. `mqbroker -p` prints what is in use.",
-        "The settings of TLS are on the page about [security](security.md#tls).",
+        "Keys are those of RocketMQ. They stand in a properties or YAML file (`-c`) or in",
+        "environment variables (`ROCKETMQ_<key>`). The column Java has the default of 4.9.7, or",
+        "`–` where 4.9.7 has no such setting, which is then called an extension. Sizes are in",
+        "bytes. `mqbroker -p` prints the settings in use. The settings of TLS are on the page",
+        "about [security](security.md#tls).",
     ]
     used: set[str] = set()
     for part, (source, config) in PARTS.items():
@@ -109,10 +114,11 @@ def settings(printed: str) -> str:
         lines += ["| key | Java | ours | meaning |", "| --- | --- | --- | --- |"]
         lines += rows(part, config, java[part])
     unused = sorted((BROKER_KEYS | NAMESRV_KEYS) - used)
-    lines += ["", "## Accepted, and without effect", ""]
+    lines += ["", "## Accepted without effect", ""]
     lines += [
-        "RocketMQ has these settings. A start of ours names those that are given and goes on;"
+        "RocketMQ has these settings, and they change nothing here. The log names those that are",
+        "given; a value that would move data or open access is refused.",
+        "",
     ]
-    lines += ["those that would move data or open access are refused.", ""]
     lines += textwrap.wrap(", ".join(f"`{key}`" for key in unused), 100)
     return "\n".join(lines) + "\n"

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from docs.generate import DIRECTORY, DOCUMENTS, printed_files
+from docs.settingspage import PARTS, meanings
 from docs.site import pages
 from mqadmin.cli.parse import parse
 from mqadmin.errors import Usage
+from mqserver.runtime.settings import keys_of
 from tests.golden import REPOSITORY
 from tests.packages import PACKAGES
 
@@ -50,6 +52,14 @@ def test_completions_and_man_pages_are_what_the_code_prints() -> None:
     old += sorted(path.name for path in there - set(wanted))
 
     assert old == [], "run `make docs`"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_setting_has_a_meaning(part: str) -> None:
+    _, config = PARTS[part]
+    said = dict(meanings(config))
+
+    assert [key for key, field in keys_of(config).items() if field.attribute not in said] == []
 
 
 def anchors(page: Path) -> set[str]:
