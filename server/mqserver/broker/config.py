@@ -155,8 +155,8 @@ class BrokerConfig:
     namesrv_addr: str | None = setting(None, important=True)
     """The name servers to register with, ``host:port`` joined by ``;``."""
     grpc_server_port: int | None = setting(None, low=0, high=65535)
-    """Extension: the port for gRPC clients of RocketMQ 5, usually 8081, and 0 takes a free one; not
-    given, there is none. Java has this key in the settings of its proxy."""
+    """Extension: the port for gRPC clients of RocketMQ 5, usually 8081; 0 takes a free port.
+    Without this key there is no such port. Java has the key in the settings of its proxy."""
     broker_permission: int = setting(6, low=0, high=7)
     """What clients may do: 2 for sends, 4 for reads, 6 for both."""
     default_topic_queue_nums: int = setting(8, low=1, high=65536)
@@ -182,7 +182,8 @@ class BrokerConfig:
     recall_message_enable: bool = setting(True)
     """Extension: let producers take timer messages back; false in 5.x, where it has this name."""
     allow_recall_when_broker_not_writeable: bool = setting(True)
-    """Extension: let them do so while the permission of the broker forbids sends, as in 5.x."""
+    """Extension: accept recalls of timer messages while brokerPermission forbids sends, as in
+    5.x."""
     store_reply_message_enable: bool = setting(True)
     """Store replies to request messages as well as pushing them to the requester."""
     transaction_time_out_ms: int = setting(6_000, key="transactionTimeOut", low=0, important=True)
@@ -216,7 +217,7 @@ class BrokerConfig:
     """Extension: addresses that may connect as slaves, besides this machine."""
     broker_addresses: str = setting("")
     """Extension: the other brokers of this name, ``host:port`` joined by ``;``. A master asks them
-    whether another one was promoted; needed with name servers that do not tell epochs."""
+    whether another one was promoted; needed with name servers that do not report epochs."""
     slave_starts_at: SlaveStart = SlaveStart.LAST_FILE
     """Extension: where the log of an empty slave begins."""
     slave_resync: bool = setting(False)
@@ -277,7 +278,8 @@ class BrokerConfig:
     acl_enable: bool = setting(False, important=True)
     """Require the accounts of ``conf/plain_acl.yml`` and ``conf/acl`` below rocketmqHome."""
     acl_strict: bool = setting(True)
-    """Extension: False allows everything that 4.9.7 allows, see docs/security.md."""
+    """Extension: ask for more rights than 4.9.7; false brings back its rules, see
+    docs/security.md."""
     rocketmq_home: Path | None = dataclasses.field(default_factory=default_home)
     """Its directory ``conf`` contains the account files."""
     admin_addresses: str = setting("")
@@ -287,7 +289,7 @@ class BrokerConfig:
     connections_max: int = setting(65_536, low=1)
     """Extension: most open connections; further ones are answered SYSTEM_BUSY and closed."""
     connections_per_address_max: int = setting(0, low=0)
-    """Extension: the same for the connections of one address; 0 for no such limit."""
+    """Extension: most open connections of one address, with the same answer; 0 for no limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
     """Extension: most bytes of unfinished frames, unread answers, and log that waits for the disk;
     beyond that the connections with the most are closed. The default is a quarter of the memory."""

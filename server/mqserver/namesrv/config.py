@@ -58,8 +58,8 @@ class NamesrvConfig:
     allowed_addresses: str = setting("*")
     """Extension: patterns of addresses that may connect, separated by commas."""
     broker_addresses: str = setting("")
-    """Extension: addresses besides this machine that may register a broker; ``*`` admits
-    everybody, as Java does."""
+    """Extension: addresses besides this machine that may register a broker; ``*`` admits every
+    broker, as Java does."""
     registered_broker_count_max: int = setting(256, low=1)
     """Extension: most brokers that one address may register."""
     registered_topic_count_max: int = setting(500_000, low=1)
@@ -71,11 +71,12 @@ class NamesrvConfig:
     settings."""
     tls: Tls = field(default_factory=Tls)
     connections_max: int = setting(65_536, low=1)
-    """Extension: further connections are answered SYSTEM_BUSY and closed."""
+    """Extension: most open connections; further ones are answered SYSTEM_BUSY and closed."""
     connections_per_address_max: int = setting(0, low=0)
-    """Extension: the same limit for the connections of one address; 0 for no limit."""
+    """Extension: most open connections of one address, with the same answer; 0 for no limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
-    """Extension: bytes of unfinished frames and unread answers of all connections."""
+    """Extension: most bytes of unfinished frames and unread answers of all connections. The
+    default is a quarter of the memory."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     """The silence in seconds after which a connection is closed."""
     not_used: dict[str, str] = field(default_factory=dict)

@@ -70,7 +70,7 @@ class StoreConfig:
     warm_maped_file_enable: bool = False
     """Write zeros over each log file that is allocated ahead, so that its blocks are in place."""
     flush_least_pages_when_warm_maped_file: int = 4096
-    """Pages (4 KiB) of these zeros after which the file is synced."""
+    """Pages (4 KiB) of zeros that warmMapedFileEnable writes between two syncs."""
     os_page_cache_busy_time_out_ms: int = field(
         default=1_000, metadata=_key("osPageCacheBusyTimeOutMills")
     )
@@ -106,7 +106,8 @@ class StoreConfig:
     disk_max_used_space_ratio: int = 75
     """Percentage of disk use above which expired files are deleted at any hour."""
     disk_space_clean_forcibly_ratio: int = 85
-    """Percentage of disk use above which unexpired files are deleted too, if that is enabled."""
+    """Percentage of disk use above which cleanFileForciblyEnable deletes unexpired files as
+    well."""
     disk_space_warning_level_ratio: int = 90
     """Percentage of disk use above which messages are refused."""
     clean_file_forcibly_enable: bool = False
@@ -122,12 +123,12 @@ class StoreConfig:
     )
     """The pause in ms between the deletions of two queue files or index files."""
     start_with_lost_commit_log: bool = False
-    """Extension: start although the commit log is not the one that the queues were made of, which
-    empties the queues. A start without it stops and says what it found."""
+    """Extension: start although the commit log is not the one from which the queues were made, and
+    empty the queues. Without this setting such a start stops and says what it found."""
     enable_multi_dispatch: bool = False
     """Add queue entries for the other topics that a message names in INNER_MULTI_DISPATCH."""
     enable_lmq: bool = False
-    """Treat topics that begin with %LMQ% as light queues, which nobody has to create."""
+    """Treat topics that begin with %LMQ% as light queues, which need not be created."""
     max_lmq_consume_queue_num: int = 20_000
     """The most light queues; a message that would create one more is refused."""
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
