@@ -99,11 +99,12 @@ back soon. `message.receipt` is the receipt handle (property `POP_CK`), by which
 acknowledge the message: `ack(receipt, topic="orders")`. Each change gives a new handle, and the one
 before it is of no use then.
 
-There is no rebalance: any number of members receives from all queues, and the broker keeps the
-offsets. Nothing is sent before the first `receive`, so a member needs no start, and tools see it
-only by what it consumes. With `order=True` nobody gets another message of a queue while one of it
-is hidden. `receive` waits up to `wait_ms` (15 s) for the first message; if it is cancelled, what a
-broker has given meanwhile comes again after its invisible time."""
+Queues are not rebalanced: any number of members receives from all queues, and the broker keeps
+the offsets. Nothing is sent before the first `receive`, so a member need not be started, and
+tools see it only when it consumes. With `order=True` the group does not get another message of a
+queue while one of it is hidden. `receive` waits up to `wait_ms` (15 s) for the first message; if
+it is cancelled, messages that a broker has given in the meantime come again after their invisible
+time."""
 """How a simple consumer works."""
 
 IDS: Final = """\
@@ -169,7 +170,7 @@ async with MQClient("127.0.0.1:9876") as client, LitePullConsumer(client, "group
 
 A message counts as consumed when the loop asks for the next one, so leaving the loop early loses
 none. Where several messages are worked on together, `poll` returns a batch, and a block says when
-the batch is done, whatever `auto_commit` is:
+the batch is done, even without `auto_commit`:
 
 ```python
 async with consumer.batch() as messages:
@@ -225,11 +226,12 @@ names the place. A message without a handler comes again, as after any exception
 """How values and handlers are typed."""
 
 PROBES: Final = """\
-`await client.ping()` asks a name server, and every broker of the client's producers and consumers,
-and raises the error of one that does not answer: that is for readiness. `consumer.is_running` and
-`consumer.last_poll_ms` (when a broker last answered a pull or a `receive`) ask nobody: they are for
-liveness. `consumer.lag()` returns the entries that are left in each queue of this member, as of its
-last pull. [`examples/probes.py`](../examples/probes.py) serves them over HTTP, and
+`await client.ping()` asks a name server, and every broker of the client's producers and
+consumers, and raises the error of one that does not answer: that is for readiness.
+`consumer.is_running` and `consumer.last_poll_ms` (when a broker last answered a pull or a
+`receive`) do not send requests: they are for liveness. `consumer.lag()` returns the entries that
+are left in each queue of this member, as of its last pull.
+[`examples/probes.py`](../examples/probes.py) serves them over HTTP, and
 [`probes.yaml`](../examples/probes.yaml) has the probes of a Kubernetes deployment."""
 """What a health check asks."""
 
@@ -273,7 +275,7 @@ BAD_INPUT: Final = {
     "no name server answers": "`send` and every request raise `Unreachable` or `TimedOut`, which "
     "name all servers that were tried, unless the route is known. A known route is used until a "
     "name server returns another, however long that takes, so sends, heartbeats, consumption and "
-    "commits go on as long as the brokers live. A consumer starts without a name server, and "
+    "commits continue as long as the brokers live. A consumer starts without a name server, and "
     "begins to consume when one answers.",
     "a name server that was restarted, or a topic that was deleted": "an answer without a route "
     "does not replace a known route, as in Java. What a broker of that route refuses is an error.",
@@ -391,7 +393,7 @@ def client() -> str:
 
 def parameters(settings: type[Settings]) -> dict[str, str]:
     """Return the meaning of each parameter, from the docstring."""
-    # From Python 3.13 on the compiler takes the indentation away; this does it before, too.
+    # From Python 3.13 on the compiler takes the indentation away; this does it on older versions.
     text = inspect.getdoc(settings) or ""
     found = _ATTRIBUTE.findall(text)
     return {name: " ".join(meaning.split()).replace("``", "`") for name, meaning in found}

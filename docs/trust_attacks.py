@@ -47,7 +47,7 @@ ATTACKS: Final = (
     Attack(
         "send a captured signature of our programs with another request code, to another server, "
         "or after a quarter of an hour",
-        "refused by servers of ours, in whatever fields the values are sent",
+        "refused by servers of ours, in any fields in which the values are sent",
         _SCOPE,
     ),
     Attack(
