@@ -136,10 +136,10 @@ _NOT_SIGNED: Final = """\
 The signature of a request is made of the values of its fields, in the order of their names, and of
 its body, as in every client of 4.9. **Our clients, tools, slaves and proxies add a field** that
 comes first in that order, `AccessFor`, with the request code, the time and the address of the
-server. So what is signed begins with what it is for. Our brokers refuse such a signature for
-another code, another address than their own or a time more than 15 minutes away; Java's brokers
-verify it as one more field. Set the clocks of clients and brokers. Where a broker is reached by an
-address that it does not know (a tunnel, a port of a container), map it in a context
+server. The signed content therefore begins with its purpose. Our brokers refuse such a signature
+for another code, another address than their own or a time more than 15 minutes away; Java's
+brokers verify it as one more field. Set the clocks of clients and brokers. Where a broker is
+reached by an address that it does not know (a tunnel, a port of a container), map it in a context
 (`--map ADVERTISED=REAL` of `mqadmin context add`). Our own request codes (10001 to 10004) need
 such a signature. 10005, with which brokers ask each other for their epoch, needs no key; its answer
 carries a proof that covers the challenge in the question.
@@ -169,7 +169,7 @@ What to do:
   clients check ([TLS](#tls)), and let brokers, slaves and tools use it.
 - Use the key of an admin for administration only, from the broker's machine or through TLS. No
   application needs one.
-- Use a firewall, or `bindAddress`, to keep everybody else away from the ports.
+- Use a firewall, or `bindAddress`, to keep all other machines away from the ports.
 - A client chooses its client id freely: a reply (326) goes to the client that claimed the id first.
   Put nothing into a reply that a stranger with a key may not read, or give requesters and repliers
   a broker of their own.
@@ -181,8 +181,8 @@ _WITHOUT: Final = """\
 
 Requests that only an administrator sends are accepted from the broker's own machine (loopback, or
 the address to which the request was sent) and from `adminAddresses`, a comma separated list of
-patterns as in `globalWhiteRemoteAddresses`. Anybody else gets code 16. `adminAddresses=*` brings
-back the behaviour of 4.9.7, with a warning at the start. All other codes are open to everybody, as
+patterns as in `globalWhiteRemoteAddresses`. Other peers get code 16. `adminAddresses=*` brings
+back the behaviour of 4.9.7, with a warning at the start. All other codes are open to every peer, as
 in 4.9.7.
 
 | code | name |
@@ -385,8 +385,8 @@ Their restrictions limit an attacker who takes a server over:
 
 [server/Containerfile](../server/Containerfile) installs the versions of
 `requirements/shell.lock`, checked by their hashes, and leaves the compiler out of the image. The
-servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They need no capability
-(`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.
+servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They do not need
+capabilities (`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.
 """
 
 _TRUST: Final = """\

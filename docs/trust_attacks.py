@@ -24,7 +24,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "answer with an epoch of 5,000 digits, a negative one, or other nonsense",
-        "the peer is logged and left; the broker starts",
+        "the peer is logged and ignored; the broker starts",
         _FENCE,
     ),
     Attack(
