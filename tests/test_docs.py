@@ -29,6 +29,7 @@ PAGES = [
     if path != DIRECTORY / "cli.md"
 ]
 """Every page but the one that `mqadmin help` prints."""
+SENTENCE_END = re.compile(r"[.:](?=\s|$)")
 OPERATORS = ";&|<>()\n"
 ONLY_NAMED = re.compile(r"^missing |^no store directory given| needs -")
 """What parsing says of a command that a sentence names without its arguments."""
@@ -204,6 +205,16 @@ def test_the_map_of_the_readme_says_what_a_package_imports(package: str) -> None
     told = set(re.findall(r"`(\w+)`", row[3]))
 
     assert told == imported & set(PACKAGES) - {package}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_room_says_in_at_least_two_sentences_what_lives_there(package: str) -> None:
+    rooms = {
+        path.parent: ast.get_docstring(ast.parse(path.read_text())) or ""
+        for path in PACKAGES[package].rglob("__init__.py")
+    }
+
+    assert [str(room) for room, said in rooms.items() if len(SENTENCE_END.findall(said)) < 2] == []
 
 
 def test_every_locked_dependency_of_ours_has_its_reason() -> None:
