@@ -325,7 +325,7 @@ OWN: dict[str, Own] = {
 """Commands that tests of their own compare."""
 
 APART: dict[str, str] = {
-    "startMonitoring": "Java's does not print or end: once a minute it writes the lag of each group "
-    "with a retry topic to its log file; ours prints the findings of `doctor` every minute",
+    "startMonitoring": "Java's does not print or end: once a minute it writes the lag of each "
+    "group with a retry topic to its log file; ours prints the findings of `doctor` every minute",
 }
 """Commands that cannot be compared, and why."""

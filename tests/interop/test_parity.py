@@ -28,8 +28,8 @@ HEAD = """# The Java mqadmin and ours, command by command
 <!-- Written by tests/interop/test_parity.py (PARITY=write); edit the table there. -->
 
 Each Java name is also a name of ours, with every flag of Java's. Tests run the real tool of 4.9.7
-and ours with the same words on the same real broker and compare facts: names, offsets, numbers. After
-a command that changes something, the Java tool inspects the result of either.
+and ours with the same words on the same real broker and compare facts: names, offsets, numbers.
+After a command that changes something, the Java tool inspects the result of either.
 All of ours return exit codes (Java's are always 0), never truncate names, ask before a deletion
 (`-y` answers yes), and have `--output json`.
 
