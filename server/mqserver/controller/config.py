@@ -121,7 +121,7 @@ def controller_config(values: Iterable[Value]) -> ControllerConfig:
     config = settings.build(ControllerConfig, tls=tls_settings(tls))
     for key in ("allowedAddresses", "brokerAddresses", "adminAddresses"):
         address_list(settings.text(key) or "", key=key)
-    _check(config)
+    check_config(config)
     config.not_used = {value.key: value.text for value in settings.not_used}
     if settings.not_used:
         names = ", ".join(value.key for value in settings.not_used)
@@ -129,7 +129,12 @@ def controller_config(values: Iterable[Value]) -> ControllerConfig:
     return config
 
 
-def _check(config: ControllerConfig) -> None:
+def check_config(config: ControllerConfig) -> None:
+    """Check what the types of the settings do not.
+
+    Raises:
+        SettingsError: some values cannot be used; the text has one line for each.
+    """
     problems = []
     if config.enable_elect_unclean_master:
         problems.append(
