@@ -58,6 +58,8 @@ class ElectMaster(Header):
     broker_id: Int64 | None = None
     designate_elect: bool | None = None
     """True: exactly ``broker_id`` shall be the master, as an operator asks."""
+    is_unclean: bool | None = None
+    """Our extension: the broker may be outside the in-sync set; other controllers ignore it."""
     invoke_time: Int64 | None = None
 
 

@@ -6,7 +6,8 @@ Such an unused key is listed with Java's default, so that tools get every key.
 
 Source: the setters of common/BrokerConfig.java, store/config/MessageStoreConfig.java,
 remoting/netty/NettyServerConfig.java, remoting/netty/NettyClientConfig.java and
-common/namesrv/NamesrvConfig.java (4.9.7), common/ControllerConfig.java (5.4.0); ``enableBatchPush`` is the setter of isEnableBatchPush.
+common/namesrv/NamesrvConfig.java (4.9.7), common/ControllerConfig.java (5.4.0);
+``enableBatchPush`` is the setter of isEnableBatchPush.
 """
 
 from typing import Final

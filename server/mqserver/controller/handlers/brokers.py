@@ -167,6 +167,7 @@ def elect_master(state: ControllerState, request: Request) -> None:
             header.broker_name,
             by_broker=None if is_designated else broker_id,
             designated=broker_id if is_designated else None,
+            is_unclean=is_designated and bool(header.is_unclean),
         )
         return election_answer(request, outcome)
 
