@@ -101,7 +101,7 @@ class EpochPart(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class EpochRow(Row):
+class LogEpochs(Row):
     """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group."""
 
     cluster: str
@@ -127,7 +127,7 @@ class EpochRow(Row):
     details="Two logs are the same up to the end of the newest epoch that began at one offset in "
     "both. Only brokers with enableControllerMode=true have epochs. The exit code is 4 where a "
     "broker did not answer.",
-    rows=EpochRow,
+    rows=LogEpochs,
 )
 @option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
 async def ha_epochs(call: Call, *, where: Where) -> Outcome:
@@ -143,14 +143,14 @@ async def ha_epochs(call: Call, *, where: Where) -> Outcome:
             cache = await admin.broker_epochs(node.address)
         except ClientError as error:
             result, remark = result_of(error)
-            rows.append(EpochRow.of(node, log_end=0, epochs=[], remark=remark))
+            rows.append(LogEpochs.of(node, log_end=0, epochs=[], remark=remark))
             results.append(result)
             continue
         parts = [EpochPart.of(entry) for entry in cache.epoch_list]
         if parts:
             parts[-1] = EpochPart.of(parts[-1], end_offset=cache.max_offset)
         rows.append(
-            EpochRow(
+            LogEpochs(
                 cache.cluster_name or node.cluster,
                 cache.broker_name or node.broker,
                 cache.broker_id,

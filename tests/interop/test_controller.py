@@ -3,6 +3,8 @@
 namesrv (ours) ── controller (ours) ── two brokers of 5.4.0, one group
 """
 
+import asyncio
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,10 +22,12 @@ from remoting.bodies.controller import BrokerReplicasInfo, ReplicasInfo
 from remoting.codes import LaterCode
 from remoting.command import Command
 from tests.interop.kit.our_clients import read_topic, run
+from tests.interop.kit.our_mqadmin import OurMqadmin
 from tests.interop.kit.servers import Broker, Controller, JavaSide, Namesrv, OurSide
-from tests.waiting import eventually
+from tests.waiting import eventually, wait
 
 TOPIC = "Switched"
+TOOLS = "org.apache.rocketmq.tools.command"
 
 
 class Group(NamedTuple):
@@ -38,8 +42,11 @@ class Group(NamedTuple):
         return next(broker for broker in self.brokers if broker.address == address)
 
 
-@pytest.fixture
-def group(five: JavaSide, our_side: OurSide, tmp_path: Path) -> Iterator[Group]:
+@pytest.fixture(scope="module")
+def group(
+    five: JavaSide, our_side: OurSide, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Group]:
+    tmp_path = tmp_path_factory.mktemp("group")
     with ExitStack() as stack:
         namesrv = stack.enter_context(Namesrv(our_side))
         controller = stack.enter_context(Controller(our_side, directory=tmp_path / "controller"))
@@ -75,6 +82,57 @@ async def group_of(group: Group) -> ReplicasInfo | None:
 
 def in_sync_count(info: ReplicasInfo | None) -> int:
     return 0 if info is None else len(info.in_sync_replicas)
+
+
+COMPARED = (
+    "getControllerMetaData -a {controller}",
+    "getSyncStateSet -a {controller} -b g",
+    "getSyncStateSet -a {controller} -c TestCluster",
+    "getBrokerEpoch -b g",
+    "getBrokerEpoch -c TestCluster",
+    "electMaster -a {controller} -b {slave} -bn g -c TestCluster",
+    "updateControllerConfig -a {controller} -k notifyBrokerRoleChanged -v true",
+    "cleanBrokerMetadata -a {controller} -bn none -c TestCluster",
+)
+"""Lines of Java's tool; those that change something leave the group as it is."""
+
+
+@pytest.mark.parametrize("line", COMPARED)
+def test_lines_of_javas_tool_print_the_same(
+    five: JavaSide, group: Group, line: str, tmp_path: Path
+) -> None:
+    def settled() -> ReplicasInfo | None:
+        return asyncio.run(group_of(group))
+
+    info = wait(settled, lambda info: in_sync_count(info) == 2, timeout_s=180)
+    assert info is not None
+    slave = next(
+        replica.broker_id
+        for replica in info.in_sync_replicas
+        if replica.broker_id != info.master_broker_id
+    )
+    words = line.format(controller=group.controller.address, slave=slave).split()
+    is_refused = words[0] == "cleanBrokerMetadata"
+    ours = OurMqadmin(group.namesrv.address, {"HOME": str(tmp_path)})
+    printed = ours.text(*words, "--compat", "-y", exit_code=1 if is_refused else 0)
+    java = subprocess.run(
+        five.java(f"{TOOLS}.MQAdminStartup", *words, "-n", group.namesrv.address),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if words[0] == "electMaster":
+        # Our line has made the slave the master, so Java's elects it once more: no change.
+        assert "MasterEpoch" in printed
+        assert java.returncode != 0 or "MasterEpoch" in java.stdout
+    else:
+        assert comparable(printed) == comparable(java.stdout)
+
+
+def comparable(text: str) -> list[str]:
+    """Return the lines of an output; brokers come in the order of a hash set there."""
+    lines = text.splitlines()
+    return sorted(lines) if "#brokerAddr" in text else lines
 
 
 async def send(producer: Producer, body: bytes) -> list[bytes]:

@@ -30,7 +30,7 @@ class ControllerRow(Row):
     "controller leader",
     examples=(("mqadmin controller leader", "asks every controller that the brokers name"),),
     details="Two controllers that name different leaders, or none, disagree for a moment after "
-    "a failure. The exit code is 4 where a controller did not answer.",
+    "a failure. The exit code is 4 where no controller answered, and 5 where some did.",
     rows=ControllerRow,
 )
 @click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, with ;")
