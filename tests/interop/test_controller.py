@@ -115,16 +115,17 @@ def test_lines_of_javas_tool_print_the_same(
     is_refused = words[0] == "cleanBrokerMetadata"
     ours = OurMqadmin(group.namesrv.address, {"HOME": str(tmp_path)})
     printed = ours.text(*words, "--compat", "-y", exit_code=1 if is_refused else 0)
-    java = subprocess.run(
-        five.java(f"{TOOLS}.MQAdminStartup", *words, "-n", group.namesrv.address),
-        capture_output=True,
-        text=True,
-        check=False,
+    command = five.java(f"{TOOLS}.MQAdminStartup", *words, "-n", group.namesrv.address)
+    # The tool gives up after 3 s, which a busy machine may take for its first request.
+    java = wait(
+        lambda: subprocess.run(command, capture_output=True, text=True, check=False),
+        lambda ended: ended.stdout or "CODE" in ended.stderr,
+        timeout_s=180,
     )
     if words[0] == "electMaster":
-        # Our line has made the slave the master, so Java's elects it once more: no change.
-        assert "MasterEpoch" in printed
-        assert java.returncode != 0 or "MasterEpoch" in java.stdout
+        # Our line has made the slave the master, so Java's line changes nothing.
+        assert "#MasterEpoch" in printed
+        assert "is still alive" in java.stderr
     else:
         assert comparable(printed) == comparable(java.stdout)
 

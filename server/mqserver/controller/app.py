@@ -1,6 +1,6 @@
 """One controller: its groups, its port and its periodic work.
 
-    RemotingServer ─ frame ─ RequestDispatcher ─ handlers/*.py ─ Groups ─ GroupStore
+    RemotingServer ─ frame ─ RequestDispatcher ─ handlers/*.py ─ BrokerGroups ─ GroupStore
            └─ connection closed ── Detection ─── dead master ──────┘  └─ Notices ─ brokers
 
 Rule: this file only connects the parts. ``handlers`` defines what a request means, ``group_rules``
@@ -24,7 +24,7 @@ from mqserver.controller.detection import Detection, refuses_connections
 from mqserver.controller.etcd import EtcdClient
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_store import GroupStore, StoreUnavailable
-from mqserver.controller.groups import Groups
+from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.groups_etcd import GroupsEtcd
 from mqserver.controller.groups_file import GroupsFile
 from mqserver.controller.leadership import RENEWAL_MS, Leadership, LeaseInEtcd, SoleController
@@ -74,7 +74,7 @@ class ControllerApp:
             if self._etcd is None
             else GroupsEtcd(self._etcd, prefix=self._prefix)
         )
-        self.groups = Groups(
+        self.groups = BrokerGroups(
             self._store,
             clock,
             on_new_master=self._notify,
@@ -149,7 +149,8 @@ class ControllerApp:
         while True:
             interval_s = self.config.scan_not_active_broker_interval / 1000
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._detection.changed.wait(), interval_s)
+                async with asyncio.timeout(interval_s):
+                    await self._detection.changed.wait()
             self._detection.changed.clear()
             try:
                 self._detection.expire()

@@ -13,7 +13,7 @@ import contextlib
 import logging
 from typing import Final
 
-from mqserver.controller.groups import Groups
+from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.live_brokers import TIMEOUT_MS, LiveBroker
 from mqserver.runtime.clock import Clock
 from remoting.address import split_address
@@ -36,7 +36,7 @@ class Detection:
         clock: its steady time.
     """
 
-    def __init__(self, groups: Groups, clock: Clock) -> None:
+    def __init__(self, groups: BrokerGroups, clock: Clock) -> None:
         self._groups = groups
         self._clock = clock
         self._started_ms = clock.steady_ms()
@@ -89,8 +89,8 @@ async def refuses_connections(address: str) -> bool:
     """Return whether the machine of an address answers that nothing listens there."""
     try:
         host, port = split_address(address)
-        connecting = asyncio.open_connection(host, port)
-        _, writer = await asyncio.wait_for(connecting, PROBE_TIMEOUT_S)
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            _, writer = await asyncio.open_connection(host, port)
     except ConnectionRefusedError:
         return True
     except (OSError, TimeoutError, BadCall):

@@ -35,6 +35,7 @@ class Ruling:
 
 
 GRANTED = Ruling()
+_REJECTING = "Rejecting alter syncStateSet request because"
 
 
 def rule_apply_id(
@@ -134,45 +135,54 @@ def rule_alter_in_sync_set(
         return _alter_failed(
             "The newSyncStateSet is equal with oldSyncStateSet, no needed to update syncStateSet"
         )
-    rejecting = "Rejecting alter syncStateSet request because"
     if record.master_id != master_id:
         leader = "null" if record.master_id is None else record.master_id
         return Ruling(
             Code.CONTROLLER_INVALID_MASTER,
-            f"{rejecting} the current leader is:{{{leader}}}, not {{{master_id}}}",
+            f"{_REJECTING} the current leader is:{{{leader}}}, not {{{master_id}}}",
         )
     if record.master_epoch != master_epoch:
         return Ruling(
             Code.CONTROLLER_FENCED_MASTER_EPOCH,
-            f"{rejecting} the current master epoch is:{{{record.master_epoch}}}, "
+            f"{_REJECTING} the current master epoch is:{{{record.master_epoch}}}, "
             f"not {{{master_epoch}}}",
         )
     if record.in_sync_set_epoch != in_sync_set_epoch:
         return Ruling(
             Code.CONTROLLER_FENCED_SYNC_STATE_SET_EPOCH,
-            f"{rejecting} the current syncStateSet epoch is:{{{record.in_sync_set_epoch}}}, "
+            f"{_REJECTING} the current syncStateSet epoch is:{{{record.in_sync_set_epoch}}}, "
             f"not {{{in_sync_set_epoch}}}",
         )
-    for broker_id in sorted(in_sync_set):
-        if broker_id not in record.replicas:
-            return Ruling(
-                Code.CONTROLLER_INVALID_REPLICAS,
-                f"{rejecting} the replicas {{{broker_id}}} don't exist",
-            )
-        if broker_id not in alive:
-            return Ruling(
-                Code.CONTROLLER_BROKER_NOT_ALIVE,
-                f"{rejecting} the replicas {{{broker_id}}} don't alive",
-            )
+    refusal = _refuse_members(record, in_sync_set, alive)
+    if refusal is not None:
+        return refusal
     if master_id not in in_sync_set:
         return _alter_failed(
-            f"{rejecting} the newSyncStateSet don't contains origin leader {{{master_id}}}"
+            f"{_REJECTING} the newSyncStateSet don't contains origin leader {{{master_id}}}"
         )
     return Ruling(
         record=replace(
             record, in_sync_set=in_sync_set, in_sync_set_epoch=record.in_sync_set_epoch + 1
         )
     )
+
+
+def _refuse_members(
+    record: GroupRecord, in_sync_set: frozenset[int], alive: Collection[int]
+) -> Ruling | None:
+    """Return the refusal of the first member that is unknown or dead, or None."""
+    for broker_id in sorted(in_sync_set):
+        if broker_id not in record.replicas:
+            return Ruling(
+                Code.CONTROLLER_INVALID_REPLICAS,
+                f"{_REJECTING} the replicas {{{broker_id}}} don't exist",
+            )
+        if broker_id not in alive:
+            return Ruling(
+                Code.CONTROLLER_BROKER_NOT_ALIVE,
+                f"{_REJECTING} the replicas {{{broker_id}}} don't alive",
+            )
+    return None
 
 
 def _alter_failed(remark: str) -> Ruling:

@@ -1,6 +1,6 @@
 """The groups of a controller: reads a record, asks the rules, makes the outcome durable.
 
-    handlers ── request ──> Groups ── group_rules ──> Ruling
+    handlers ── request ──> BrokerGroups ── group_rules ──> Ruling
     detection ─ no master ─┘   └── group_store.swap ──> durable ──> notices to brokers
 
 Rule: each request on a group waits for the one before it, so that two requests of one controller
@@ -28,7 +28,7 @@ Rule = Callable[[GroupRecord | None], Ruling]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GroupOutcome:
     """A ruling that has been carried out."""
 
     ruling: Ruling
@@ -41,7 +41,7 @@ class Outcome:
         return self.ruling.code == ResponseCode.SUCCESS
 
 
-class Groups:
+class BrokerGroups:
     """All groups, with who is alive in them.
 
     Args:
@@ -75,7 +75,7 @@ class Groups:
         """
         return (await self._store.read(broker_name)).record
 
-    async def change(self, broker_name: str, rule: Rule) -> Outcome:
+    async def change(self, broker_name: str, rule: Rule) -> GroupOutcome:
         """Carry out a request on a group.
 
         Args:
@@ -90,10 +90,10 @@ class Groups:
                 stored = await self._store.read(broker_name)
                 ruling = rule(stored.record)
                 if ruling.record is None and not ruling.removes:
-                    return Outcome(ruling, stored.record)
+                    return GroupOutcome(ruling, stored.record)
                 if await self._store.swap(broker_name, ruling.record, revision=stored.revision):
                     self._changed(stored.record, ruling.record)
-                    return Outcome(ruling, ruling.record)
+                    return GroupOutcome(ruling, ruling.record)
 
     def _changed(self, before: GroupRecord | None, after: GroupRecord | None) -> None:
         if after is None:
@@ -132,7 +132,7 @@ class Groups:
         by_broker: int | None = None,
         designated: int | None = None,
         is_unclean: bool = False,
-    ) -> Outcome:
+    ) -> GroupOutcome:
         """Elect a master of a group; the first election waits for more brokers.
 
         Raises:

@@ -12,7 +12,7 @@ from typing import Final
 
 from mqserver.controller.config import ControllerConfig
 from mqserver.controller.group_store import StoreUnavailable
-from mqserver.controller.groups import Groups
+from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.leadership import Leadership
 from mqserver.controller.notices import Notices
 from mqserver.runtime.clock import Clock
@@ -32,7 +32,7 @@ class ControllerState:
 
     config: ControllerConfig
     clock: Clock
-    groups: Groups
+    groups: BrokerGroups
     leadership: Leadership
     notices: Notices
     pending: set[asyncio.Task[None]] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Groups and heartbeats to test with."""
+"""BrokerGroups and heartbeats to test with."""
 
 from dataclasses import replace
 from types import MappingProxyType

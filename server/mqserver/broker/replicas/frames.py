@@ -12,7 +12,7 @@
 Rule: this module takes bytes and returns values; it has no socket and no clock. All integers are
 big endian. A peer may not begin a transfer before both handshakes. The bytes of a frame are of one
 epoch; of the last piece of an epoch Java says the *next* epoch, whose start then lies behind the
-offset of the piece (:attr:`Piece.is_of_former_epoch`).
+offset of the piece (:attr:`LogPiece.is_of_former_epoch`).
 
 Source: store/ha/autoswitch/AutoSwitchHAConnection.java, AutoSwitchHAClient.java (5.4.0).
 """
@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 from storefmt.config.master_epochs import EpochStart
 
 
-class BadFrame(Exception):
+class BadReplicaFrame(Exception):
     """The peer broke the protocol; the text says what came."""
 
 
@@ -73,7 +73,7 @@ class MasterHandshake(NamedTuple):
     epochs: tuple[EpochStart, ...]
 
 
-class Piece(NamedTuple):
+class LogPiece(NamedTuple):
     """Bytes of the log from ``log_offset`` on; empty for a heartbeat."""
 
     log_offset: int
@@ -98,7 +98,7 @@ class SlaveFrames:
         """Return the frames that are complete now, the oldest first.
 
         Raises:
-            BadFrame: another state than the expected one, or a negative number.
+            BadReplicaFrame: another state than the expected one, or a negative number.
         """
         data = self._rest + data
         frames: list[SlaveHandshake | SlaveReport] = []
@@ -116,16 +116,16 @@ class SlaveFrames:
     def _frame(self, state: State, data: bytes, position: int) -> SlaveHandshake | SlaveReport:
         if state is State.TRANSFER:
             if not self._has_handshake:
-                raise BadFrame("a report before the handshake")
+                raise BadReplicaFrame("a report before the handshake")
             _, log_end = SLAVE_TRANSFER.unpack_from(data, position)
             if log_end < 0:
-                raise BadFrame(f"a log that ends at {log_end}")
+                raise BadReplicaFrame(f"a log that ends at {log_end}")
             return SlaveReport(log_end)
         if self._has_handshake:
-            raise BadFrame("a second handshake")
+            raise BadReplicaFrame("a second handshake")
         _, last_file, learner, broker_id = SLAVE_HANDSHAKE.unpack_from(data, position)
         if broker_id < 1:
-            raise BadFrame(f"a handshake of broker {broker_id}")
+            raise BadReplicaFrame(f"a handshake of broker {broker_id}")
         self._has_handshake = True
         return SlaveHandshake(broker_id, last_file == 1, learner == 1)
 
@@ -139,19 +139,19 @@ class MasterFrames:
         self._need = STATE.size
         self._has_handshake = False
 
-    def feed(self, data: bytes) -> list[MasterHandshake | Piece]:
+    def feed(self, data: bytes) -> list[MasterHandshake | LogPiece]:
         """Return the frames that are complete now, the oldest first.
 
         Raises:
-            BadFrame: another state than the expected one, an impossible size or number, or epochs
-                that do not grow.
+            BadReplicaFrame: another state than the expected one, an impossible size or number,
+                or epochs that do not grow.
         """
         self._parts.append(data)
         self._have += len(data)
         if self._have < self._need:
             return []
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        frames: list[MasterHandshake | Piece] = []
+        frames: list[MasterHandshake | LogPiece] = []
         position = 0
         while True:
             self._need = self._size_of(data, position)
@@ -170,23 +170,23 @@ class MasterFrames:
             return STATE.size
         if _state(data, position) is State.HANDSHAKE:
             if self._has_handshake:
-                raise BadFrame("a second handshake")
+                raise BadReplicaFrame("a second handshake")
             if have < MASTER_HANDSHAKE.size:
                 return MASTER_HANDSHAKE.size
             size = int(MASTER_HANDSHAKE.unpack_from(data, position)[1])
             if not 0 <= size <= EPOCHS_MAX * EPOCH.size or size % EPOCH.size:
-                raise BadFrame(f"{size} bytes of epochs")
+                raise BadReplicaFrame(f"{size} bytes of epochs")
             return MASTER_HANDSHAKE.size + size
         if not self._has_handshake:
-            raise BadFrame("a transfer before the handshake")
+            raise BadReplicaFrame("a transfer before the handshake")
         if have < MASTER_TRANSFER.size:
             return MASTER_TRANSFER.size
         size = int(MASTER_TRANSFER.unpack_from(data, position)[1])
         if not 0 <= size <= SIZE_MAX:
-            raise BadFrame(f"{size} bytes of the log")
+            raise BadReplicaFrame(f"{size} bytes of the log")
         return MASTER_TRANSFER.size + size
 
-    def _frame(self, frame: bytes) -> MasterHandshake | Piece:
+    def _frame(self, frame: bytes) -> MasterHandshake | LogPiece:
         if not self._has_handshake:
             self._has_handshake = True
             _, _, log_end, _ = MASTER_HANDSHAKE.unpack_from(frame)
@@ -195,7 +195,7 @@ class MasterFrames:
             )
             return MasterHandshake(_checked(log_end, "the end of the log"), _growing(epochs))
         _, _, log_offset, epoch, start, confirm_offset = MASTER_TRANSFER.unpack_from(frame)
-        return Piece(
+        return LogPiece(
             _checked(log_offset, "a log offset"),
             EpochStart(epoch, start),
             confirm_offset,
@@ -261,17 +261,17 @@ def _state(data: bytes, position: int) -> State:
     try:
         return State(number)
     except ValueError:
-        raise BadFrame(f"state {number}, expected a handshake or a transfer") from None
+        raise BadReplicaFrame(f"state {number}, expected a handshake or a transfer") from None
 
 
 def _checked(number: int, name: str) -> int:
     if number < 0:
-        raise BadFrame(f"{name} of {number}")
+        raise BadReplicaFrame(f"{name} of {number}")
     return number
 
 
 def _growing(epochs: tuple[EpochStart, ...]) -> tuple[EpochStart, ...]:
     for before, after in itertools.pairwise(epochs):
         if not (before.epoch < after.epoch and before.start_offset < after.start_offset):
-            raise BadFrame(f"epoch {after} after {before}")
+            raise BadReplicaFrame(f"epoch {after} after {before}")
     return epochs

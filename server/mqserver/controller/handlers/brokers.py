@@ -12,7 +12,7 @@ from mqserver.controller.group_rules import (
     rule_apply_id,
     rule_register,
 )
-from mqserver.controller.groups import Outcome
+from mqserver.controller.groups import GroupOutcome
 from mqserver.controller.live_brokers import (
     PRIORITY_MAX,
     TIMEOUT_MS,
@@ -174,7 +174,7 @@ def elect_master(state: ControllerState, request: Request) -> None:
     state.answer_as_leader(request, answer)
 
 
-def election_answer(request: Request, outcome: Outcome) -> Command:
+def election_answer(request: Request, outcome: GroupOutcome) -> Command:
     """Return the answer to a request for an election."""
     record = outcome.record
     ruling = outcome.ruling

@@ -3,10 +3,10 @@
 import pytest
 
 from mqserver.broker.replicas.frames import (
-    BadFrame,
+    BadReplicaFrame,
+    LogPiece,
     MasterFrames,
     MasterHandshake,
-    Piece,
     SlaveFrames,
     SlaveHandshake,
     SlaveReport,
@@ -34,8 +34,8 @@ MASTER_STREAM = bytes.fromhex(
 ) + LOG  # fmt: skip
 MASTER_FRAMES = [
     MasterHandshake(0x3C90, (EPOCH_1,)),
-    Piece(0, EPOCH_1, 0x3C90, b""),
-    Piece(0, EPOCH_1, 0x100, LOG),
+    LogPiece(0, EPOCH_1, 0x3C90, b""),
+    LogPiece(0, EPOCH_1, 0x100, LOG),
 ]
 
 
@@ -90,8 +90,12 @@ def test_large_pieces_are_cut_and_small_epochs_fit() -> None:
 
     pieces = frames.feed(b"".join(parts))
 
-    assert [piece.log_offset for piece in pieces if isinstance(piece, Piece)] == [1000, 1200, 1400]
-    assert b"".join(piece.data for piece in pieces if isinstance(piece, Piece)) == LOG
+    assert [piece.log_offset for piece in pieces if isinstance(piece, LogPiece)] == [
+        1000,
+        1200,
+        1400,
+    ]
+    assert b"".join(piece.data for piece in pieces if isinstance(piece, LogPiece)) == LOG
 
 
 def test_the_newest_of_many_epochs_are_sent() -> None:
@@ -103,8 +107,8 @@ def test_the_newest_of_many_epochs_are_sent() -> None:
 
 
 def test_the_end_of_a_former_epoch_is_recognised() -> None:
-    assert Piece(5, EpochStart(2, 9), 0, b"abcd").is_of_former_epoch
-    assert not Piece(9, EpochStart(2, 9), 0, b"abcd").is_of_former_epoch
+    assert LogPiece(5, EpochStart(2, 9), 0, b"abcd").is_of_former_epoch
+    assert not LogPiece(9, EpochStart(2, 9), 0, b"abcd").is_of_former_epoch
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_the_end_of_a_former_epoch_is_recognised() -> None:
     ],
 )
 def test_a_slave_that_breaks_the_protocol_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(BadFrame, match=problem):
+    with pytest.raises(BadReplicaFrame, match=problem):
         SlaveFrames().feed(bytes.fromhex(text))
 
 
@@ -154,5 +158,5 @@ HANDSHAKE = "00000001 00000000 0000000000000000 ffffffff"
     ],
 )
 def test_a_master_that_breaks_the_protocol_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(BadFrame, match=problem):
+    with pytest.raises(BadReplicaFrame, match=problem):
         MasterFrames().feed(bytes.fromhex(text))
