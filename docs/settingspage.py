@@ -15,8 +15,9 @@ from enum import Enum
 from typing import Final
 
 from mqserver.broker.config import BrokerConfig
+from mqserver.controller.config import ControllerConfig
 from mqserver.namesrv.config import NamesrvConfig
-from mqserver.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
+from mqserver.runtime.javakeys import BROKER_KEYS, CONTROLLER_KEYS, NAMESRV_KEYS
 from mqserver.runtime.settings import keys_of
 from mqserver.store.config import StoreConfig
 from tests.facts import FACTS
@@ -25,12 +26,25 @@ PARTS: Final[Mapping[str, tuple[str, type]]] = {
     "Broker": ("BrokerConfig and NettyServerConfig", BrokerConfig),
     "Store": ("MessageStoreConfig; in the same file as those of the broker", StoreConfig),
     "Name server": ("NamesrvConfig and NettyServerConfig", NamesrvConfig),
+    "Controller": (
+        "ControllerConfig of 5.4.0; in the file of a name server with enableControllerInNamesrv",
+        ControllerConfig,
+    ),
 }
 JAVA_CLASSES: Final = {
     "Broker": ("BrokerConfig", "NettyServerConfig", "NettyClientConfig", "MessageStoreConfig"),
     "Store": ("MessageStoreConfig",),
     "Name server": ("NamesrvConfig", "NettyServerConfig"),
 }
+JAVA_CONTROLLER: Final[Mapping[str, object]] = {
+    "controllerDLegerGroup": None,
+    "controllerStorePath": None,
+    "enableElectUncleanMaster": False,
+    "notifyBrokerRoleChanged": True,
+    "scanNotActiveBrokerInterval": 5_000,
+    "serverChannelMaxIdleTimeSeconds": 120,
+}
+"""Defaults of ControllerConfig and NettyServerConfig of 5.4.0, read from its sources."""
 PORTS: Final = {("Broker", "listenPort"): 10911, ("Name server", "listenPort"): 9876}
 """Defaults that a start-up of Java sets, after the field of its class."""
 
@@ -45,6 +59,7 @@ def java_defaults() -> dict[str, dict[str, object]]:
             for name in reversed(names)
             for key, field in classes[name]["fields"].items()
         }
+    made["Controller"] = dict(JAVA_CONTROLLER)
     for (part, key), port in PORTS.items():
         made[part][key] = port
     return made
@@ -102,8 +117,8 @@ def settings(printed: str) -> str:
         "",
         printed,
         "Keys are those of RocketMQ. They stand in a properties or YAML file (`-c`) or in",
-        "environment variables (`ROCKETMQ_<key>`). The column Java has the default of 4.9.7, or",
-        "`–` where 4.9.7 has no such setting, which is then called an extension. Sizes are in",
+        "environment variables (`ROCKETMQ_<key>`). The column Java has the default of Java, or",
+        "`–` where Java has no such setting, which is then called an extension. Sizes are in",
         "bytes. `mqbroker -p` prints the settings in use. The settings of TLS are on the page",
         "about [security](security.md#tls).",
     ]
@@ -113,7 +128,7 @@ def settings(printed: str) -> str:
         lines += ["", f"## {part}", "", f"In RocketMQ: {source}.", ""]
         lines += ["| key | Java | ours | meaning |", "| --- | --- | --- | --- |"]
         lines += rows(part, config, java[part])
-    unused = sorted((BROKER_KEYS | NAMESRV_KEYS) - used)
+    unused = sorted((BROKER_KEYS | NAMESRV_KEYS | CONTROLLER_KEYS) - used)
     lines += ["", "## Accepted without effect", ""]
     lines += [
         "RocketMQ has these settings, and they change nothing here. The log names those that are",

@@ -3,7 +3,8 @@
 Rule: as in the broker's configuration, an attribute exists only if the server uses it; other
 keys of Java's name server are accepted with a warning.
 
-Source: common/namesrv/NamesrvConfig.java, remoting/netty/NettyServerConfig.java.
+Source: common/namesrv/NamesrvConfig.java, remoting/netty/NettyServerConfig.java (4.9.7);
+``enableControllerInNamesrv`` is a key of 5.4.0.
 """
 
 import logging
@@ -13,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from mqserver.controller.config import ControllerConfig, check_config
 from mqserver.runtime.access.admin_gate import address_list
-from mqserver.runtime.javakeys import NAMESRV_KEYS, namesrv_defaults
+from mqserver.runtime.javakeys import CONTROLLER_KEYS, NAMESRV_KEYS, namesrv_defaults
 from mqserver.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from mqserver.runtime.settings import (
     RawSettings,
@@ -66,6 +68,10 @@ class NamesrvConfig:
     """Extension: most topics that the brokers of one address may have together."""
     registered_size_max: int = setting(128 << 20, low=1 << 20)
     """Extension: most bytes that the registrations of one address may take."""
+    enable_controller_in_namesrv: bool = setting(False)
+    """Whether a controller runs in this process; its settings are in the same file."""
+    controller: ControllerConfig | None = None
+    """The settings of that controller; None without one."""
     admin_addresses: str = setting("")
     """Extension: addresses besides this machine that may change key values, permissions and
     settings."""
@@ -96,8 +102,15 @@ def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
         SettingsError: some values cannot be used; the text has one line for each.
     """
     plain, tls = split_tls(values)
-    settings = RawSettings(plain, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
+    settings = RawSettings(
+        plain,
+        known=keys_of(NamesrvConfig).keys() | keys_of(ControllerConfig).keys(),
+        java_keys=[*NAMESRV_KEYS, *CONTROLLER_KEYS],
+    )
     config = settings.build(NamesrvConfig, tls=tls_settings(tls))
+    if config.enable_controller_in_namesrv:
+        config.controller = settings.build(ControllerConfig, tls=config.tls)
+        check_config(config.controller)
     for key in ("allowedAddresses", "brokerAddresses", "adminAddresses"):
         address_list(settings.text(key) or "", key=key)
     config.not_used = {value.key: value.text for value in settings.not_used}
