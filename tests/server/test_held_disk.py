@@ -45,6 +45,9 @@ CALLS = {
     "size of a new index file": ("ftruncate", "/index/"),
     "directory of a deleted queue": ("rename", f"/consumequeue/{GONE}/"),
     "space of the disk": ("statvfs", "/"),
+    "timer log": ("pwrite", "/timerlog/"),
+    "timer wheel": ("pwrite", "/timerwheel"),
+    "timer checkpoint": ("pwrite", "/timercheck"),
     "next log file": ("open", "/commitlog/"),
     "blocks of the next log file": ("fallocate", "/commitlog/"),
     "state file": ("write", "/config/"),
@@ -143,7 +146,8 @@ async def session(address: str, root: Path, calls: HeldCalls, call: str, path: s
             deletion = asyncio.create_task(
                 desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=GONE))
             )
-            first = asyncio.create_task(desk.send(b"first", topic=NEW))
+            timer = "TIMER_DELAY_MS\001100\002"
+            first = asyncio.create_task(desk.send(b"first", topic=NEW, properties=timer))
             longest_s = await longest_answer(desk, calls, sends, calls.release)
         assert (await deletion).code == (await first).code == 0
         answers = await asyncio.gather(*sends)
