@@ -46,8 +46,6 @@ CALLS = {
     "directory of a deleted queue": ("rename", f"/consumequeue/{GONE}/"),
     "space of the disk": ("statvfs", "/"),
     "timer log": ("pwrite", "/timerlog/"),
-    "timer wheel": ("pwrite", "/timerwheel"),
-    "timer checkpoint": ("pwrite", "/timercheck"),
     "next log file": ("open", "/commitlog/"),
     "blocks of the next log file": ("fallocate", "/commitlog/"),
     "state file": ("write", "/config/"),
