@@ -77,7 +77,9 @@ GRACE_MS: Final = 1_000
 RENEW_MS: Final = 1_800_000
 READ_COUNT: Final = 32
 STEP_COUNT_MAX: Final = 256
-"""Records that one step reads, and messages that it revives, before requests can run."""
+"""Records that one step reads before requests can run."""
+STEP_PUTS_MAX: Final = 32
+"""Messages that one step revives, or whose end it writes: each put takes some 0.1 ms."""
 ORIGIN_GROUP: Final = "ORIGIN_GROUP"
 _QUEUE_IDS: Final = range(REVIVE_QUEUE_COUNT)
 _END: Final = frozenset({
@@ -309,7 +311,7 @@ class ReviveLog:
         if self._store.is_copy:
             # The master writes them.
             self._endings.clear()
-        left = STEP_COUNT_MAX
+        left = STEP_PUTS_MAX
         while self._endings:
             ending = self._endings[0]
             while ending.pops:
@@ -466,7 +468,7 @@ class ReviveLog:
 
     def _revive(self, now_ms: int) -> bool:
         """Revive what is due; return False while there is more."""
-        left = STEP_COUNT_MAX
+        left = STEP_PUTS_MAX
         for number, queue in enumerate(self._queues):
             oldest = queue.oldest()
             if oldest is not None and now_ms - oldest.store_ms >= RENEW_MS:
