@@ -110,7 +110,7 @@ ATTACKS: Final = (
     Attack(
         "take back timer messages of other topics (5.4.0 allows it)",
         "a recall reaches only messages of the topic that it was sent to",
-        "tests/server/broker/timer/test_timer_files.py",
+        "tests/interop/test_timers.py",
     ),
     Attack(
         "cut master, slave and name server from each other",
