@@ -254,6 +254,10 @@ until an eighth is free |
 | TLS handshakes that begin in a turn of the event loop | 4, of each address in turn | they wait, \
 1,024 of an address at most |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
+| requests in a turn of the event loop | 4 ms of all connections, each 1 ms after the other | they \
+wait in their connection, charged, and nothing more is read from it |
+| open pops | 1,000,000, or what takes half of `inFlightSizeMax`; of a group as many as are free | \
+answered 209 (polling full) |
 | calls of a gRPC connection | 1,024 at a time | further ones are refused; clients \
 wait and try again |
 | headers of a gRPC call; a request | 16 KiB; 16 MiB, with 16,384 fields and items | the \
@@ -395,6 +399,14 @@ _TRUST: Final = """\
 
 """
 
+_HOSTILE_FILES: Final = """\
+
+## Attacks: files that somebody else wrote
+
+Tools read documents, exports, stores and archives that may come from anywhere.
+
+"""
+
 
 class _Fixed(AclFiles):
     """Three accounts that are in no file."""
@@ -437,7 +449,13 @@ def security(printed: str) -> str:
     parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
     parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
-    attacks = [_TRUST, trust_attacks.table(), "\n", "\n".join(costs()) + "\n"]
+    attacks = [_TRUST, trust_attacks.table(trust_attacks.ATTACKS)]
+    attacks += [
+        _HOSTILE_FILES,
+        trust_attacks.table(trust_attacks.FILES),
+        "\n",
+        "\n".join(costs()) + "\n",
+    ]
     return "".join([*parts, _TLS, _SERVICE, *attacks])
 
 

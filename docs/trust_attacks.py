@@ -1,4 +1,4 @@
-"""The rows of the table of attacks in ``docs/security.md``: who may say what to a server."""
+"""The rows of two tables of ``docs/security.md``: who may say what, and files of strangers."""
 
 from typing import Final, NamedTuple
 
@@ -14,6 +14,9 @@ class Attack(NamedTuple):
 _FENCE: Final = "tests/server/broker/ha/test_trust.py"
 _SCOPE: Final = "tests/server/broker/acl/test_scope.py"
 _ROUTES: Final = "tests/server/namesrv/test_routes.py"
+_CODES: Final = "tests/server/broker/acl/test_every_code.py"
+_FILES: Final = "tests/mqadmin/test_hostile_files.py"
+_ARCHIVE: Final = "tests/mqspark/archive/test_archive_hostile.py"
 
 ATTACKS: Final = (
     Attack(
@@ -87,13 +90,75 @@ ATTACKS: Final = (
         "that mends them",
         "tests/mqadmin/session/test_contexts.py",
     ),
+    Attack(
+        "send every request code without a key, with an account without rights, or with one that "
+        "has rights to another topic or group, and leave out one field after another",
+        "only the question for the epoch is answered without a key; an account gets what its own "
+        "names allow, and nothing of what a request names beside them",
+        _CODES,
+    ),
+    Attack(
+        "send numbers from their whole range and odd texts in every field of every request code",
+        "each is answered, nothing is logged as a fault, and the connections of others go on",
+        "tests/server/broker/test_header_ranges.py",
+    ),
+    Attack(
+        "change an account file while it is read, or put a pipe or a device in its place",
+        "a file counts when two looks found it alike, and only if it is a regular one",
+        "tests/server/broker/acl/test_live_accounts.py",
+    ),
+    Attack(
+        "take back timer messages of other topics (5.4.0 allows it)",
+        "a recall reaches only messages of the topic that it was sent to",
+        "tests/interop/test_timers.py",
+    ),
+    Attack(
+        "cut master, slave and name server from each other",
+        "nothing is promoted by itself; a master that was replaced takes nothing, and follows with "
+        "a log that diverged only after `broker demote --cut-tail`",
+        "tests/server/test_split_brain.py",
+    ),
+)
+
+FILES: Final = (
+    Attack(
+        "a document with deep nesting, doubled names or endless numbers, or a device in its place",
+        "`apply`, `diff`, imports and their notes are refused in a few words, before anything "
+        "changes",
+        _FILES,
+    ),
+    Attack(
+        "a YAML bomb, a tag that calls Python, an alias of itself, a name that is there twice",
+        "refused before it is built",
+        "tests/mqadmin/test_hostile_yaml.py",
+    ),
+    Attack(
+        "a link in the place of a note beside an export or an import",
+        "the link is replaced, and what it points to stays as it is",
+        _FILES,
+    ),
+    Attack(
+        "a state file that says more than its export has",
+        "refused; no bytes are made up",
+        _FILES,
+    ),
+    Attack(
+        "a manifest or a checkpoint of an archive that leads out of it, or is damaged",
+        "refused by name; no file outside of the archive is read, replaced or removed",
+        _ARCHIVE,
+    ),
+    Attack(
+        "an expression that takes for ever with the name of a topic or with a body",
+        "`subscribePattern` and the pipeline match in linear time (RE2); `--grep` ends with Ctrl-C",
+        "tests/mqspark/sources/live/test_queues.py",
+    ),
 )
 
 
-def table() -> str:
+def table(attacks: tuple[Attack, ...]) -> str:
     """Return the rows as a table."""
     rows = "".join(
         f"| {one.attack} | {one.promise} | [`{one.test.rpartition('/')[2]}`](../{one.test}) |\n"
-        for one in ATTACKS
+        for one in attacks
     )
     return "| attack | what is promised | test |\n| --- | --- | --- |\n" + rows

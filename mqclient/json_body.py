@@ -86,7 +86,7 @@ def from_json(body: bytes, kind: type[_T]) -> _T:
         return cast("_T", _converted(json.loads(body), wanted, "body"))
     except UnexpectedBody:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         name = getattr(wanted, "__name__", repr(wanted))
         raise UnexpectedBody(f"the body is not a {name}: {error}") from error
 

@@ -3,7 +3,6 @@
 Rule: every entry is read before anything is changed; the first that is none is told by its number.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +12,7 @@ from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Usage
 from mqadmin.session.call import Call
 from storefmt.config.fastjson import Json
+from storefmt.config.foreign_json import read_json
 from storefmt.errors import StoreError
 
 T = TypeVar("T")
@@ -53,8 +53,8 @@ def _objects_of(call: Call, file: Path) -> list[Json]:
         OSError: it cannot be read.
     """
     try:
-        found: Json = json.loads(call.console.text_of(file))
-    except (ValueError, RecursionError) as error:
+        found: Json = read_json(call.console.text_of(file))
+    except ValueError as error:
         raise Usage(f"{file}: no JSON ({error})") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise Usage(f"{file}: expected an array of objects, as [{{...}}, {{...}}]")

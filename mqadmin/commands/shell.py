@@ -90,7 +90,7 @@ def _script(
     if text is not None:
         return text.splitlines(keepends=True), console
     if file is not None and str(file) != "-":
-        return file.read_text(encoding="utf-8").splitlines(keepends=True), console
+        return console.text_of(file).splitlines(keepends=True), console
     if from_stdin and console.stdin is sys.stdin and sys.stdin.isatty():
         return None, console
     # The lines are standard input, so a command must not read it away.

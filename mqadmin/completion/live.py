@@ -29,6 +29,7 @@ from mqadmin.cli.types import ValueKind
 from mqadmin.errors import CommandError, describe
 from mqadmin.session.call import Call
 from mqadmin.session.contexts import ContextFile
+from storefmt.config.foreign_json import read_json
 
 FRESH_S: Final = 30.0
 
@@ -45,7 +46,7 @@ def path_of(namesrv: str, env: Mapping[str, str]) -> Path:
 def load(path: Path) -> Names | None:
     """Return the names of a file; None where there is none that can be read."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     if not isinstance(value, dict):

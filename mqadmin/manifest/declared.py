@@ -218,12 +218,15 @@ def read_document(document: object, *, source: str) -> Manifest:
         out = manifest.setdefault(title, {})
         for name, held in (entries or {}).items():
             where = f"{source}: {title}: {name}"
+            if not isinstance(name, str):
+                # In YAML the words on, no and null are not text either.
+                raise Usage(f"{where}: not a text", hint="put the name in quotes")
             if not isinstance(held, Mapping):
                 raise Usage(
                     f"{where}: expected brokers, found {reprlib.repr(held)}",
                     hint="as in '*': {...}",
                 )
-            out[str(name)] = {
+            out[name] = {
                 str(broker): section.check(f"{where}: {broker}", settings)
                 for broker, settings in held.items()
             }

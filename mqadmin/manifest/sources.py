@@ -136,6 +136,17 @@ def _load(text: str) -> object:
                 sizes[anchor] = self.count - before
             return node
 
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            # Those that `<<` merges have names of their own, which the mapping may override.
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(set(names)) < len(names):
+                double = next(name for name in names if names.count(name) > 1)
+                line = node.start_mark.line + 1
+                raise yaml.YAMLError(
+                    f"{double[:40]!r} is there twice in the mapping at line {line}"
+                )
+            return super().construct_mapping(node, deep)
+
     return yaml.load(text, Loader=Bounded)
 
 

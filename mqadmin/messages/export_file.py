@@ -22,11 +22,13 @@ from mqadmin.cli.decorators import option_group
 from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.message_rows import MessageRow
+from mqadmin.messages.note_file import write_note
 from mqadmin.output.columns import columns_of, record_of
 from mqadmin.output.delimited import CsvPrinter
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.structured import json_text
+from storefmt.config.foreign_json import read_json
 
 FileFormat = Literal["jsonl", "csv", "parquet"]
 ROWS_A_PART: Final = 5000
@@ -153,8 +155,8 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
             raise Usage(f"{held} is left of a broken export", hint="add --resume, or remove it")
         return fresh
     try:
-        state = ExportState(**json.loads(held.read_text("utf-8")))
-    except (ValueError, TypeError, RecursionError) as error:
+        state = _state_of(held.read_text("utf-8"))
+    except (ValueError, TypeError) as error:
         raise CommandError(
             f"{held}: {error}", hint="remove it and the file, and begin anew"
         ) from None
@@ -169,6 +171,28 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
             hint="ask for the same, or export to another file",
         )
     return replace(state, resumed=True)
+
+
+def _state_of(text: str) -> ExportState:
+    """Return the state that a file holds.
+
+    Raises:
+        ValueError: it holds no state.
+        TypeError: it has other fields, or one of another type.
+    """
+    state = ExportState(**read_json(text))
+    asked: object = state.asked
+    queue: object = state.queue
+    if not isinstance(asked, dict) or not isinstance(queue, str):
+        raise TypeError("`asked` or `queue` is of another type")
+    counts = (state.rows, state.size)
+    offsets = (state.next_log_offset, state.next_queue_offset)
+    times = tuple(at for at in (state.begin_ms, state.end_ms) if at is not None)
+    if not all(type(each) is int for each in (*counts, *offsets, *times)):
+        raise TypeError("a number is of another type")
+    if min(counts) < 0 or min(offsets) < -1:
+        raise ValueError("a number is negative")
+    return state
 
 
 class ExportWriter(ABC):
@@ -201,13 +225,7 @@ class ExportWriter(ABC):
 
     def note(self) -> None:
         """Write the state; also before the first row, so that any broken run can go on."""
-        held = state_path(self.path)
-        temporary = held.with_name(held.name + ".tmp")
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(self.state)))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(held)
+        write_note(state_path(self.path), json.dumps(asdict(self.state)))
 
     def __enter__(self) -> Self:
         self.note()
@@ -251,6 +269,12 @@ class TextWriter(ExportWriter):
             self._file: TextIO = path.open("r+", encoding="utf-8", newline="")
         else:
             self._file = path.open("x", encoding="utf-8", newline="")
+        size = os.fstat(self._file.fileno()).st_size
+        if size < state.size:
+            raise CommandError(
+                f"{path} has {size} bytes, {state_path(path).name} says {state.size}",
+                hint="remove both, and begin anew",
+            )
         self._file.truncate(state.size)
         self._file.seek(state.size)
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TextIO, cast
 if TYPE_CHECKING:
     from pathlib import Path
 
+TEXT_SIZE_MAX: Final = 256 << 20
+"""Most characters of a document that a command reads."""
 JOINER: Final = "\u200d"
 """Joins emoji into one; the only invisible character that is harmless and wanted."""
 
@@ -98,9 +100,23 @@ class Console(NamedTuple):
         """Return the text of a file; ``-`` is standard input.
 
         Raises:
+            CommandError: it is larger than ``TEXT_SIZE_MAX``, or not text.
             OSError: it cannot be read.
         """
-        return self.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        from mqadmin.errors import CommandError
+
+        if str(file) == "-":
+            text = self.stdin.read(TEXT_SIZE_MAX + 1)
+        else:
+            try:
+                # A pipe or a device may never end.
+                with file.open(encoding="utf-8") as source:
+                    text = source.read(TEXT_SIZE_MAX + 1)
+            except UnicodeDecodeError as error:
+                raise CommandError(f"{file}: not UTF-8 ({error.reason})") from None
+        if len(text) > TEXT_SIZE_MAX:
+            raise CommandError(f"{file}: longer than {TEXT_SIZE_MAX} characters")
+        return text
 
     def read_bytes(self) -> bytes:
         """Return all of standard input."""

@@ -21,6 +21,7 @@ positions are in the same file, so there is no second log that could disagree.
 
 import fcntl
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ _HOLDER_SIZE_MAX: Final = 100
 """The characters of a lock file that an error shows."""
 _MANIFESTS, _CHECKPOINTS, _LOCK = "manifest", "checkpoint", "lock"
 _DIGITS: Final = 20
+_NUMBERED: Final = re.compile(r"[0-9]{20}\.json")
 _RETIRED_KEPT_MS: Final = 30 * 24 * 3_600_000
 """How long a checkpoint says when a file was retired; later its own age is all that counts."""
 
@@ -201,7 +203,7 @@ def _read(place: StorageDir, checkpoint: int) -> ArchiveState:
 
 def _checkpoints(place: StorageDir) -> list[int]:
     names = place.names(_CHECKPOINTS, suffix=".json")
-    return [int(name.removesuffix(".json")) for name in names if name[0] != "."]
+    return [int(name.removesuffix(".json")) for name in names if _NUMBERED.fullmatch(name)]
 
 
 def _name(folder: str, number: int) -> str:

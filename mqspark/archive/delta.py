@@ -33,6 +33,7 @@ from mqspark.places import StorageDir
 from mqspark.sources.live.options import queue_of, queue_text
 from mqspark.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
+from storefmt.config.foreign_json import read_json
 
 SCHEMA: Final = pa.schema([*live_schema(ARCHIVE_COLUMNS), pa.field("day", pa.date32())])
 _PARTITIONS: Final = ["topic", "day"]
@@ -105,8 +106,14 @@ class DeltaArchive:
     def _queues(self) -> list[str]:
         if self._table is None:
             return []
-        found: list[str] = json.loads(self._table.metadata().configuration.get(_QUEUES, "[]"))
-        return found
+        text = self._table.metadata().configuration.get(_QUEUES, "[]")
+        try:
+            queues = read_json(text)
+            if not isinstance(queues, list) or not all(isinstance(each, str) for each in queues):
+                raise ValueError("expected a list of texts")
+        except ValueError as error:
+            raise BadArchive(f"{self.place.uri}: property {_QUEUES}: {error}") from error
+        return queues
 
     def _prepare(self, positions: Mapping[MessageQueue, int]) -> None:
         """Make the table, its columns and the list of its queues what this commit needs."""

@@ -38,10 +38,11 @@ from mqspark.errors import BadArchive
 from mqspark.places import StorageDir
 from mqspark.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
+from storefmt.config.foreign_json import read_json
 
 _POSITIONS: Final = "rocketmq.positions"
 _HINT: Final = "metadata/version-hint.text"
-_NAME: Final = re.compile(r"v(\d+)\.metadata\.json")
+_NAME: Final = re.compile(r"v([0-9]{1,18})\.metadata\.json")
 _PROPERTIES: Final = {
     "format-version": "2",
     # Old metadata and many manifests would make each commit slower than the last.
@@ -65,6 +66,7 @@ class IcebergArchive:
         place: where it is; the first commit makes the table.
 
     Raises:
+        BadArchive: the metadata cannot be read.
         OSError: the place cannot be read.
     """
 
@@ -79,13 +81,21 @@ class IcebergArchive:
         self._metadata: Any = None
         if self.commit_count:
             data = place.read(f"metadata/v{self.commit_count}.metadata.json")
-            self._metadata = TableMetadataUtil.parse_raw(data.decode())
+            try:
+                self._metadata = TableMetadataUtil.parse_raw(data.decode())
+            except (ValueError, RecursionError) as error:
+                raise BadArchive(
+                    f"{place.uri}: v{self.commit_count}.metadata.json cannot be read: {error}"
+                ) from error
 
     @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
         text = None if self._metadata is None else self._metadata.properties.get(_POSITIONS)
-        return None if text is None else positions_of(json.loads(text))
+        try:
+            return None if text is None else positions_of(read_json(text))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise BadArchive(f"{self.place.uri}: property {_POSITIONS}: {error}") from error
 
     def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> int:
         """Commit files together with the positions behind them; return the metadata's number.

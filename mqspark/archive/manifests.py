@@ -20,10 +20,12 @@ from typing import Any, Final, NamedTuple
 from mqspark.errors import BadArchive
 from mqspark.sources.live.options import queue_of, queue_text
 from remoting.bodies import MessageQueue
+from storefmt.config.foreign_json import read_json
 from storefmt.offline.repair.placement import is_name
 
 FORMAT: Final = 2
 _FORMATS: Final = (1, FORMAT)
+_LONG: Final = 1 << 63
 DATA: Final = "data"
 NO_DAY: Final = "unknown"
 """The directory of messages whose store time no calendar has."""
@@ -137,13 +139,13 @@ def read_manifest(data: bytes, where: str) -> Commit:
     try:
         value = _checked(data, where)
         return Commit(
-            value["number"],
-            value["written_ms"],
+            _long(value["number"]),
+            _long(value["written_ms"]),
             tuple(file_of(one) for one in value["files"]),
             positions_of(value["positions"]),
-            tuple(value.get("retired", ())),
+            tuple(map(_text, value.get("retired", ()))),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadArchive(f"{where} is no manifest: {error!r}") from error
 
 
@@ -157,12 +159,12 @@ def read_checkpoint(data: bytes, where: str) -> ArchiveState:
         value = _checked(data, where)
         files = [file_of(one) for one in value["files"]]
         return ArchiveState(
-            value["number"],
+            _long(value["number"]),
             {file.path: file for file in files},
             positions_of(value["positions"]),
-            dict(value["retired"]),
+            {path: _long(at_ms) for path, at_ms in value["retired"].items()},
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadArchive(f"{where} is no checkpoint: {error!r}") from error
 
 
@@ -177,7 +179,7 @@ def positions_of(value: Mapping[str, Any]) -> dict[MessageQueue, int]:
     Raises:
         ValueError: it has no positions.
     """
-    return {queue_of(text): int(at) for text, at in value.items()}
+    return {queue_of(text): _long(at) for text, at in value.items()}
 
 
 def file_of(value: Mapping[str, Any]) -> ArchiveFile:
@@ -185,10 +187,19 @@ def file_of(value: Mapping[str, Any]) -> ArchiveFile:
 
     Raises:
         ValueError: its path leads out of the archive, or its topic can be none.
-        TypeError: it has other fields.
+        TypeError: it has other fields, or one of another type.
     """
-    ranges = tuple((int(queue), int(start), int(end)) for queue, start, end in value["ranges"])
+    ranges = tuple(
+        (_long(queue_id), _long(start), _long(end)) for queue_id, start, end in value["ranges"]
+    )
     file = ArchiveFile(**{**value, "ranges": ranges})
+    for text in (file.path, file.topic, file.broker):
+        _text(text)
+    for number in (file.rows, file.size):
+        _long(number)
+    for place in (file.first_log_offset, file.last_log_offset, file.first_ms, file.last_ms):
+        if place is not None:
+            _long(place)
     root, *folders = file.path.split("/")[:-1] or [""]
     name = file.path.rpartition("/")[2]
     # Files of format 1 are in no folder of a day.
@@ -215,8 +226,23 @@ def data_name(topic: str, day: str, unique: str) -> str:
     return f"{DATA}/{folder}/{day}/{unique}.parquet"
 
 
+def _long(value: object) -> int:
+    """Return a number of a manifest; those of messages are longs."""
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is not a whole number")
+    if not -_LONG <= value < _LONG:
+        raise ValueError(f"{value} is beyond 64 bits")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
 def _checked(data: bytes, where: str) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(data)
+    value: dict[str, Any] = read_json(data)
     if value["format"] not in _FORMATS:
         raise BadArchive(f"{where} has format {value['format']}, this reads formats up to {FORMAT}")
     return value

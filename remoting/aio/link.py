@@ -140,10 +140,14 @@ class Link(asyncio.BufferedProtocol, ABC):
         except BadFrame as error:
             if error.frames:
                 self.on_frames(error.frames)
-            self.on_bad_frame(error)
-            self.close()
+            self.end_badly(error)
             return
         self.on_frames(frames)
+
+    def end_badly(self, error: BadFrame) -> None:
+        """Close the connection, because what follows its frames cannot be read."""
+        self.on_bad_frame(error)
+        self.close()
 
     def pause_writing(self) -> None:
         """Stop reading from a peer that does not take its answers."""

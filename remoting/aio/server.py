@@ -6,7 +6,8 @@
 
 Rule: this module knows frames and sockets, not what a request means. A peer can only harm itself:
 bytes that are no frame, a frame that never ends, silence and a full send queue each close that one
-connection. ``resources`` limits what all connections use together.
+connection. ``resources`` limits what all connections use together, and shares the time of the loop
+among them: requests that come faster than they are handled wait in their own connection.
 
 Source: remoting/netty/NettyRemotingServer.java.
 """
@@ -15,6 +16,7 @@ import asyncio
 import itertools
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +32,7 @@ from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.errors import BadFrame
-from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
+from remoting.frame import FrameReader, RawFrame, Take, decode_frame, encode_frame
 from storefmt.formats.hosts import host_text, pack_host
 
 LOG = logging.getLogger(__name__)
@@ -81,13 +83,19 @@ class ServerConn(Link):
         self.local_ip = ""
         self.local_port = 0
         self.frame_count = 0
-        self._put_off: Sequence[RawFrame] = ()
+        self._turns = server.resources.turns
+        self._on_bytes: Take | None = None
+        self._put_off: deque[RawFrame] = deque()
+        """The frames that wait for their turn, or for the peer to take its answers."""
         self._put_off_size = self._kept_size = 0
+        self._is_queued = False
+        """Whether the turns know that frames wait."""
+        self._bad: BadFrame | None = None
+        """Why the connection ends behind the frames that wait."""
         self._budget = server.resources.budget
         self._is_charged = False
         self.first_byte: FirstByte | None = None
         """The wait for the first byte, None once there is a transport."""
-        self._resuming = False
         self.verdict = AdmissionResult.IN
         self.watch = Watch()
 
@@ -133,7 +141,7 @@ class ServerConn(Link):
         """Take the transport, of a plain connection or of a finished handshake."""
         self.first_byte = None
         if self._server.on_bytes is not None and self.verdict is AdmissionResult.IN:
-            self._take = partial(self._server.on_bytes, self)
+            self._take = self._on_bytes = partial(self._server.on_bytes, self)
         super().connection_made(transport)
         if self._closing:
             self.abort()
@@ -163,7 +171,7 @@ class ServerConn(Link):
         """Close now and drop the received bytes, since memory is short."""
         self._is_charged = False
         self._reader = FrameReader()
-        self._take_put_off()
+        self._drop_put_off()
         self.abort()
 
     def flush(self) -> None:
@@ -195,6 +203,7 @@ class ServerConn(Link):
         self._closing = True
         self._out.clear()
         self._give_up_first_byte()
+        self._drop_put_off()
         self._charge()
         if self._is_known:
             self._is_known = False
@@ -202,65 +211,97 @@ class ServerConn(Link):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes of one read; those of an unfinished frame are charged to the peer."""
+        if self._bad is not None:
+            return
         super().buffer_updated(nbytes)
         if self._is_charged or self._reader.waiting_size or self._put_off:
             self._charge()
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Pass on the frames of one read in order; stop when the connection is closed.
+        """Handle the frames of one read in order, as many as there is time for in this turn.
+
+        The others wait for the next turns, and so does what the peer sends meanwhile: however many
+        requests come at once, the other connections have their share of the time.
+        """
+        if not frames:
+            return
+        self.frame_count += len(frames)
+        self._put_off.extend(frames)
+        if not self._is_queued and not self.write_paused:
+            self._is_queued = True
+            self._turns.add(self)
+        if self._put_off:
+            self._stop_reading()
+
+    def work(self, end_s: float) -> bool:
+        """Handle frames until the clock of the turns passes ``end_s``; return whether some wait.
 
         A client may send more requests at once than it can take answers. When its answers fill
         the socket, the rest of its requests waits until it has read some of them.
         """
-        self.frame_count += len(frames)
-        on_frame = self._on_frame
-        for count, raw in enumerate(frames, start=1):
-            if self._closing:
-                return
+        on_frame, put_off, now_s = self._on_frame, self._put_off, self._turns.now_s
+        while put_off and not (self._closing or self.write_paused):
             try:
-                on_frame(self, raw)
+                on_frame(self, put_off.popleft())
             except Exception:
                 LOG.exception("%s: request not handled, connection closed", self.address)
                 self.close()
             if self._out_size > PAUSE_SIZE:
                 self.flush()
-            if self.write_paused:
-                self._put(frames[count:])
-                return
+            if now_s() >= end_s:
+                break
+        self._is_queued = bool(put_off) and not (self._closing or self.write_paused)
+        if self._put_off_size:
+            self._worked()
+        return self._is_queued
 
-    def _put(self, frames: Sequence[RawFrame]) -> None:
-        """Postpone frames."""
-        self._put_off = [*self._put_off, *frames]
+    def _stop_reading(self) -> None:
+        """Read no more until the frames that wait are handled, and charge the peer for them."""
+        frames = self._put_off
         size = sum(len(raw.header) + len(raw.body) for raw in frames)
-        self._put_off_size += size + costs.FRAME.size * len(frames)
+        self._put_off_size = size + costs.FRAME.size * len(frames)
+        # What comes all the same must not overtake them.
+        self._take = None
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
 
-    def _take_put_off(self) -> Sequence[RawFrame]:
-        frames, self._put_off = self._put_off, ()
+    def _drop_put_off(self) -> None:
+        self._put_off.clear()
         self._put_off_size = 0
-        return frames
 
-    def pause_writing(self) -> None:
-        """Stop reading, and handle no further request."""
-        self._resuming = False
-        super().pause_writing()
+    def _worked(self) -> None:
+        """Read again if no frames wait any more."""
+        if self._closing:
+            self._drop_put_off()
+        if self._put_off:
+            return
+        self._put_off_size = 0
+        self._charge()
+        if self._bad is not None:
+            super().end_badly(self._bad)
+        elif not self._closing:
+            self._take = self._on_bytes
+            if not self.write_paused:
+                super().resume_writing()
+
+    def end_badly(self, error: BadFrame) -> None:
+        """Close the connection when the frames that wait are handled."""
+        if self._put_off:
+            self._bad = error
+        else:
+            super().end_badly(error)
 
     def resume_writing(self) -> None:
-        """Handle the postponed requests, then read again."""
+        """Handle the frames that wait, then read again."""
         if not self._put_off:
             super().resume_writing()
             return
-        # Not within asyncio's own write: it would report an end of the connection there twice.
-        self._resuming = True
-        asyncio.get_running_loop().call_soon(self._resume)
-
-    def _resume(self) -> None:
-        if not self._resuming or self._closing:
-            return
-        self.write_paused = self._resuming = False
-        self.on_frames(self._take_put_off())
-        self._charge()
-        if not self.write_paused:
-            super().resume_writing()
+        self.write_paused = False
+        self._room = self._write_size
+        if not self._is_queued:
+            self._is_queued = True
+            # Not within asyncio's own write: it would report an end of the connection there twice.
+            asyncio.get_running_loop().call_soon(self._turns.add, self)
 
     def on_bad_frame(self, error: BadFrame) -> None:
         """Log once why this connection ends."""

@@ -149,3 +149,55 @@ def test_the_other_broker_delivers_what_waits(
     assert sorted(body for body, _ in late) == [b"late %d" % n for n in range(COUNT)]
     for _, stored_ms in late:
         assert stored_ms - late_ms >= 0
+
+
+OTHER = "Suppressor"
+RECALLED_MS = 15_000
+
+
+async def recall_of_another_topic(client: MQClient, address: str) -> list[bytes]:
+    """Return what is delivered of two messages, of which a third topic recalls the first."""
+    admin, producer = Admin(client), Producer(client)
+    for topic in (TOPIC, OTHER):
+        made = TopicConfig(topic, 1, 1)
+        await eventually(
+            lambda made=made: admin.create_topic(address, made), lambda _: True, timeout_s=60
+        )
+    due_ms = time.time_ns() // 1_000_000 + RECALLED_MS
+    timed = {TIMER_DELIVER_MS: str(due_ms)}
+    victim = await producer.send(Message(TOPIC, b"victim", properties=timed), queue=QUEUE)
+    await producer.send(Message(TOPIC, b"witness", properties=timed), queue=QUEUE)
+    recall = {**timed, TIMER_DEL_UNIQUE_KEY: victim.unique_key}
+    other = MessageQueue(OTHER, "timed", 0)
+    await producer.send(Message(OTHER, b"0", properties=recall), queue=other)
+    await eventually(lambda: admin.max_offset(QUEUE), lambda end: end >= 1, timeout_s=90)
+    await asyncio.sleep(SETTLED_S)
+    messages = await read_queue(client, QUEUE, await admin.max_offset(QUEUE))
+    return sorted(message.body for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("whose", "delivered"), [("java", [b"witness"]), ("ours", [b"victim", b"witness"])]
+)
+def test_recall_of_another_topic_reaches_a_message_of_java_and_not_ours(
+    whose: str,
+    delivered: list[bytes],
+    five: JavaSide,
+    our_side: OurSide,
+    our_namesrv: Namesrv,
+    tmp_path: Path,
+) -> None:
+    broker = Broker(
+        five if whose == "java" else our_side,
+        store=tmp_path / "store",
+        namesrv=our_namesrv.address,
+        settings={"brokerName": "timed"},
+    ).await_ready()
+    try:
+        found = run(
+            our_namesrv.address, lambda client: recall_of_another_topic(client, broker.address)
+        )
+    finally:
+        broker.kill()
+
+    assert found == delivered

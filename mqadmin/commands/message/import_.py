@@ -2,13 +2,13 @@
 
     line -> body, tag, keys, own properties -> SEND_MESSAGE_V2 -> FILE.sent: lines done
 
-Rule: what the user gave is sent, ids and times are new. The count of lines that are done is
-written every 500 lines and at the end of a broken run, so that one that was killed sends at
-most 500 again.
+Rule: every line is checked before the first message is sent, and read again to be sent, so that a
+file of any size may be imported. What the user gave is sent, ids and times are new. The count of
+lines that are done is written every 500 lines and at the end of a broken run, so that one that was
+killed sends at most 500 again.
 """
 
 import base64
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,17 @@ from mqadmin.cli.decorators import limit_option, producer_group, rate_option
 from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.limits import RateLimit
+from mqadmin.messages.note_file import write_note
 from mqadmin.output.terminal.progress import Progress
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from storefmt.config.foreign_json import read_json
 from storefmt.formats.properties import SYSTEM_NAMES
 
 NOTE_LINES: Final = 500
+LINE_SIZE_MAX: Final = 128 << 20
+"""Most characters of a line: a message of a frame's size, each byte of its body escaped."""
+_DIGITS_MAX: Final = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,30 +76,30 @@ async def import_messages(
     """Return how many were sent.
 
     Raises:
-        Usage: a line is no message, or an earlier run broke and --resume is missing.
+        Usage: a line is no message, the file is not a regular one, or an earlier run broke and
+            --resume is missing.
         NoRoute: there is no such topic.
     """
     held = file.with_name(file.name + ".sent")
     skip = _done_before(held, resume=resume)
-    todo = list(_messages(file, to, skip=skip, limit=limit))
-    topics = tuple(sorted({message.topic for message in todo}))
+    count, topics = _checked(file, to, skip=skip, limit=limit)
     if call.dry_run:
         return one(ImportResult(file=str(file), sent=0, skipped=skip, topics=topics))
-    await call.confirm(f"send {len(todo)} messages to {', '.join(topics) or 'nowhere'}?")
+    await call.confirm(f"send {count} messages to {', '.join(topics) or 'nowhere'}?")
     producer = Producer(await call.client(), group)
     pace = RateLimit(rate)
     sent = 0
     try:
         with Progress(call.console, "import") as progress:
-            for message in todo:
+            for message in _messages(file, to, skip=skip, limit=limit):
                 await pace.turn()
                 await producer.send(message)
                 sent += 1
-                progress(sent, len(todo))
+                progress(sent, count)
                 if sent % NOTE_LINES == 0:
-                    held.write_text(f"{skip + sent}\n", encoding="ascii")
+                    write_note(held, f"{skip + sent}\n")
     except BaseException:
-        held.write_text(f"{skip + sent}\n", encoding="ascii")
+        write_note(held, f"{skip + sent}\n")
         raise
     held.unlink(missing_ok=True)
     return one(ImportResult(file=str(file), sent=sent, skipped=skip, topics=topics))
@@ -105,26 +110,52 @@ def _done_before(held: Path, *, resume: bool) -> int:
         return 0
     if not resume:
         raise Usage(f"{held} is left of a broken import", hint="add --resume, or remove it")
-    text = held.read_text(encoding="ascii").strip()
-    if not text.isdecimal():
+    with held.open(encoding="ascii", errors="replace") as note:
+        text = note.read(_DIGITS_MAX + 2).strip()
+    if not text.isdecimal() or len(text) > _DIGITS_MAX:
         raise CommandError(f"{held} holds no number", hint="remove it and begin anew")
     return int(text)
 
 
+def _checked(
+    file: Path, to: str | None, *, skip: int, limit: int | None
+) -> tuple[int, tuple[str, ...]]:
+    """Return how many messages a file has, and their topics.
+
+    Raises:
+        Usage: a line is no message, or the file is not a regular one.
+    """
+    if file.exists() and not file.is_file():
+        raise Usage(f"{file} is not a regular file", hint="it is read twice: write it to a file")
+    count, topics = 0, set()
+    for message in _messages(file, to, skip=skip, limit=limit):
+        count += 1
+        topics.add(message.topic)
+    return count, tuple(sorted(topics))
+
+
 def _messages(file: Path, to: str | None, *, skip: int, limit: int | None) -> Iterator[Message]:
-    count = 0
+    count = number = 0
     with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if limit is not None and count >= limit:
+        while limit is None or count < limit:
+            number += 1
+            where = f"{file} line {number}"
+            try:
+                line = lines.readline(LINE_SIZE_MAX)
+            except UnicodeDecodeError as error:
+                raise Usage(f"{where}: not UTF-8 ({error.reason})") from None
+            if not line:
                 return
+            if len(line) == LINE_SIZE_MAX:
+                raise Usage(f"{where} has {LINE_SIZE_MAX} characters or more", hint="is it jsonl?")
             if number > skip and line.strip():
                 count += 1
-                yield _message(to, f"{file} line {number}", line)
+                yield _message(to, where, line)
 
 
 def _message(to: str | None, where: str, line: str) -> Message:
     try:
-        row = json.loads(line)
+        row = read_json(line)
         if row.get("body_error"):
             raise Usage(
                 f"{where} has its body as it was stored: {row['body_error']}",
@@ -138,14 +169,26 @@ def _message(to: str | None, where: str, line: str) -> Message:
             if name not in SYSTEM_NAMES
         }
         return Message(
-            to or row["topic"],
+            to or _text(row["topic"]),
             body,
-            tags=row.get("tags"),
-            keys=[str(key) for key in row.get("keys") or ()],
-            flag=int(row.get("flag", 0)),
+            tags=None if row.get("tags") is None else _text(row["tags"]),
+            keys=[_text(key) for key in row.get("keys") or ()],
+            flag=_int32(row.get("flag", 0)),
             properties=properties,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Usage(
             f"{where} is not a message: {error!r}", hint="`message export` writes such a file"
         ) from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:40]} is not a text")
+    return value
+
+
+def _int32(value: object) -> int:
+    if type(value) is not int or not -(1 << 31) <= value < 1 << 31:
+        raise ValueError(f"flag {str(value)[:40]} is not an int")
+    return value

@@ -24,6 +24,7 @@ from mqclient.producer.send_result import SendResult
 from mqclient.producer.settings import ProducerSettings
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import MessageQueue
+from remoting.frame import FRAME_SIZE_MAX
 from storefmt.paths import check_topic_name
 
 ATTEMPTS_MAX: Final = 3
@@ -201,7 +202,12 @@ def _body(call: Call, body: str | None, file: Path | None) -> bytes:
     if file is not None:
         if body is not None:
             raise Usage("a body and --file", hint="give one of them")
-        return file.read_bytes()
+        with file.open("rb") as source:
+            # A device may never end; a broker takes no more than a frame.
+            data = source.read(FRAME_SIZE_MAX)
+        if len(data) == FRAME_SIZE_MAX:
+            raise Usage(f"{file} is larger than the largest message", hint="send less")
+        return data
     if body is None:
         raise Usage("no body given", hint="give it after the topic, with --file, or - for stdin")
     if body == "-":

@@ -13,7 +13,6 @@ Rule: everything is checked before anything is stored: the lines, the queues, an
 any of the groups is online.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.structured import json_text
+from storefmt.config.foreign_json import read_json
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
 
@@ -239,7 +239,7 @@ def _read_file(
 
 def _read_line(where: str, line: str) -> GroupOffset:
     try:
-        row = json.loads(line)
+        row = read_json(line)
         if not isinstance(row["group"], str) or not isinstance(row["topic"], str):
             raise TypeError("group and topic must be text")
         return GroupOffset(

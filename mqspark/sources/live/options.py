@@ -8,7 +8,6 @@ offset, with -2 for the earliest offset and -1 for the latest. Spark lower-cases
 looked up without regard to case, and unknown names are refused.
 """
 
-import json
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
@@ -20,9 +19,12 @@ from mqspark.options import Option, names, number, one_of, size, time_ms, truth,
 from mqspark.sources.live.access import ACCESS, Access, access_of
 from mqspark.sources.live.table import DEFAULT_COLUMNS, live_schema
 from remoting.bodies import MessageQueue
+from storefmt.config.foreign_json import read_json
 
 EARLIEST: Final = -2
 LATEST: Final = -1
+QUEUE_ID_MAX: Final = (1 << 31) - 1
+_LONG_MAX: Final = (1 << 63) - 1
 _OF: Final = "rocketmq"
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 _SUBSCRIBE: Final = (
@@ -301,9 +303,13 @@ def queue_of(text: str) -> MessageQueue:
     """
     topic, _, rest = text.partition("@")
     broker, _, queue_id = rest.rpartition("@")
-    if not topic or not broker or not queue_id.isdecimal():
+    if not topic or not broker or not _is_queue_id(queue_id):
         raise BadOption(f"{text!r} is no queue, expected topic@broker@queue")
     return MessageQueue(topic, broker, int(queue_id))
+
+
+def _is_queue_id(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 10 and int(text) <= QUEUE_ID_MAX
 
 
 def _wanted(found: Mapping[str, Any]) -> QueueSelection:
@@ -324,10 +330,14 @@ def _assigned(text: str) -> list[MessageQueue]:
     found: set[MessageQueue] = set()
     for topic, brokers in _tree(text, "assign").items():
         for broker, queues in _branch(brokers, "assign").items():
-            if not isinstance(queues, list) or not all(isinstance(one, int) for one in queues):
+            if not isinstance(queues, list) or not all(map(_is_number_of_queue, queues)):
                 raise BadOption(f"option assign: {topic}, {broker} has {queues!r}, expected [0, 1]")
             found |= {MessageQueue(topic, broker, number) for number in queues}
     return sorted(found)
+
+
+def _is_number_of_queue(value: object) -> bool:
+    return type(value) is int and 0 <= value <= QUEUE_ID_MAX
 
 
 def _edge(found: Mapping[str, Any], side: str, *, default: int) -> Edge:
@@ -367,7 +377,12 @@ def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
     for topic, brokers in _tree(text, name).items():
         for broker, queues in _branch(brokers, name).items():
             for queue_id, value in _branch(queues, name).items():
-                if not queue_id.isdecimal() or not isinstance(value, int) or value < low:
+                if (
+                    not _is_queue_id(queue_id)
+                    or not isinstance(value, int)
+                    or isinstance(value, bool)
+                    or not low <= value <= _LONG_MAX
+                ):
                     raise BadOption(
                         f"option {name}: {topic}, {broker} has {queue_id!r}: {value!r}, "
                         f"expected a queue id and {expected}"
@@ -378,8 +393,8 @@ def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
 
 def _tree(text: str, name: str) -> dict[str, object]:
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
+        value = read_json(text)
+    except ValueError as error:
         raise BadOption(f"option {name} is {text!r}, no word it knows and no JSON") from error
     return _branch(value, name)
 

@@ -14,8 +14,11 @@ import heapq
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any, Final, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqclient.admin.message import MessageCalls
 from mqclient.admin.topic import TopicCalls
@@ -176,19 +179,37 @@ async def queues_of(client: MQClient, wanted: QueueSelection) -> list[MessageQue
         return list(wanted.queues)
     topics: Iterable[str] = wanted.topics
     if wanted.pattern:
-        try:
-            matches = re.compile(wanted.pattern).fullmatch
-        except re.error as error:
-            raise BadOption(
-                f"option subscribePattern is {wanted.pattern!r}, no regular expression: {error}"
-            ) from error
-        topics = [name for name in await TopicCalls(client).topic_list() if matches(name)]
+        topics = matching(await TopicCalls(client).topic_list(), wanted.pattern)
 
     async def of_topic(topic: str) -> list[MessageQueue]:
         return routes.subscribe_queues(topic, await client.route(topic, fresh=True))
 
     found = await _each(topics, of_topic)
     return sorted(queue for queues in found.values() for queue in queues)
+
+
+def matching(topics: Collection[str], pattern: str) -> list[str]:
+    """Return the topics that match an expression as a whole.
+
+    Names are those of strangers, so RE2 matches them, in linear time. What it lacks (lookaround,
+    references) is left to Python, whose time has no bound.
+
+    Raises:
+        BadOption: the pattern is not a regular expression.
+    """
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise BadOption(
+            f"option subscribePattern is {pattern!r}, no regular expression: {error}"
+        ) from error
+    names = list(topics)
+    try:
+        found = pc.match_substring_regex(pa.array(names, pa.string()), rf"\A(?:{pattern})\z")
+    except pa.ArrowInvalid:
+        matches = re.compile(pattern).fullmatch
+        return [name for name in names if matches(name)]
+    return [name for name, is_match in zip(names, found.to_pylist(), strict=True) if is_match]
 
 
 async def ends(client: MQClient, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Ends]:

@@ -348,8 +348,9 @@ class Broker:
 
     def put_unanswered(self, message: PutMessage, now_ms: int) -> None:
         """Store a message of the broker itself, without waiting for the result."""
-        self.store.put(message, now_ms)
-        self.turn.schedule()
+        if self.sender.is_open:
+            self.store.put(message, now_ms)
+            self.turn.schedule()
 
     def _put(self, message: PutMessage, now_ms: int) -> PutResult:
         return self.sender.put(message, now_ms=now_ms)

@@ -41,6 +41,8 @@ from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
 
 FRESH_MS: Final = 20_000
+RETRY_MS: Final = 5_000
+"""How long an old value is used while one call asks for a new one."""
 CACHED_MAX: Final = 8_192
 """The names of one kind that are remembered; strangers choose them."""
 ROUTES_AT_ONCE: Final = 16
@@ -104,9 +106,12 @@ class _Cache(Generic[_V]):
         self._known: dict[str, tuple[int, _V]] = {}
 
     async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
-        known = self._known.get(name)
-        if known is not None and self._now_ms() < known[0]:
+        known, now_ms = self._known.get(name), self._now_ms()
+        if known is not None and now_ms < known[0]:
             return known[1]
+        if known is not None:
+            # A broker may be silent: one call waits for it, the others go on with what is known.
+            self._known[name] = now_ms + RETRY_MS, known[1]
         try:
             found = await ask()
         except ClientError:

@@ -77,3 +77,52 @@ def test_a_link_in_an_archive_lets_nothing_behind_it_be_removed(tmp_path: Path) 
         pass
 
     assert mine.read_bytes() == b"mine"
+
+
+DAMAGED = {
+    "deep": lambda value: None,
+    "a number that is a text": lambda value: value.update(number="1"),
+    "a time that is a list": lambda value: value.update(written_ms=[]),
+    "a retired file that is a list": lambda value: value.update(retired=[["a"]]),
+    "positions that are a list": lambda value: value.update(positions=[]),
+    "a position beyond a long": lambda value: value["positions"].update({"T@b@0": 1 << 63}),
+    "rows that are a text": lambda value: value["files"][0].update(rows="1"),
+    "a broker that is a number": lambda value: value["files"][0].update(broker=1),
+    "ranges of texts": lambda value: value["files"][0].update(ranges=[["0", 0, 1]]),
+    "a time of a file that is a text": lambda value: value["files"][0].update(last_ms="x"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_manifest_is_named(tmp_path: Path, name: str) -> None:
+    root = archive_with(tmp_path / "a")
+    manifest = root / "manifest" / f"{1:020d}.json"
+    value = json.loads(manifest.read_text())
+    DAMAGED[name](value)
+    manifest.write_text("[" * 100_000 if name == "deep" else json.dumps(value))
+
+    with pytest.raises(BadArchive, match=r"0001\.json is no manifest"):
+        opened(str(root))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "[", "[" * 100_000, '{"format": 2, "number": 1, "files": [], "positions": {}}'],
+    ids=["empty", "cut", "deep", "without retired files"],
+)
+def test_damaged_checkpoint_is_named(tmp_path: Path, text: str) -> None:
+    root = archive_with(tmp_path / "a")
+    (root / "checkpoint").mkdir()
+    (root / "checkpoint" / f"{1:020d}.json").write_text(text)
+
+    with pytest.raises(BadArchive, match="is no checkpoint"):
+        opened(str(root))
+
+
+def test_other_files_beside_the_checkpoints_are_passed_over(tmp_path: Path) -> None:
+    root = archive_with(tmp_path / "a")
+    (root / "checkpoint").mkdir()
+    for name in ("notes.json", "1.json", f"{'9' * 200}.json"):
+        (root / "checkpoint" / name).write_text("{}")
+
+    assert opened(str(root)).commit_count == 1

@@ -90,8 +90,11 @@ class AclFiles:
     def paths(self) -> list[Path]:
         """Return the files that exist, those of ``conf/acl`` first."""
         extra = (self._conf / "acl").rglob("*.y*ml")
-        found = sorted(path for path in extra if path.suffix in (".yml", ".yaml"))
-        if self.default.exists() or _backup(self.default).exists():
+        # What is no regular file, such as a pipe, would keep the broker waiting.
+        found = sorted(
+            path for path in extra if path.suffix in (".yml", ".yaml") and path.is_file()
+        )
+        if self.default.is_file() or _backup(self.default).is_file():
             found.append(self.default)
         return found
 
@@ -131,8 +134,9 @@ class AclFiles:
         import yaml  # only here: most brokers have no access control
 
         try:
-            source = path if path.exists() or not _backup(path).exists() else _backup(path)
-            data = source.read_bytes()
+            source = path if path.is_file() or not _backup(path).is_file() else _backup(path)
+            with source.open("rb") as file:
+                data = file.read(FILE_SIZE_MAX + 1)
             if len(data) > FILE_SIZE_MAX:
                 raise ConfigDamaged(f"{path}: larger than {FILE_SIZE_MAX} bytes")
             content = yaml.safe_load(data)

@@ -83,6 +83,16 @@ def _topic(perm: Perm) -> tuple[str, _Needs]:
     return f"{word} of the topic", needs
 
 
+def _optional_topic() -> tuple[str, _Needs]:
+    """Return the needs for a topic that a request may name, whose offsets it reads then."""
+
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        topic = command.ext.get("topic")
+        return [(topic, Perm.ANY)] if topic else []
+
+    return "PUB or SUB of the topic if it names one", needs
+
+
 def _send(key: str, properties_key: str) -> Rule:
     """Return the rule of a send; a send to a retry topic needs SUB of its group."""
 
@@ -249,7 +259,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     RequestCode.GET_TOPIC_STATS_INFO: _OFFSETS,
     RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: _OFFSETS,
     RequestCode.GET_CONSUMER_CONNECTION_LIST: _perms(_group("consumerGroup")),
-    RequestCode.GET_CONSUME_STATS: _perms(_group("consumerGroup")),
+    RequestCode.GET_CONSUME_STATS: _perms(_group("consumerGroup"), _optional_topic()),
     RequestCode.GET_CONSUMER_RUNNING_INFO: _perms(_group("consumerGroup")),
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: _perms(_group("group")),
     RequestCode.QUERY_CONSUME_TIME_SPAN: _perms(_topic(Perm.ANY), _group("group")),

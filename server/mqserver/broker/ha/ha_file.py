@@ -25,6 +25,7 @@ from typing import Final, Self
 
 from mqserver.broker.config import BrokerConfig, BrokerRole
 from mqserver.runtime.jsonfile import REAL_FILES, write_atomic
+from storefmt.config.foreign_json import read_json
 from storefmt.errors import ConfigDamaged
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
@@ -57,7 +58,7 @@ class HaFile:
         if not path.exists():
             return cls(path)
         try:
-            found = json.loads(path.read_bytes())
+            found = read_json(path.read_bytes())
             role = found.get("promoted")
             return cls(
                 path,
@@ -66,7 +67,7 @@ class HaFile:
                 found.get("demoted"),
                 bool(found.get("cutTail")),
             )
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigDamaged(f"{path}: {error}; repair it or delete it") from error
 
     def replace(

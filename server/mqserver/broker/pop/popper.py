@@ -20,7 +20,6 @@ from mqserver.broker.clients.offsets import Offsets
 from mqserver.broker.config import BrokerConfig
 from mqserver.broker.filters.messagefilter import EVERYTHING, MessageFilter
 from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
-from mqserver.broker.pop.open_pops import OPEN_COUNT_MAX
 from mqserver.broker.pop.order import OrderedQueues
 from mqserver.broker.pop.planning import Planner, PopPlan, Taken, records_of
 from mqserver.broker.pop.revive import ReviveLog
@@ -167,7 +166,7 @@ class Popper:
         if not self._is_ready(now_ms):
             self._hold_or_answer(held, PopPlan(0, 0), now_ms)
             return
-        if self._revive.open_count >= OPEN_COUNT_MAX:
+        if not self._revive.has_room(pop.consumer_group):
             self._answer_empty(held, LaterResponseCode.POLLING_FULL, 0, now_ms)
             return
         plan = self._planner.plan(pop, held.wants, now_ms, may_wait=may_wait)

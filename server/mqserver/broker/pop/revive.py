@@ -21,8 +21,8 @@ that time wrote, and that retention does not delete it.
 
 Deleting a topic, or a group with its offsets, ends the open pops, and so does a reset of a group
 to before what it has popped, because the queue then gives these messages again. An ended pop is
-acknowledged in the log. A message that lies behind the checkpoint in the log was not popped by it:
-it is of a topic that was deleted and created again under the same name.
+acknowledged in the log, some at a time. A message that lies behind the checkpoint in the log was
+not popped by it: it is of a topic that was deleted and created again under the same name.
 
 Source: broker/processor/PopReviveService.java (5.4.0). It revives for ever; the dead letter topic
 is this broker's.
@@ -31,6 +31,7 @@ is this broker's.
 import logging
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mqserver.broker import names
@@ -48,7 +49,7 @@ from mqserver.broker.pop.checkpoints import (
     read_record,
     revive_topic,
 )
-from mqserver.broker.pop.open_pops import OpenPop, OpenPops
+from mqserver.broker.pop.open_pops import OpenPop, OpenPops, open_count_max
 from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.stored_properties import put_again
 from mqserver.broker.topics import Topics
@@ -76,7 +77,9 @@ GRACE_MS: Final = 1_000
 RENEW_MS: Final = 1_800_000
 READ_COUNT: Final = 32
 STEP_COUNT_MAX: Final = 256
-"""Records that one step reads, and messages that it revives, before requests can run."""
+"""Records that one step reads before requests can run."""
+STEP_PUTS_MAX: Final = 32
+"""Messages that one step revives, or whose end it writes: each put takes some 0.1 ms."""
 ORIGIN_GROUP: Final = "ORIGIN_GROUP"
 _QUEUE_IDS: Final = range(REVIVE_QUEUE_COUNT)
 _END: Final = frozenset({
@@ -112,13 +115,21 @@ class _Uncounted(NamedTuple):
     start_offset: int
 
 
-class _Ended(NamedTuple):
-    """A pop that was ended in the table, and whose acknowledgement is not in the log yet."""
+@dataclass(slots=True)
+class _Ending:
+    """Pops that are ended, and whose acknowledgements are not in the log yet.
 
-    queue_id: int
-    """Queue of the revive log."""
-    acknowledged: Acknowledged
-    revive_ms: int
+    Attributes:
+        number: queue of the revive log.
+        pops: those that are left; the last one is next.
+        place: the queue that was reset, None if everything of a topic or group is ended.
+        low: the queue offset from which on their messages are ended.
+    """
+
+    number: int
+    pops: list[OpenPop]
+    place: Place | None = None
+    low: int = 0
 
 
 class ReviveLog:
@@ -166,7 +177,8 @@ class ReviveLog:
         )
         self._cold = cold
         self._uncounted: deque[_Uncounted] = deque()
-        self._ended: deque[_Ended] = deque()
+        self._endings: deque[_Ending] = deque()
+        self._open_count_max = open_count_max(config.in_flight_size_max)
         self._next_queue = 0
         self.caught_up: Observers[[int]] = Observers()
         """Called with ``now_ms`` when this broker may give out messages."""
@@ -192,6 +204,11 @@ class ReviveLog:
     def open_count(self) -> int:
         """How many pops are open."""
         return sum(map(len, self._queues))
+
+    def has_room(self, group: str) -> bool:
+        """Tell whether a group may have one more open pop: no more than there are free places."""
+        count = sum(queue.count_of(group) for queue in self._queues)
+        return count < self._open_count_max - self.open_count
 
     def left_count(self, place: Place) -> int:
         """Return how many messages of a queue a group has popped and not acknowledged."""
@@ -264,44 +281,60 @@ class ReviveLog:
 
     def end_topic(self, topic: str, *, now_ms: int) -> None:
         """End the open pops of a topic that is deleted."""
-        self._end(lambda place: place[0] == topic, now_ms=now_ms)
+        self._drop(lambda place: place[0] == topic, now_ms=now_ms)
 
     def end_group(self, group: str, *, now_ms: int) -> None:
         """End the open pops of a group that is deleted with its offsets."""
-        self._end(lambda place: place[1] == group, now_ms=now_ms)
+        self._drop(lambda place: place[1] == group, now_ms=now_ms)
+
+    def _drop(self, is_wanted: Callable[[Place], bool], *, now_ms: int) -> None:
+        for ending in self._endings:
+            if ending.place is not None and is_wanted(ending.place):
+                ending.low = 0
+        for number, queue in enumerate(self._queues):
+            self._endings.append(_Ending(number, queue.drop(is_wanted)))
+        self._write_endings(now_ms)
 
     def end_from(self, place: Place, queue_offset: int, *, now_ms: int) -> None:
         """End what a group has popped of a queue from an offset on, to which it was reset."""
-        self._end(lambda known: known == place, low=queue_offset, now_ms=now_ms)
-
-    def _end(self, is_wanted: Callable[[Place], bool], *, low: int = 0, now_ms: int) -> None:
+        for ending in self._endings:
+            if ending.place == place:
+                ending.low = min(ending.low, queue_offset)
         for number, queue in enumerate(self._queues):
-            for pop in queue.find(is_wanted):
-                queue_offsets = tuple(at for at in pop.left() if at >= low)
-                if not queue_offsets:
-                    continue
-                checkpoint = pop.checkpoint
-                acknowledged = Acknowledged(checkpoint.key, queue_offsets)
-                self._ended.append(_Ended(number, acknowledged, checkpoint.revive_ms))
-                queue.acknowledge(checkpoint.key, queue_offsets)
-        self._write_ended(now_ms)
+            self._endings.append(
+                _Ending(number, queue.cut(place, queue_offset), place, queue_offset)
+            )
+        self._write_endings(now_ms)
 
-    def _write_ended(self, now_ms: int) -> bool:
-        """Put the acknowledgements of ended pops; return False while there are more."""
+    def _write_endings(self, now_ms: int) -> bool:
+        """Put the acknowledgements of some ended pops; return False while there are more."""
         if self._store.is_copy:
             # The master writes them.
-            self._ended.clear()
-        for _ in range(min(len(self._ended), STEP_COUNT_MAX)):
-            ended = self._ended[0]
-            try:
-                self.acknowledge(
-                    ended.acknowledged, ended.queue_id, deliver_ms=ended.revive_ms, now_ms=now_ms
-                )
-            except RequestRefused as refused:
-                LOG.warning("the end of a pop is written later: %s", refused)
-                return True
-            self._ended.popleft()
-        return not self._ended
+            self._endings.clear()
+        left = STEP_PUTS_MAX
+        while self._endings:
+            ending = self._endings[0]
+            while ending.pops:
+                if not left:
+                    return False
+                left -= 1
+                try:
+                    self._write_end(ending, ending.pops[-1], now_ms)
+                except RequestRefused as refused:
+                    LOG.warning("the end of a pop is written later: %s", refused)
+                    return True
+                ending.pops.pop()
+            self._endings.popleft()
+        return True
+
+    def _write_end(self, ending: _Ending, pop: OpenPop, now_ms: int) -> None:
+        queue_offsets = tuple(at for at in pop.left() if at >= ending.low)
+        if queue_offsets and not pop.is_closed:
+            acknowledged = Acknowledged(pop.checkpoint.key, queue_offsets)
+            self.acknowledge(
+                acknowledged, ending.number, deliver_ms=pop.checkpoint.revive_ms, now_ms=now_ms
+            )
+        self._queues[ending.number].finish(pop, queue_offsets)
 
     # What is saved.
 
@@ -342,7 +375,9 @@ class ReviveLog:
             was_caught_up, self.is_caught_up = self.is_caught_up, self.is_caught_up or is_at_end
             if not was_caught_up and is_at_end:
                 self.caught_up(now_ms)
-            is_done = self._write_ended(now_ms) and is_at_end and self._revive(now_ms)
+            is_done = self._write_endings(now_ms) and is_at_end
+            # What is ended has to be out of the table before the next messages are revived.
+            is_done = is_done and (bool(self._endings) or self._revive(now_ms))
         except ColdRead as cold:
             self._warming = True
             self._tries += 1
@@ -433,13 +468,13 @@ class ReviveLog:
 
     def _revive(self, now_ms: int) -> bool:
         """Revive what is due; return False while there is more."""
-        left = STEP_COUNT_MAX
+        left = STEP_PUTS_MAX
         for number, queue in enumerate(self._queues):
             oldest = queue.oldest()
             if oldest is not None and now_ms - oldest.store_ms >= RENEW_MS:
                 self._renew(number, oldest, now_ms)
                 left -= 1
-            for pop in queue.due(now_ms - GRACE_MS):
+            for pop in queue.due(now_ms - GRACE_MS, count_max=max(left, 1)):
                 if left <= 0:
                     return False
                 left -= len(pop.left())

@@ -30,6 +30,7 @@ from mqserver.broker.files.saves import SavedFirst, StateFiles
 from mqserver.broker.send.batches import RUN_COUNT_MAX, read_batch
 from mqserver.broker.send.topic_rules import (
     RETRY_TIMES_VERSION,
+    STOPPING,
     Route,
     Routes,
     SendFields,
@@ -145,6 +146,8 @@ class Sender:
         """Decides which messages wait in the timer wheel."""
         self.refusal = ""
         """Why this broker takes no messages although it is a master; empty when it takes them."""
+        self.is_open = True
+        """Whether messages are accepted; not while the broker stops."""
         self._routes = Routes(
             config=config,
             topics=topics,
@@ -173,7 +176,8 @@ class Sender:
         self._routes.forget()
 
     def close(self) -> None:
-        """Refuse every message of a client from now on."""
+        """Refuse every message from now on, those of clients and those that the broker makes."""
+        self.is_open = False
         self._routes.close()
 
     def take(self, request: Request) -> None:
@@ -292,8 +296,11 @@ class Sender:
         """Put a message that the broker itself made; the caller schedules the commit or waits.
 
         Raises:
-            RequestRefused: the store does not accept the message.
+            RequestRefused: the store does not accept the message, or the broker stops.
         """
+        if not self.is_open:
+            # The disk threads end before the connections do.
+            raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, STOPPING)
         result = self._store.put(message, now_ms)
         self._check(result.status)
         return result

@@ -28,6 +28,7 @@ from storefmt.config.tables import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, TopicCon
 from storefmt.formats.sysflag import MULTI_TAGS
 from storefmt.names import RETRY_PREFIX, REVIVE_PREFIX
 
+STOPPING: Final = "the broker is stopping"
 LOG = logging.getLogger(__name__)
 RETRY_TIMES_VERSION: Final = 121
 """MQVersion V3_4_9: since this version a client sends ``maxReconsumeTimes`` itself."""
@@ -117,7 +118,7 @@ class Routes:
                 forbids it, or the topic is missing and may not be created.
         """
         if not self._is_open:
-            raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
+            raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, STOPPING)
         accepts_from_ms = self._config.start_accept_send_request_time_stamp
         if now_ms < accepts_from_ms:
             text = f"broker unable to service, until {_human_time(accepts_from_ms)}"

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from storefmt.config.foreign_json import read_json
+
 LOG = logging.getLogger(__name__)
 
 FILE_NAME: Final = "timermetrics"
@@ -32,7 +34,7 @@ class TimingCounts:
     def load(self, path: Path) -> None:
         """Take over what a file says; one that cannot be read counts as an empty one."""
         try:
-            counts = json.loads(path.read_bytes())["timingCount"]
+            counts = read_json(path.read_bytes())["timingCount"]
             self._counts = {
                 topic: (int(one["count"]), int(one["timeStamp"])) for topic, one in counts.items()
             }

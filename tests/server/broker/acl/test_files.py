@@ -1,5 +1,6 @@
 """The account files: how they are found, read, replaced and watched."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -108,3 +109,16 @@ def test_the_stamp_follows_change_and_number_of_files(tmp_path: Path) -> None:
 
     assert len(set(stamps)) == 3
     assert files.stamp() == stamps[-1]
+
+
+def test_only_regular_files_are_account_files(tmp_path: Path) -> None:
+    folder = tmp_path / "conf" / "acl"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe.yml")
+    (folder / "device.yml").symlink_to("/dev/zero")
+    (folder / "folder.yml").mkdir()
+    os.mkfifo(tmp_path / "conf" / "plain_acl.yml")
+    files = AclFiles(tmp_path)
+
+    assert files.paths() == []
+    assert files.load().accounts == {}

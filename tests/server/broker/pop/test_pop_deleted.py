@@ -4,6 +4,7 @@ from pathlib import Path
 
 from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
 from mqserver.broker.pop.retry_topics import pop_retry_topics
+from mqserver.broker.pop.revive import STEP_PUTS_MAX
 from remoting.codes import RequestCode
 from remoting.headers import DeleteSubscriptionGroup, DeleteTopic
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
@@ -224,3 +225,50 @@ async def test_a_retry_topic_that_may_be_of_others_stays(tmp_path: Path) -> None
         broker.topics.delete("b", now_ms=0)
         assert pop_retry_topics(broker.topics, broker.groups, topic="a_b") == ["%RETRY%g_a_b"]
         assert pop_retry_topics(broker.topics, broker.groups, topic="b") == ["%RETRY%g_b"]
+
+
+async def test_resets_over_more_pops_than_a_step_end_each_once(tmp_path: Path) -> None:
+    count = 3 * STEP_PUTS_MAX
+    clock = Ahead()
+    async with running(tmp_path, clock=clock) as desk:
+        await sent(desk, count)
+        for _ in range(count):
+            assert len(await pop(desk, max_msg_nums=1, invisible_time=SHORT_MS)) == 1
+        await until(lambda: open_count(desk) == count, what="the checkpoints read")
+
+        # The second reset comes while what the first one ended is written.
+        await desk.commit(50)
+        await desk.commit(20)
+        await until(lambda: open_count(desk) == 20, what="the pops behind the offset ended")
+        again: list[Popped] = []
+        while found := await pop(desk):
+            again += found
+            for one in found:
+                await ack(desk, one.handle)
+
+        assert bodies(again) == [b"%d" % number for number in range(20, count)]
+        await until(lambda: open_count(desk) == 20, what="acknowledgements read")
+
+
+async def test_topic_with_more_pops_than_a_step_is_deleted_at_once(tmp_path: Path) -> None:
+    count = 3 * STEP_PUTS_MAX
+    clock = Ahead()
+    async with running(tmp_path, clock=clock) as desk:
+        await sent(desk, count)
+        for _ in range(count):
+            assert len(await pop(desk, max_msg_nums=1, invisible_time=SHORT_MS)) == 1
+        await until(lambda: open_count(desk) == count, what="the checkpoints read")
+
+        await desk.commit(50)
+        answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
+        assert (answer.code, open_count(desk)) == (0, 0)
+        await desk.create_topic()
+        await desk.commit(0)
+        await sent(desk, 4)
+        for one in await pop(desk):
+            await ack(desk, one.handle)
+
+        await nothing_comes_again(desk, clock)
+    async with running(tmp_path, clock=clock) as desk:
+        await until(lambda: desk.app.broker.pops.revive.is_caught_up, what="caught up")
+        assert open_count(desk) == 0

@@ -27,7 +27,9 @@ from mqserver.broker.topics import topic_config
 from mqserver.store import reader
 from mqserver.store.commitlog import dispatch, picking
 from remoting.acl import sign
+from remoting.aio.resources import Budget, Places, Resources
 from remoting.aio.server import ServerConn
+from remoting.aio.turns import Turns
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
@@ -97,6 +99,11 @@ class Peer(asyncio.Transport):
         self.is_closed = True
 
     abort = close
+
+
+def endless_turns() -> Resources:
+    """Return resources with which all requests of a read are handled at once, however long."""
+    return Resources(Places(), Budget(1 << 30), Turns(lambda: 1.0))
 
 
 def fields(**changes: object) -> dict[str, str]:
@@ -309,7 +316,7 @@ async def run(
     config = broker_settings(root, sync=sync, acl_enable=kind.is_signed, **accounts)
     config.store.mapped_file_size_commit_log = file_size
     clock = FakeClock(START_MS)
-    app = BrokerApp(config, clock)
+    app = BrokerApp(config, clock, resources=endless_turns())
     await app.start()
     broker = app.broker
     for name in (TOPIC, OTHER, "%RETRY%G", "%DLQ%G"):
@@ -526,7 +533,8 @@ async def test_recorded_sends_of_java_are_taken(
     account = {"accessKey": "HFCTuser1", "secretKey": "secret1234", "defaultTopicPerm": "PUB"}
     home = write_home(tmp_path / "home", accounts=[account])
     settings = {"acl_enable": is_signed, "rocketmq_home": home}
-    app = BrokerApp(broker_settings(tmp_path / "store", **settings), FakeClock(START_MS))
+    config = broker_settings(tmp_path / "store", **settings)
+    app = BrokerApp(config, FakeClock(START_MS), resources=endless_turns())
     await app.start()
     take = app._server.on_bytes
     conn, _ = connect(app, 5)
@@ -571,7 +579,8 @@ async def test_recorded_sends_of_java_are_taken(
     ids=["Java", "long names", "another order", "other languages", "batch"],
 )
 async def test_plain_sends_are_taken_whole(tmp_path: Path, data: bytes) -> None:
-    app = BrokerApp(broker_settings(tmp_path), FakeClock(START_MS))
+    config = broker_settings(tmp_path)
+    app = BrokerApp(config, FakeClock(START_MS), resources=endless_turns())
     await app.start()
     app.broker.topics._topics[TOPIC] = topic_config(TOPIC, queue_count=4)
     conn, peer = connect(app, 5)
