@@ -257,4 +257,4 @@ def _answer_when_safe(broker: Broker, request: Request, header: Header | None = 
     if not command.is_oneway:
         frame = encode_frame(command.response(header=header))
         opaques, serialize = (command.opaque,), command.serialize
-        broker.turn.ack(request.conn, frame, opaques=opaques, serialize=serialize)
+        broker.group_commit.ack(request.conn, frame, opaques=opaques, serialize=serialize)

@@ -153,7 +153,7 @@ def _store(broker: Broker, reply: _Reply) -> SendMessageResponse | None:
         index_keys(reply.properties),
     )
     try:
-        result = broker.sender.put(message, now_ms=broker.clock.now_ms())
+        result = broker.sender.put(message, broker.clock.now_ms())
     except RequestRefused as refused:
         LOG.warning("a reply to topic %s was not stored: %s", route.topic, refused.remark)
         return None

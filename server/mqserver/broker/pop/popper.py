@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from mqserver.broker.clients.offsets import Offsets
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.filters.messagefilter import EVERYTHING, MessageFilter
 from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
 from mqserver.broker.pop.open_pops import OPEN_COUNT_MAX
@@ -25,9 +24,8 @@ from mqserver.broker.pop.order import OrderedQueues
 from mqserver.broker.pop.planning import Planner, PopPlan, Taken, records_of
 from mqserver.broker.pop.revive import ReviveLog
 from mqserver.broker.pop.waiting import HeldPop, HeldPops, HeldState
-from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.serving.group_commit import Done
-from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Statistics
+from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import Chunk, DispatchEntry, GetStatus
@@ -67,39 +65,30 @@ class Popper:
     """Handles the pops of one broker.
 
     Args:
-        config: the settings.
-        offsets: the consumer offsets, which pops move.
-        revive: takes the checkpoints.
+        context: the parts of the broker.
+        revive: stores the checkpoints.
         order: the queues that are popped in order.
         planner: reads the queues.
-        stats: counts what groups read.
-        cold: reads what is not in the page cache.
         when_safe: calls back when what was put is safe.
         on_hold: called with the time (ms) at which ``look`` has to be called.
     """
 
     def __init__(
         self,
+        context: BrokerContext,
         *,
-        config: BrokerConfig,
-        offsets: Offsets,
         revive: ReviveLog,
         order: OrderedQueues,
         planner: Planner,
-        stats: Statistics,
-        cold: ColdReads,
         when_safe: Callable[[Done], None],
         on_hold: Callable[[int], None],
     ) -> None:
         self.waiting = HeldPops()
         """The requests that wait for messages."""
-        self._config = config
-        self._offsets = offsets
+        self._context = context
         self._revive = revive
         self._order = order
         self._planner = planner
-        self._stats = stats
-        self._cold = cold
         self._when_safe = when_safe
         self._on_hold = on_hold
         self._is_waking = False
@@ -138,12 +127,12 @@ class Popper:
         """Answer or hold a request, or try it again when its bytes are in the page cache."""
         try:
             if isinstance(held.header, PopMessage):
-                self._pop(held, held.header, now_ms, may_wait=tries >= self._cold.tries_max)
+                self._pop(held, held.header, now_ms, may_wait=tries >= self._context.cold.tries_max)
             else:
                 self._answer_notification(held, held.header, now_ms)
         except ColdRead as cold:
             held.request.conn.keep(held.size)
-            self._cold.warm(cold, lambda at_ms: self._again(held, at_ms, tries + 1))
+            self._context.cold.warm(cold, lambda at_ms: self._again(held, at_ms, tries + 1))
         except RequestRefused as refused:
             answer = held.request.command.response(refused.code, remark=refused.remark)
             held.request.reply(answer)
@@ -172,7 +161,7 @@ class Popper:
             return
         plan = self._planner.plan(pop, held.wants, now_ms, may_wait=may_wait)
         for (topic, group, queue_id), queue_offset in plan.moves.items():
-            self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
+            self._context.offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
         if not plan.taken:
             self._hold_or_answer(held, plan, now_ms)
         elif pop.order:
@@ -184,7 +173,7 @@ class Popper:
         """Tell whether the revive log was read, so that it is known what is out already."""
         if not self._revive.is_caught_up:
             # A broker without a revive log is ready at once.
-            self._revive.run(now_ms)
+            self._revive.follow(now_ms)
         return self._revive.is_caught_up
 
     # Answers.
@@ -206,7 +195,7 @@ class Popper:
                 plan.rest += len(taken.queue_offsets)
                 continue
             self._revive.count_pop(put, revive_queue, checkpoint)
-            self._offsets.commit(
+            self._context.offsets.commit(
                 group, taken.topic, queue_id=taken.queue_id, queue_offset=taken.found.next_offset
             )
             given.append(taken)
@@ -227,8 +216,10 @@ class Popper:
             return
         for taken in given:
             place = {"queue_id": taken.queue_id}
-            if self._offsets.get(group, taken.topic, **place) == taken.found.next_offset:
-                self._offsets.commit(group, taken.topic, **place, queue_offset=taken.start_offset)
+            if self._context.offsets.get(group, taken.topic, **place) == taken.found.next_offset:
+                self._context.offsets.commit(
+                    group, taken.topic, **place, queue_offset=taken.start_offset
+                )
         remark = "the checkpoint of the pop could not be stored; see the log of the broker"
         held.request.reply(held.request.command.response(code, remark=remark))
 
@@ -250,7 +241,7 @@ class Popper:
             counts[OrderKey(kind, taken.queue_id)] = min(
                 batch.consumed.get(at, 0) for at in taken.queue_offsets
             )
-            self._offsets.commit(
+            self._context.offsets.commit(
                 pop.consumer_group,
                 taken.topic,
                 queue_id=taken.queue_id,
@@ -272,7 +263,7 @@ class Popper:
             self.answer_woken()
 
     def _count(self, group: str, taken: Taken) -> None:
-        stats, count = self._stats, taken.found.count
+        stats, count = self._context.stats, taken.found.count
         name = f"{taken.topic}@{group}"
         for counter, value in (
             (stats.counter(GROUP_GET_NUMS, name), count),
@@ -315,7 +306,7 @@ class Popper:
                 continue
             handle = ReceiptHandle(
                 taken.start_offset, now_ms, pop.invisible_time, revive_queue,
-                topic_kind(taken.topic), self._config.broker_name, taken.queue_id, 0,
+                topic_kind(taken.topic), self._context.config.broker_name, taken.queue_id, 0,
             )  # fmt: skip
             chunks += [
                 _with_handle(record, handle, pop.topic)
@@ -350,7 +341,7 @@ class Popper:
             told = NotificationResponse(has_msg=False, polling_full=is_full)
             held.request.reply(command.response(header=told))
             return
-        self._stats.get_missed.count += 1
+        self._context.stats.get_missed.count += 1
         empty = PopMessageResponse(
             pop_time=now_ms,
             invisible_time=header.invisible_time,
@@ -412,7 +403,7 @@ class Popper:
         """Try what was woken, on the next passes of the loop."""
         if not self._is_waking and self.waiting.has_woken:
             self._is_waking = True
-            self._cold.soon(self._try_woken)
+            self._context.cold.soon(self._try_woken)
 
     def _try_woken(self, now_ms: int) -> None:
         self._is_waking = False

@@ -34,9 +34,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mqserver.broker import names
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.clients.offsets import NO_OFFSET, Offsets, Place
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
+from mqserver.broker.clients.offsets import NO_OFFSET, Place
+from mqserver.broker.intervals import while_used
 from mqserver.broker.pop.checkpoints import (
     COUNTED_GROUP,
     REVIVE_GROUP,
@@ -49,14 +49,12 @@ from mqserver.broker.pop.checkpoints import (
     revive_topic,
 )
 from mqserver.broker.pop.open_pops import OpenPop, OpenPops
-from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.stored_properties import put_again
-from mqserver.broker.topics import Topics
 from mqserver.runtime.observers import Observers
 from mqserver.runtime.request import RequestRefused
+from mqserver.runtime.service import Services, Wake
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import GetStatus, PutMessage, PutResult
-from mqserver.store.store import MessageStore
 from remoting.receipt import FIRST_POP_TIME
 from storefmt.config.tables import ConsumerOffsets, SubscriptionGroup
 from storefmt.errors import RecordDamaged
@@ -71,6 +69,7 @@ from storefmt.names import RETRY_PREFIX
 
 LOG = logging.getLogger(__name__)
 
+FOLLOW_MS: Final = 100
 GRACE_MS: Final = 1_000
 """How long after its time a message is revived, so that an acknowledgement in time is first."""
 RENEW_MS: Final = 1_800_000
@@ -82,9 +81,6 @@ _QUEUE_IDS: Final = range(REVIVE_QUEUE_COUNT)
 _END: Final = frozenset({
     GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.OFFSET_OVERFLOW_ONE,
 })  # fmt: skip
-
-Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises RequestRefused."""
 
 
 def retry_topic_of(topic: str, group: str) -> str:
@@ -125,46 +121,19 @@ class ReviveLog:
     """The revive log of one broker, and the table of open pops that it gives.
 
     Args:
-        store: has the revive log.
-        config: the settings.
-        topics: creates retry topics and dead letter topics.
-        groups: the settings of consumer groups.
-        offsets: the consumer offsets, which a pop moves.
-        put: puts a record of the revive log.
-        deliver: puts a message that comes again.
-        schedule: called after a put, so that it is written.
-        store_host: packed host of this broker.
-        cold: reads what is not in the page cache.
+        context: the parts of the broker.
+        puts: stores records of the revive log, and messages that come again.
     """
 
-    def __init__(
-        self,
-        store: MessageStore,
-        *,
-        config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
-        put: Put,
-        deliver: Put,
-        schedule: Callable[[], None],
-        store_host: bytes,
-        cold: ColdReads,
-    ) -> None:
+    def __init__(self, context: BrokerContext, puts: OwnPuts) -> None:
+        config = context.config
         self.topic = revive_topic(config.broker_cluster_name)
-        self._store = store
-        self._config = config
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._put = put
-        self._deliver = deliver
-        self._schedule = schedule
-        self._store_host = store_host
+        self._context = context
+        self._puts = puts
         self._records = ReviveRecords(
-            cluster=config.broker_cluster_name, broker=config.broker_name, host=store_host
+            cluster=config.broker_cluster_name, broker=config.broker_name, host=context.store_host
         )
-        self._cold = cold
+        self._wake: Wake = lambda: None
         self._uncounted: deque[_Uncounted] = deque()
         self._ended: deque[_Ended] = deque()
         self._next_queue = 0
@@ -186,7 +155,7 @@ class ReviveLog:
 
     def _saved(self, group: str, queue_id: int) -> int:
         assert NO_OFFSET == -1
-        return self._offsets.get(group, self.topic, queue_id=queue_id)
+        return self._context.offsets.get(group, self.topic, queue_id=queue_id)
 
     @property
     def open_count(self) -> int:
@@ -207,7 +176,7 @@ class ReviveLog:
         """
         if self._queues[queue_id].get(key) is None:
             # Its checkpoint may be newer than the last look at the log.
-            self.run(now_ms)
+            self.follow(now_ms)
         return self._queues[queue_id].get(key) is not None
 
     # What pops and acknowledgements write.
@@ -255,9 +224,9 @@ class ReviveLog:
     def _put_record(self, record: PutMessage, now_ms: int) -> PutResult:
         """Put a record of the revive log, whose topic the first one creates."""
         count = REVIVE_QUEUE_COUNT
-        self._topics.create_for_group(self.topic, queue_count=count, now_ms=now_ms)
-        result = self._put(record, now_ms)
-        self._schedule()
+        self._context.topics.create_for_group(self.topic, queue_count=count, now_ms=now_ms)
+        result = self._puts.put(record, now_ms)
+        self._puts.commit_soon()
         return result
 
     # What ends pops.
@@ -288,7 +257,7 @@ class ReviveLog:
 
     def _write_ended(self, now_ms: int) -> bool:
         """Put the acknowledgements of ended pops; return False while there are more."""
-        if self._store.is_copy:
+        if self._context.store.is_copy:
             # The master writes them.
             self._ended.clear()
         for _ in range(min(len(self._ended), STEP_COUNT_MAX)):
@@ -311,9 +280,15 @@ class ReviveLog:
         Args:
             table: a snapshot of all offsets; changed.
         """
-        if self._store.is_copy or not self.is_caught_up or not self._store.has(self.topic):
+        if (
+            self._context.store.is_copy
+            or not self.is_caught_up
+            or not self._context.store.has(self.topic)
+        ):
             return table
-        while self._uncounted and self._uncounted[0].log_offset < self._store.flushed_offset:
+        while (
+            self._uncounted and self._uncounted[0].log_offset < self._context.store.flushed_offset
+        ):
             self._uncounted.popleft()
         counted = list(self._read_at)
         for one in self._uncounted:
@@ -333,9 +308,14 @@ class ReviveLog:
 
     # What follows the log.
 
-    def run(self, now_ms: int) -> None:
-        """Read what is new in the log, and revive what is due; call it every 100 ms."""
-        if self._store.is_copy or self._warming:
+    def schedule(self, services: Services) -> None:
+        """Follow the log periodically, and again at once while there is more."""
+        interval_ms = while_used(self._context.store, FOLLOW_MS, self.topic)
+        self._wake = services.every(interval_ms, self.follow, name="popped messages", first_ms=0)
+
+    def follow(self, now_ms: int) -> None:
+        """Read what is new in the log, and revive what is due."""
+        if self._context.store.is_copy or self._warming:
             return
         try:
             is_at_end = self._read()
@@ -346,27 +326,27 @@ class ReviveLog:
         except ColdRead as cold:
             self._warming = True
             self._tries += 1
-            self._cold.warm(cold, self._warmed)
+            self._context.cold.warm(cold, self._warmed)
             return
         self._tries = 0
         if not is_done:
-            self._cold.soon(self.run)
+            self._wake()
 
     def _warmed(self, now_ms: int) -> None:
         self._warming = False
-        self.run(now_ms)
+        self.follow(now_ms)
 
     @property
     def _may_wait(self) -> bool:
-        return self._tries >= self._cold.tries_max
+        return self._tries >= self._context.cold.tries_max
 
     def _read(self) -> bool:
         """Read on in every queue; return False while there is more to read."""
-        if not self._store.has(self.topic):
+        if not self._context.store.has(self.topic):
             return True
         left = STEP_COUNT_MAX
         for number in _QUEUE_IDS:
-            while self._store.has(self.topic, number):
+            while self._context.store.has(self.topic, number):
                 if left <= 0:
                     return False
                 count = self._read_some(number)
@@ -378,7 +358,7 @@ class ReviveLog:
     def _read_some(self, number: int) -> int:
         """Read some records of one queue; return how many entries it passed."""
         start = self._read_at[number]
-        found = self._store.reader.get_message(
+        found = self._context.store.reader.get_message(
             self.topic, number, start, count_max=READ_COUNT, may_wait=self._may_wait
         )
         if found.status is GetStatus.FOUND:
@@ -409,7 +389,7 @@ class ReviveLog:
     def _take(self, number: int, record: Record) -> None:
         told = read_record(record)
         if isinstance(told, PopCheckpoint):
-            if record.log_offset < self._store.deleted_until(told.key.topic):
+            if record.log_offset < self._context.store.deleted_until(told.key.topic):
                 return
             self._queues[number].open(
                 told,
@@ -426,8 +406,10 @@ class ReviveLog:
         """Move a group's offset over what it popped shortly before the broker stopped."""
         key = checkpoint.key
         end = key.start_offset + checkpoint.distances[-1] + 1
-        if end > self._offsets.get(key.group, key.topic, queue_id=key.queue_id):
-            self._offsets.commit(key.group, key.topic, queue_id=key.queue_id, queue_offset=end)
+        if end > self._context.offsets.get(key.group, key.topic, queue_id=key.queue_id):
+            self._context.offsets.commit(
+                key.group, key.topic, queue_id=key.queue_id, queue_offset=end
+            )
 
     # What comes again.
 
@@ -464,8 +446,8 @@ class ReviveLog:
         """
         key = pop.checkpoint.key
         queue_offsets = tuple(pop.left())
-        group = self._groups.get(key.group)
-        if self._topics.get(normal_topic_of(key.topic, key.group)) is None or group is None:
+        group = self._context.groups.get(key.group)
+        if self._context.topics.get(normal_topic_of(key.topic, key.group)) is None or group is None:
             LOG.warning("%s of group %s is deleted, what it popped does not come again", *key[:2])
             records: list[Record] = []
         else:
@@ -473,7 +455,7 @@ class ReviveLog:
         try:
             for record in records:
                 assert group is not None
-                self._deliver(self._again(record, pop.checkpoint, group, now_ms), now_ms)
+                self._puts.deliver(self._again(record, pop.checkpoint, group, now_ms), now_ms)
                 self._queues[number].mark(pop, record.queue_offset)
             deliver_ms = pop.checkpoint.revive_ms
             done = Acknowledged(key, queue_offsets)
@@ -486,7 +468,7 @@ class ReviveLog:
 
     def _record(self, pop: OpenPop, queue_offset: int) -> Record | None:
         key = pop.checkpoint.key
-        found = self._store.reader.get_message(
+        found = self._context.store.reader.get_message(
             key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._may_wait
         )
         try:
@@ -526,12 +508,12 @@ class ReviveLog:
         if record.reconsume_times == 0 or FIRST_POP_TIME not in named:
             named[FIRST_POP_TIME] = str(checkpoint.key.pop_time_ms)
         named[ORIGIN_GROUP] = name
-        if self._topics.get(topic) is None:
-            self._topics.create_for_group(topic, queue_count=1, now_ms=now_ms)
-            if self._offsets.get(name, topic, queue_id=0) == NO_OFFSET:
-                self._offsets.commit(name, topic, queue_id=0, queue_offset=0)
+        if self._context.topics.get(topic) is None:
+            self._context.topics.create_for_group(topic, queue_count=1, now_ms=now_ms)
+            if self._context.offsets.get(name, topic, queue_id=0) == NO_OFFSET:
+                self._context.offsets.commit(name, topic, queue_id=0, queue_offset=0)
         message = put_again(record, named, topic=topic, queue_id=0)
-        message.born_host = message.store_host = self._store_host
+        message.born_host = message.store_host = self._context.store_host
         message.reconsume_times += 1
         return message
 

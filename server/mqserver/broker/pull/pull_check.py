@@ -18,9 +18,8 @@ from collections.abc import Callable
 from typing import Final
 
 from mqserver.broker import names
-from mqserver.broker.clients.groups import Groups
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.clients.members import Consumers
-from mqserver.broker.config import BrokerConfig
 from mqserver.broker.filters.lexer import BadExpression, TooLong
 from mqserver.broker.filters.messagefilter import (
     EVERYTHING,
@@ -41,7 +40,6 @@ from mqserver.broker.filters.tags import (
 )
 from mqserver.broker.names import is_readable
 from mqserver.broker.pull.pull_header import Pull
-from mqserver.broker.topics import Topics
 from mqserver.runtime.request import RequestRefused
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageModel, SubscriptionData
@@ -65,9 +63,7 @@ class PullChecks:
     """Checks the pulls of one broker.
 
     Args:
-        config: the settings.
-        topics: the topics.
-        groups: the settings of consumer groups.
+        context: the parts of the broker.
         consumers: the subscriptions of heartbeats.
         filters: the SQL92 filters of heartbeats.
         slave_refusal: returns why a slave serves no pulls; empty when it serves them.
@@ -75,17 +71,13 @@ class PullChecks:
 
     def __init__(
         self,
-        config: BrokerConfig,
+        context: BrokerContext,
         *,
-        topics: Topics,
-        groups: Groups,
         consumers: Consumers,
         filters: FilterTable,
         slave_refusal: Callable[[], str],
     ) -> None:
-        self._config = config
-        self._topics = topics
-        self._groups = groups
+        self._config, self._topics, self._groups = context.config, context.topics, context.groups
         self._consumers = consumers
         self._filters = filters
         self._slave_refusal = slave_refusal

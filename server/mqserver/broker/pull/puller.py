@@ -20,20 +20,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
-from mqserver.broker.clients.offsets import Offsets
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, raw_properties
 from mqserver.broker.pull.pull_check import PullChecks, PullFields
 from mqserver.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, HeldPulls
 from mqserver.broker.serving.answers import encode_pull_answer, encode_pull_refusal
-from mqserver.broker.serving.cold_reads import ColdReads
-from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
+from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter
 from mqserver.runtime.request import RequestRefused
 from mqserver.store.commitlog.log_read import OthersWait
 from mqserver.store.commitlog.log_window import WORK_MAX
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
-from mqserver.store.store import MessageStore
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageQueue, OffsetMovedEvent
 from remoting.codes import ResponseCode
@@ -74,11 +71,6 @@ class PendingPull(NamedTuple):
     """Bytes of its expression, which count as in flight for ``conn`` while the pull waits."""
 
 
-MovedEvents = Callable[[PutMessage, int], None]
-"""Stores, at ``now_ms``, an event (OFFSET_MOVED_EVENT): a group asked for an offset that the
-queue does not have."""
-
-
 def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefused) -> None:
     conn.send(encode_pull_refusal(serialize, opaque, code=refused.code, remark=refused.remark))
 
@@ -87,41 +79,28 @@ class Puller:
     """Handles the pulls of one broker.
 
     Args:
-        store: has the messages.
-        config: the settings.
+        context: the parts of the broker.
         checks: decides what is allowed and which filter applies.
-        offsets: the consumer offsets.
-        hold: keeps the pulls that wait.
-        stats: counts what groups read.
-        store_host: packed host of this broker.
-        put_event: stores an OFFSET_MOVED_EVENT.
+        commit_soon: writes an OFFSET_MOVED_EVENT that was put.
         on_hold: called with the deadline (ms) of each pull that is held.
-        cold: reads what is not in the page cache.
     """
 
     def __init__(
         self,
-        store: MessageStore,
+        context: BrokerContext,
         *,
-        config: BrokerConfig,
         checks: PullChecks,
-        offsets: Offsets,
-        hold: HeldPulls[PendingPull],
-        stats: Statistics,
-        store_host: bytes,
-        put_event: MovedEvents,
+        commit_soon: Callable[[], None],
         on_hold: Callable[[int], None],
-        cold: ColdReads,
     ) -> None:
-        self._cold = cold
-        self._store = store
-        self._config = config
+        self.held: HeldPulls[PendingPull] = HeldPulls(count_max=context.config.held_pull_count_max)
+        """The pulls that wait for messages."""
+        self._context = context
+        # A pull is so short that looking these up in the context would be seen.
+        self._config, self._store = context.config, context.store
+        self._cold, self._stats = context.cold, context.stats
         self._checks = checks
-        self._offsets = offsets
-        self._hold = hold
-        self._stats = stats
-        self._store_host = store_host
-        self._put_event = put_event
+        self._commit_soon = commit_soon
         self._on_hold = on_hold
         self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         self._is_waking = False
@@ -150,7 +129,7 @@ class Puller:
         )
         commits = pull.sys_flag & COMMIT and not self._config.is_slave
         if commits and pull.commit_offset >= 0:
-            self._offsets.commit(
+            self._context.offsets.commit(
                 pull.consumer_group,
                 pull.topic,
                 queue_id=pull.queue_id,
@@ -191,7 +170,7 @@ class Puller:
             self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
         code = self._code_of(waiting, result)
         is_empty = code is ResponseCode.PULL_NOT_FOUND
-        if is_empty and wait_ms is not None and self._hold.has_room(waiting.conn):
+        if is_empty and wait_ms is not None and self.held.has_room(waiting.conn):
             self._suspend(waiting, wait_ms, now_ms)
         else:
             self._answer(waiting, result, code, now_ms)
@@ -211,7 +190,7 @@ class Puller:
 
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
         """Note the messages that became visible, for the pulls that wait for them."""
-        hold = self._hold
+        hold = self.held
         if not len(hold):
             return
         for entry in entries:
@@ -235,23 +214,23 @@ class Puller:
 
     def answer_woken(self, now_ms: int) -> None:
         """Answer the first slice of woken pulls now, and one more on each pass of the loop."""
-        if not self._is_waking and self._hold.has_news:
+        if not self._is_waking and self.held.has_news:
             self._wake_some(now_ms)
 
     def _wake_some(self, now_ms: int) -> None:
         self._is_waking = False
-        self._answer_held(self._hold.wake(), now_ms)
-        if self._hold.has_news:
+        self._answer_held(self.held.wake(), now_ms)
+        if self.held.has_news:
             self._is_waking = True
             self._cold.soon(self._wake_some)
 
     def answer_expired(self, now_ms: int) -> None:
         """Answer one slice of the pulls whose time is over; more of them may be left."""
-        self._answer_held(self._hold.expired(now_ms), now_ms)
+        self._answer_held(self.held.expired(now_ms), now_ms)
 
     def drop_topic(self, topic: str, *, now_ms: int) -> None:
         """Answer the pulls that wait for a topic that was deleted."""
-        self._hold.drop_topic(topic)
+        self.held.drop_topic(topic)
         self.answer_woken(now_ms)
 
     def _answer_held(self, pulls: Iterable[HeldPull[PendingPull]], now_ms: int) -> None:
@@ -282,7 +261,7 @@ class Puller:
         if not self._config.long_polling_enable:
             wait_ms, codes = self._config.short_polling_time_ms, frozenset()
         deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
-        self._hold.hold(
+        self.held.hold(
             HeldPull(
                 topic=waiting.pull.topic,
                 queue_id=waiting.pull.queue_id,
@@ -358,7 +337,7 @@ class Puller:
             return
         self._stats.get_missed.count += 1
         if code is ResponseCode.PULL_OFFSET_MOVED and not self._config.is_slave:
-            self._tell_moved(waiting, result.next_offset, now_ms)
+            self._put_moved_event(waiting, result.next_offset, now_ms)
 
     def _count(self, waiting: PendingPull, result: GetResult) -> None:
         stats = self._stats
@@ -383,7 +362,7 @@ class Puller:
         """Drop the cached counters, because a topic or group was deleted."""
         self._got.clear()
 
-    def _tell_moved(self, waiting: PendingPull, queue_offset: int, now_ms: int) -> None:
+    def _put_moved_event(self, waiting: PendingPull, queue_offset: int, now_ms: int) -> None:
         event = OffsetMovedEvent(
             consumer_group=waiting.pull.consumer_group,
             message_queue=MessageQueue(
@@ -406,11 +385,12 @@ class Puller:
             0,
             0,
             now_ms,
-            self._store_host,
-            self._store_host,
+            self._context.store_host,
+            self._context.store_host,
             0,
             0,
             tags_code(waiting.pull.consumer_group),
             (waiting.pull.consumer_group,),
         )
-        self._put_event(message, now_ms)
+        self._store.put(message, now_ms)
+        self._commit_soon()

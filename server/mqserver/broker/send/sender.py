@@ -5,7 +5,7 @@
       -> a retry that reached its maximum? -> dead letter topic
       -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic;
          otherwise with a time of delivery (TIMER_*)? -> rmq_sys_wheel_timer
-      -> store.put -> the answer waits for the group commit (``Turn``)
+      -> store.put -> the answer waits for the group commit (``GroupCommit``)
 
 Rule: everything that is the same for all sends to a topic is cached in a ``Route`` and dropped
 when any topic changes. Where the kernel was built, ``send_kernel`` takes plain sends before they
@@ -23,8 +23,7 @@ from typing import NamedTuple, Protocol
 
 from mqserver.broker import names
 from mqserver.broker.acl.control import AccessControl
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.delay.schedule import DelayLevels, redirect
 from mqserver.broker.files.saves import SavedFirst, StateFiles
 from mqserver.broker.send.batches import RUN_COUNT_MAX, read_batch
@@ -37,18 +36,15 @@ from mqserver.broker.send.topic_rules import (
     send_fields,
 )
 from mqserver.broker.serving.answers import SendAnswers
-from mqserver.broker.serving.group_commit import Sink, Turn
+from mqserver.broker.serving.group_commit import GroupCommit, Sink
 from mqserver.broker.serving.overload import store_refusal
-from mqserver.broker.stats.counters import Statistics
 from mqserver.broker.stored_properties import Recoder
 from mqserver.broker.timer.messages import TimerRules, recall_handle
-from mqserver.broker.topics import Topics, topic_config
+from mqserver.broker.topics import topic_config
 from mqserver.broker.transaction.half_messages import is_prepared, prepare
-from mqserver.runtime.clock import Clock
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Slices
 from mqserver.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage, RunResult
-from mqserver.store.store import MessageStore
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from storefmt.formats.properties import CLUSTER, DELAY, PROPERTIES_SIZE_MAX, format_properties
@@ -97,63 +93,42 @@ class Sender:
     """Handles the sends to one broker.
 
     Args:
-        store: stores the messages.
-        config: the settings.
-        topics: the topics, which sends may create.
-        groups: the settings of consumer groups.
+        context: the parts of the broker; sends may create topics.
         levels: the delay of each level.
-        stats: counts what is stored.
-        turn: the group commit, which sends the answers.
+        group_commit: writes what was put, and sends the answers.
         files: saves topics.json.
         answers: formats the answers.
-        store_host: packed host of this broker.
-        clock: gives the time of each run of a large batch.
         slices: runs large batches in slices.
     """
 
     def __init__(
         self,
-        store: MessageStore,
+        context: BrokerContext,
         *,
-        config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
         levels: DelayLevels,
-        stats: Statistics,
-        turn: Turn,
+        group_commit: GroupCommit,
         files: StateFiles,
         answers: SendAnswers,
-        store_host: bytes,
-        clock: Clock,
         slices: Slices,
     ) -> None:
-        self._store = store
-        self._config = config
-        self._topics = topics
-        self._groups = groups
+        config = context.config
+        self._context = context
+        self._config, self._store = config, context.store
         self._levels = levels
-        self._stats = stats
-        self._turn = turn
+        self._group_commit = group_commit
         self._files = files
-        self._overload = turn.overload
+        self._overload = group_commit.overload
         self._answers = answers
-        self._store_host = store_host
-        self._clock = clock
         self._slices = slices
         self._recoder = Recoder(config.broker_cluster_name)
         self.timer_rules = TimerRules(config.store, self._have_timer_topic)
         """Decides which messages wait in the timer wheel."""
         self.refusal = ""
         """Why this broker takes no messages although it is a master; empty when it takes them."""
-        self._routes = Routes(
-            config=config,
-            topics=topics,
-            stats=stats,
-            refusal=self._role_refusal,
-        )
-        self.settings_changed()
+        self._routes = Routes(context, refusal=self._role_refusal)
+        self.apply_settings()
 
-    def settings_changed(self) -> None:
+    def apply_settings(self) -> None:
         """Apply the settings as they are now."""
         self._body_size_max = self._config.store.max_message_size
         self._illegal = (
@@ -218,7 +193,7 @@ class Sender:
         """Queue the answer; the group commit sends it when the message is safe."""
         command = request.command
         if command.is_oneway:
-            self._turn.schedule()
+            self._group_commit.schedule()
             return
         serialize, opaque = command.serialize, command.opaque
         answer = self._answers.stored(
@@ -230,13 +205,15 @@ class Sender:
             recall_handle=put.recall_handle,
         )
         sink: Sink = request.conn
-        if self._topics.unsaved and self._is_unsaved(route):
+        if self._context.topics.unsaved and self._is_unsaved(route):
             sink = SavedFirst(request.conn, self._files, "topics")
-        self._turn.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=put.waits)
+        self._group_commit.ack(
+            sink, answer, opaques=(opaque,), serialize=serialize, waits=put.waits
+        )
 
     def _is_unsaved(self, route: Route) -> bool:
         """Tell whether a topic that a message of this route is stored in is not in topics.json."""
-        unsaved = self._topics.unsaved
+        unsaved = self._context.topics.unsaved
         if route.topic in unsaved:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
@@ -257,8 +234,8 @@ class Sender:
             suffix_of=self._recoder.batch_suffix,
             appender=self._store.appender,
             answers=self._answers,
-            turn=self._turn,
-            store_host=self._store_host,
+            turn=self._group_commit,
+            store_host=self._context.store_host,
         )
 
     def limits(self) -> tuple[int, int] | None:
@@ -288,7 +265,7 @@ class Sender:
         """Return the offset id of a message at ``log_offset``."""
         return self._answers.message_id(log_offset)
 
-    def put(self, message: PutMessage, *, now_ms: int) -> PutResult:
+    def put(self, message: PutMessage, now_ms: int) -> PutResult:
         """Put a message that the broker itself made; the caller schedules the commit or waits.
 
         Raises:
@@ -298,14 +275,14 @@ class Sender:
         self._check(result.status)
         return result
 
-    def deliver(self, message: PutMessage, *, now_ms: int) -> PutResult:
+    def deliver(self, message: PutMessage, now_ms: int) -> PutResult:
         """Put a delayed or transactional message of a client, and count it for its topic.
 
         Raises:
             RequestRefused: the store does not accept the message.
         """
-        result = self.put(message, now_ms=now_ms)
-        self._stats.count_put(message.topic, result.size)
+        result = self.put(message, now_ms)
+        self._context.stats.count_put(message.topic, result.size)
         return result
 
     def _put_one(self, request: Request, send: SendFields, route: Route, queue_id: int) -> "_Put":
@@ -315,7 +292,7 @@ class Sender:
         if send.sys_flag & TRANSACTION_MASK and not is_prepared(recoded.named):
             self._warn_of_flag(conn, send.sys_flag)
         if len(body) > self._body_size_max or len(recoded.data) > PROPERTIES_SIZE_MAX:
-            self._stats.put_failed_count += 1
+            self._context.stats.put_failed_count += 1
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         message = PutMessage(
             route.topic,
@@ -327,7 +304,7 @@ class Sender:
             send.sys_flag | route.sys_flag,
             send.born_timestamp,
             conn.peer_host,
-            self._store_host,
+            self._context.store_host,
             send.reconsume_times or 0,
             0,
             recoded.tags_code,
@@ -345,7 +322,7 @@ class Sender:
         else:
             # Count it for the topic it waits or ended in. A message that waits is counted
             # for its own topic when it is delivered.
-            self._stats.count_put(message.topic, result.size)
+            self._context.stats.count_put(message.topic, result.size)
         message_id = self._answers.message_id(result.log_offset)
         return _Put(result.queue_offset, message_id, recoded.waits, handle)
 
@@ -394,11 +371,11 @@ class Sender:
             queue_offset, put_size = -1, 0
             for run in runs:
                 if log_offsets:
-                    self._turn.when_safe(codes.append)
+                    self._group_commit.when_safe(codes.append)
                     yield
                 if ResponseCode.SERVICE_NOT_AVAILABLE in codes:
                     self._check(PutStatus.SERVICE_NOT_AVAILABLE)
-                now_ms = self._clock.now_ms()
+                now_ms = self._context.clock.now_ms()
                 route, queue_id = self.route_of(request.conn, send, now_ms)
                 put = self._put_run(request.conn, send, route, queue_id, run, now_ms)
                 queue_offset = put.queue_offset if queue_offset < 0 else queue_offset
@@ -427,7 +404,7 @@ class Sender:
             send.sys_flag | route.sys_flag,
             send.born_timestamp,
             conn.peer_host,
-            self._store_host,
+            self._context.store_host,
             send.reconsume_times or 0,
             messages,
         )
@@ -439,7 +416,7 @@ class Sender:
     def _give_up(self, message: PutMessage, request: Request, send: SendFields, group: str) -> None:
         """Send a message to the dead letter topic if it reached its maximum of retries."""
         now_ms = request.now_ms
-        found = self._groups.find(group, now_ms=now_ms)
+        found = self._context.groups.find(group, now_ms=now_ms)
         if found is None:
             text = names.see_faq(f"subscription group not exist, {group} ")
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
@@ -448,7 +425,7 @@ class Sender:
         if told is not None and request.command.version >= RETRY_TIMES_VERSION:
             most = told
         if (send.reconsume_times or 0) >= most:
-            dead = self._topics.create_for_group(
+            dead = self._context.topics.create_for_group(
                 names.dlq_topic(group), queue_count=1, now_ms=now_ms
             )
             message.topic, message.topic_bytes = dead.topic_name, dead.topic_name.encode()
@@ -477,9 +454,9 @@ class Sender:
 
     def _have_timer_topic(self) -> None:
         """Create the topic in which timer messages wait, when the first one comes."""
-        if self._topics.get(TIMER_TOPIC) is None:
-            now_ms = self._clock.now_ms()
-            self._topics.put(topic_config(TIMER_TOPIC, queue_count=1), now_ms=now_ms)
+        if self._context.topics.get(TIMER_TOPIC) is None:
+            now_ms = self._context.clock.now_ms()
+            self._context.topics.put(topic_config(TIMER_TOPIC, queue_count=1), now_ms=now_ms)
 
     def _prepare(self, message: PutMessage, named: Mapping[str, str]) -> None:
         if self._config.reject_transaction_message:
@@ -522,7 +499,7 @@ class Sender:
                 text = self._role_refusal() or store_refusal(self._store, why)
                 raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case _:
-                self._stats.put_failed_count += 1
+                self._context.stats.put_failed_count += 1
         match status:
             case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
                 raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)

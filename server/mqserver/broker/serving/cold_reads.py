@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from mqserver.broker.serving.group_commit import Turn
+from mqserver.broker.serving.group_commit import GroupCommit
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.program.event_loop import waits_of
 from mqserver.store.commitlog.log_read import PausedRead, ReadSlices
@@ -53,11 +53,11 @@ class ColdReads:
         """How often a pull is tried before the loop waits itself; 0 while there are no threads."""
         return TRIES_MAX if self._workers is not None else 0
 
-    def open(self, loop: asyncio.AbstractEventLoop, turn: Turn) -> None:
+    def open(self, loop: asyncio.AbstractEventLoop, group_commit: GroupCommit) -> None:
         """Start the threads; ``again`` is called on this loop from now on."""
         self._loop = loop
         is_waited_for = waits_of(loop)
-        self.slices.is_waited_for = lambda: turn.is_due or is_waited_for()
+        self.slices.is_waited_for = lambda: group_commit.is_due or is_waited_for()
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
 
     def warm(self, cold: ColdRead, again: Again) -> None:

@@ -25,8 +25,9 @@ import logging
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
+from mqserver.broker.intervals import while_used
 from mqserver.broker.queue_records import QueueRecords
-from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.timer.delivered import Delivered, start_by_time
 from mqserver.broker.timer.draining import Draining, check_unit
 from mqserver.broker.timer.messages import (
@@ -40,13 +41,11 @@ from mqserver.broker.timer.messages import (
     timer_message,
 )
 from mqserver.broker.timer.metrics import TimingCounts
-from mqserver.broker.undelivered import Route, as_it_is
-from mqserver.runtime.observers import Observers
+from mqserver.broker.undelivered import route_waiting
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.config import StoreConfig
+from mqserver.runtime.service import Services, Wake
 from mqserver.store.disk.nowait import ColdRead, no_wait
-from mqserver.store.results import PutMessage, PutResult
-from mqserver.store.store import MessageStore
+from mqserver.store.results import PutMessage
 from mqserver.store.timer.files import TimerFiles, TimerFlush
 from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
@@ -66,6 +65,7 @@ CHAIN_COUNT: Final = 2_048
 EMPTY_COUNT: Final = 10_000
 """Slots without a message that are passed at once."""
 BACKLOG_MAX: Final = 10_000
+DELIVER_MS: Final = 50
 TAIL_STEPS: Final = 8
 RETRY_MS: Final = 1_000
 CLOCK_BACK_MS: Final = 3_600_000
@@ -73,10 +73,6 @@ CLOCK_BACK_MS: Final = 3_600_000
 SAVE_READ_MS: Final = 60_000
 """How far the slot to read may be ahead of the saved one while no message is delivered."""
 _COUNTED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
-
-Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises RequestRefused."""
-WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 
 
 class _Leaving(NamedTuple):
@@ -94,38 +90,40 @@ class TimerService:
     """Delivers the timer messages of one broker.
 
     Args:
-        store: has the messages and the files.
-        config: the settings of the store.
-        put: puts a message under its real topic.
-        when_safe: calls back when everything that was put up to now is safe, or has failed.
-        cold: reads what is not in the page cache.
-        route: decides where a message goes whose topic was deleted.
+        context: the parts of the broker; the store has the messages and the files.
+        puts: stores messages under their real topic.
     """
 
-    def __init__(
-        self,
-        store: MessageStore,
-        config: StoreConfig,
-        *,
-        put: Put,
-        when_safe: WhenSafe,
-        cold: ColdReads,
-        route: Route = as_it_is,
-    ) -> None:
-        self.may_continue: Observers[[]] = Observers()
-        """Called when ``step`` may go on."""
+    def __init__(self, context: BrokerContext, puts: OwnPuts) -> None:
         self.metrics = TimingCounts()
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
-        self._store = store
-        self._config = config
-        self._precision_ms = config.timer_precision_ms
-        self._queue = QueueRecords(store, TIMER_TOPIC, 0, name="the timer")
-        self._put, self._route = put, route
-        self._when_safe = when_safe
-        self._cold = cold
+        self._context = context
+        self._puts = puts
+        self._config = context.config.store
+        self._precision_ms = self._config.timer_precision_ms
+        self._queue = QueueRecords(context.store, TIMER_TOPIC, 0, name="the timer")
+        self._wake: Wake = lambda: None
         self._has_removed = False
         self._forget()
+
+    def schedule(self, services: Services) -> None:
+        """Deliver messages periodically, and again at once while there are more."""
+        interval_ms = while_used(self._context.store, DELIVER_MS, TIMER_TOPIC)
+        self._wake = services.every(
+            interval_ms, self.deliver_due, name="timer messages", first_ms=0
+        )
+
+    def deliver_due(self, now_ms: int) -> bool:
+        """Do one ``step`` on a master that accepts messages; return whether there is more to do.
+
+        Raises:
+            OSError: a file of the timer cannot be read, written or removed.
+        """
+        if self._context.store.is_copy:
+            self.stand_down()
+            return False
+        return not self._puts.refusal() and self.step(now_ms)
 
     def _forget(self) -> None:
         self._files: TimerFiles | None = None
@@ -167,7 +165,7 @@ class TimerService:
             self._files.close()
         self._forget()
 
-    def stand_down(self, *, is_slave: bool) -> None:
+    def stand_down(self) -> None:
         """Deliver nothing while another broker is the master; a later ``step`` begins anew.
 
         The log of a slave follows that of its master, so files of its own would not fit it when
@@ -178,10 +176,10 @@ class TimerService:
         """
         if self._files is not None:
             self.close()
-        if is_slave and not self._has_removed:
+        if self._context.config.is_slave and not self._has_removed:
             self._has_removed = True
             self.metrics.reset()
-            if self._store.remove_timer_files():
+            if self._context.store.remove_timer_files():
                 LOG.info("the files of the timer are removed, because this broker is a slave")
 
     def step(self, now_ms: int) -> bool:
@@ -211,7 +209,7 @@ class TimerService:
         more = self._enter(now_ms)
         if self._group_log_offset is not None:
             return False
-        backlog = self._store.max_offset(TIMER_TOPIC, 0) - self.queue_offset
+        backlog = self._context.store.max_offset(TIMER_TOPIC, 0) - self.queue_offset
         if more and backlog < BACKLOG_MAX:
             return True
         return self._deliver(now_ms) or more
@@ -223,11 +221,11 @@ class TimerService:
 
     def _open(self, now_ms: int) -> bool:
         """Open the files once there is a message; return whether there is one."""
-        if not self._store.has(TIMER_TOPIC, 0):
+        if not self._context.store.has(TIMER_TOPIC, 0):
             return False
         self._has_removed = False
         self._write_ms = self._floor(now_ms)
-        self._files = self._store.timer_files()
+        self._files = self._context.store.timer_files()
         self._begin(self._files)
         return True
 
@@ -238,7 +236,7 @@ class TimerService:
         oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
         if known.last_read_ms and known.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
-        elif known.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
+        elif known.queue_offset > self._context.store.max_offset(TIMER_TOPIC, 0):
             files.lost = f"the checkpoint counts {known.queue_offset} messages, the queue has fewer"
         elif known.last_read_ms > self._write_ms + CLOCK_BACK_MS:
             files.lost = f"the checkpoint was written at {known.last_read_ms} ms, which is to come"
@@ -252,17 +250,17 @@ class TimerService:
         self.queue_offset = known.queue_offset
         self.read_ms = self._floor(known.last_read_ms) or self._write_ms
         start = self._tail_start(files, known)
-        self._tail = Delivered(self._store, start)
-        self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
+        self._tail = Delivered(self._context.store, start)
+        self._done_until = self._write_ms, self._context.store.max_offset(TIMER_TOPIC, 0)
         self._slot, self._flushed, self._is_caught_up = None, None, False
 
     def _tail_start(self, files: TimerFiles, known: TimerCheckpoint) -> int:
         if not known.last_read_ms:
-            return self._store.min_log_offset
+            return self._context.store.min_log_offset
         told = files.delivered_log_offset
-        if told is not None and told <= self._store.written_offset:
+        if told is not None and told <= self._context.store.written_offset:
             return told
-        return start_by_time(self._store, known.last_read_ms)
+        return start_by_time(self._context.store, known.last_read_ms)
 
     def _catch_up(self) -> bool:
         """Read the log for deliveries that the checkpoint does not count; True until the end."""
@@ -285,7 +283,7 @@ class TimerService:
         count = 0
         while count < ENTER_COUNT:
             records = self._queue.next(
-                self.queue_offset, may_wait=self._cold_count >= self._cold.tries_max
+                self.queue_offset, may_wait=self._cold_count >= self._context.cold.tries_max
             )
             self._cold_count = 0
             self.queue_offset = self._queue.next_offset
@@ -316,8 +314,17 @@ class TimerService:
         if recalled or found.deletes is not None:
             return _Leaving(found.record.queue_offset, "", None)
         message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
-        message = self._route(message, found.topic, found.record.log_offset, now_ms)
+        self._route(message, found, now_ms)
         return _Leaving(found.record.queue_offset, "", message)
+
+    def _route(self, message: PutMessage, found: TimerMessage, now_ms: int) -> None:
+        route_waiting(
+            self._context,
+            message,
+            topic=found.topic,
+            log_offset=found.record.log_offset,
+            now_ms=now_ms,
+        )
 
     def _entered_late(self, group: list[_Leaving]) -> None:
         self.queue_offset = group[-1].place + 1
@@ -367,7 +374,7 @@ class TimerService:
         if slot is None or slot.last_pos == NO_POS:
             self.read_ms += self._precision_ms
         else:
-            self._slot = Draining(slot, log_offset=self._store.written_offset)
+            self._slot = Draining(slot, log_offset=self._context.store.written_offset)
         return True
 
     def _drop_tail(self, files: TimerFiles) -> None:
@@ -445,7 +452,7 @@ class TimerService:
         elif not slot.recalls.has(found):
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         if message is not None:
-            message = self._route(message, found.topic, found.record.log_offset, now_ms)
+            self._route(message, found, now_ms)
         return _Leaving(pos, found.topic, message)
 
     def _waiting_at(self, unit: TimerUnit, slot: Draining) -> TimerMessage | None:
@@ -456,13 +463,13 @@ class TimerService:
             ColdRead: it is not in the page cache; its neighbours are read with it.
         """
         try:
-            with no_wait(self._cold_count < self._cold.tries_max):
-                data = self._store.reader.read_record(unit.log_offset)
+            with no_wait(self._cold_count < self._context.cold.tries_max):
+                data = self._context.store.reader.read_record(unit.log_offset)
         except ColdRead as cold:
             cold.then = self._warm_next(slot)
             raise
         self._cold_count = 0
-        if unit.log_offset < self._store.min_log_offset:
+        if unit.log_offset < self._context.store.min_log_offset:
             LOG.error(
                 "timer message at log offset %d was deleted with its log file", unit.log_offset
             )
@@ -479,7 +486,7 @@ class TimerService:
 
         The others are put again later, and so are all if the store undoes them.
         """
-        self._group_log_offset = self._store.written_offset
+        self._group_log_offset = self._context.store.written_offset
         done, count = 0, 0
         for one in group:
             if one.message is not None and not self._put_one(one.message, now_ms):
@@ -499,17 +506,17 @@ class TimerService:
             elif put:
                 self.delivered_count += count
                 safe(put)
-            self.may_continue()
+            self._wake()
 
         if count:
-            self._when_safe(ended)
+            self._puts.when_safe(ended)
         else:
             ended(ResponseCode.SUCCESS)
 
     def _put_one(self, message: PutMessage, now_ms: int) -> bool:
         """Put a message; return False if that has to be tried again."""
         try:
-            self._put(message, now_ms)
+            self._puts.deliver(message, now_ms)
         except RequestRefused as refused:
             if refused.code != ResponseCode.MESSAGE_ILLEGAL:
                 LOG.warning("the timer waits: %s", refused)
@@ -524,10 +531,10 @@ class TimerService:
 
         def again(at_ms: int) -> None:
             self._look_ms = 0
-            self.may_continue()
+            self._wake()
 
         self._cold_count, self._look_ms = self._cold_count + 1, now_ms + RETRY_MS
-        self._cold.warm(cold, again)
+        self._context.cold.warm(cold, again)
 
     def _warm_next(self, slot: Draining) -> Callable[[bytes], None]:
         """Return what reads the messages of the next group into the page cache, in a thread."""
@@ -535,7 +542,7 @@ class TimerService:
         assert files is not None
         units = [files.log.read(pos) for pos in slot.positions[-GROUP_COUNT:]]
         parts = [(unit.log_offset, unit.record_size) for unit in units if unit is not None]
-        return lambda data: self._store.reader.warm_parts(parts)
+        return lambda data: self._context.store.reader.warm_parts(parts)
 
     # Progress on the disk.
 
@@ -559,7 +566,7 @@ class TimerService:
                 return None
             self._begin_flush(self._files, now_ms)
         job = self._flushing
-        return job if job and job.log_offset <= self._store.flushed_offset else None
+        return job if job and job.log_offset <= self._context.store.flushed_offset else None
 
     def _has_progress(self) -> bool:
         if self._flushed is None:
@@ -572,7 +579,7 @@ class TimerService:
 
     def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
         self._flushed_ms = now_ms
-        written = self._store.written_offset
+        written = self._context.store.written_offset
         known = [written]
         if self._group_log_offset is not None:
             known.append(self._group_log_offset)
@@ -583,7 +590,7 @@ class TimerService:
         self._version = self._version._replace(
             version_ms=now_ms, version_counter=self._version.version_counter + 1
         )
-        files.log.remove_before(lambda log_offset: log_offset < self._store.min_log_offset)
+        files.log.remove_before(lambda log_offset: log_offset < self._context.store.min_log_offset)
         if self._flushing is not None:
             self._flushing.error = OSError("replaced by a newer one")
             files.end_flush(self._flushing)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mqserver.broker import app
+from mqserver.broker import disk_work
 from mqserver.broker.serving import flusher
 from mqserver.store.disk.disk import RealDisk, RealFile
 from remoting.codes import RequestCode
@@ -96,7 +96,7 @@ async def test_the_loop_makes_no_call_that_the_table_does_not_list(
 ) -> None:
     # The compiled thread would not be seen; it makes no call in the loop by its nature.
     monkeypatch.setattr(flusher, "disk_thread", None)
-    monkeypatch.setattr(app, "HOUSEKEEPING_MS", 20)
+    monkeypatch.setattr(disk_work, "HOUSEKEEPING_MS", 20)
     config = broker_settings(tmp_path, sync=sync)
     config.store.flush_interval_consume_queue_ms = 20
     config.store.flush_consume_queue_thorough_interval_ms = 50

@@ -45,7 +45,7 @@ async def test_every_send_of_the_turn_is_answered_and_stored(
     kind, method = STEPS[name]
     async with with_topic(tmp_path, sync=sync) as desk:
         held = asyncio.create_task(hold_a_pull(desk))
-        while not len(desk.app.broker.hold):
+        while not len(desk.app.broker.puller.held):
             await asyncio.sleep(0)
         with monkeypatch.context() as patch:
             patch.setattr(kind, method, failing)
@@ -103,7 +103,7 @@ async def test_callback_and_observer_that_raise_leave_the_answers_alone(
     sync: bool, tmp_path: Path
 ) -> None:
     async with with_topic(tmp_path, sync=sync) as desk:
-        turn = desk.app.broker.turn
+        turn = desk.app.broker.group_commit
         turn.written.add(failing)
         turn.when_safe(failing)
         turn.hold = failing_hold

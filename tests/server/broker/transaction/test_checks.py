@@ -105,7 +105,7 @@ def test_message_is_asked_as_often_as_allowed_and_then_given_up() -> None:
     assert check_times(end.properties) == 3
     assert (end.queue_id, end.tags, end.body) == (0, "a", b"k")
     assert world.progress() == (4, 3)
-    assert world.topics.get(CHECK_MAX_TIME_TOPIC) is not None
+    assert world.context.topics.get(CHECK_MAX_TIME_TOPIC) is not None
 
 
 def test_message_older_than_the_log_keeps_is_given_up_and_the_look_counts() -> None:
