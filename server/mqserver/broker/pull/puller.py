@@ -377,20 +377,16 @@ class Puller:
             {TAGS: waiting.pull.consumer_group, DELAY: "0", KEYS: waiting.pull.consumer_group}
         )
         message = PutMessage(
-            OFFSET_MOVED_TOPIC,
-            OFFSET_MOVED_TOPIC.encode(),
-            0,
-            event.encode(),
-            properties.encode(),
-            0,
-            0,
-            now_ms,
-            self._context.store_host,
-            self._context.store_host,
-            0,
-            0,
-            tags_code(waiting.pull.consumer_group),
-            (waiting.pull.consumer_group,),
+            topic=OFFSET_MOVED_TOPIC,
+            topic_bytes=OFFSET_MOVED_TOPIC.encode(),
+            queue_id=0,
+            body=event.encode(),
+            properties=properties.encode(),
+            born_ms=now_ms,
+            born_host=self._context.store_host,
+            store_host=self._context.store_host,
+            tags_code=tags_code(waiting.pull.consumer_group),
+            keys=(waiting.pull.consumer_group,),
         )
         self._store.put(message, now_ms)
         self._commit_soon()

@@ -1,11 +1,15 @@
 """Check a message that a producer sends, and store the record that it becomes.
 
-    checks (in Java's order, with Java's texts) -> topic created if allowed
-      -> properties recoded
-      -> a retry that reached its maximum? -> dead letter topic
-      -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic;
-         otherwise with a time of delivery (TIMER_*)? -> rmq_sys_wheel_timer
-      -> store.put -> the answer waits for the group commit (``GroupCommit``)
+    header ─> route: topic, queue ─> checks ─> transform ─────> put ─> answer, at the group commit
+                (topics may be created)          │
+                                                 ├ batch            its messages, in runs
+                                                 ├ retry            its last one: dead letter topic
+                                                 ├ half (TRAN_MSG)  RMQ_SYS_TRANS_HALF_TOPIC
+                                                 ├ delay (DELAY)    SCHEDULE_TOPIC_XXXX
+                                                 └ timer (TIMER_*)  rmq_sys_wheel_timer
+
+``handle_send`` is that line, and each word of it is a method or a function; ``refusals`` has the
+answers to what was not put. The checks have Java's order and texts.
 
 Rule: everything that is the same for all sends to a topic is cached in a ``Route`` and dropped
 when any topic changes. Where the kernel was built, ``send_kernel`` takes plain sends before they
@@ -19,7 +23,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from mqserver.broker import names
 from mqserver.broker.acl.control import AccessControl
@@ -27,6 +31,7 @@ from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.delay.schedule import DelayLevels, redirect
 from mqserver.broker.files.saves import SavedFirst, StateFiles
 from mqserver.broker.send.batches import RUN_COUNT_MAX, read_batch
+from mqserver.broker.send.refusals import illegal_remark, put_refusal
 from mqserver.broker.send.topic_rules import (
     RETRY_TIMES_VERSION,
     Route,
@@ -55,22 +60,6 @@ LOG = logging.getLogger(__name__)
 
 _OK = PutStatus.PUT_OK
 IS_SLAVE = "this broker is a slave"
-_TOO_MANY_LIGHT_QUEUES = (
-    "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
-    "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
-)
-
-
-class _Put(NamedTuple):
-    """What the answer to a send says of a message, or of the first one of a batch."""
-
-    queue_offset: int
-    message_id: str
-    """Offset id, or the ids of a batch joined with commas."""
-    waits: bool
-    """Whether the producer waits for the disk."""
-    recall_handle: str | None = None
-    """With which the producer can take a timer message back."""
 
 
 class Kernel(Protocol):
@@ -113,7 +102,7 @@ class Sender:
     ) -> None:
         config = context.config
         self._context = context
-        self._config, self._store = config, context.store
+        self._config, self._store, self._store_host = config, context.store, context.store_host
         self._levels = levels
         self._group_commit = group_commit
         self._files = files
@@ -131,10 +120,7 @@ class Sender:
     def apply_settings(self) -> None:
         """Apply the settings as they are now."""
         self._body_size_max = self._config.store.max_message_size
-        self._illegal = (
-            "the message is illegal, maybe msg body or properties length not matched. msg body "
-            f"length limit {self._body_size_max}B, msg properties length limit 32KB."
-        )
+        self._illegal = illegal_remark(self._body_size_max)
         self.forget_routes()
 
     def _role_refusal(self) -> str:
@@ -151,29 +137,26 @@ class Sender:
         """Refuse every message of a client from now on."""
         self._routes.close()
 
-    def take(self, request: Request) -> None:
+    def handle_send(self, request: Request) -> None:
         """Store the message or batch of a request; the answer leaves when it is safe on disk.
 
         Raises:
             BadHeader: a field of the header is missing or has a wrong value.
         """
-        command, now_ms = request.command, request.now_ms
-        send = send_fields(command)
+        send = send_fields(request.command)
         try:
             if self._overload.refusal:
                 raise RequestRefused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
             route = self._routes.get(send.topic)
             queue_id = send.queue_id
             if route is None or not 0 <= queue_id < route.queue_limit:
-                route, queue_id = self.route_of(request.conn, send, now_ms)
+                route, queue_id = self.route_of(request.conn, send, request.now_ms)
             if send.batch:
-                self._take_batch(request, replace(send, queue_id=queue_id))
-                return
-            found = self._put_one(request, send, route, queue_id)
+                self._store_batch(request, replace(send, queue_id=queue_id))
+            else:
+                self._store_message(request, send, route, queue_id)
         except RequestRefused as refused:
             self._refuse(request, refused)
-        else:
-            self._acknowledge(request, route, queue_id, found)
 
     def _refuse(self, request: Request, refused: RequestRefused) -> None:
         command = request.command
@@ -188,9 +171,23 @@ class Sender:
         request: Request,
         route: Route,
         queue_id: int,
-        put: "_Put",
+        *,
+        queue_offset: int,
+        message_id: str,
+        waits: bool,
+        recall_handle: str | None = None,
     ) -> None:
-        """Queue the answer; the group commit sends it when the message is safe."""
+        """Queue the answer; the group commit sends it when the message is safe.
+
+        Args:
+            request: of the producer.
+            route: of the message.
+            queue_id: the queue that the producer is told.
+            queue_offset: of the message, or of the first one of a batch.
+            message_id: offset id, or the ids of a batch joined with commas.
+            waits: whether the producer waits for the disk.
+            recall_handle: with which the producer can take a timer message back.
+        """
         command = request.command
         if command.is_oneway:
             self._group_commit.schedule()
@@ -200,16 +197,14 @@ class Sender:
             serialize,
             opaque,
             queue_id=queue_id,
-            queue_offset=put.queue_offset,
-            message_id=put.message_id,
-            recall_handle=put.recall_handle,
+            queue_offset=queue_offset,
+            message_id=message_id,
+            recall_handle=recall_handle,
         )
         sink: Sink = request.conn
         if self._context.topics.unsaved and self._is_unsaved(route):
             sink = SavedFirst(request.conn, self._files, "topics")
-        self._group_commit.ack(
-            sink, answer, opaques=(opaque,), serialize=serialize, waits=put.waits
-        )
+        self._group_commit.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
         """Tell whether a topic that a message of this route is stored in is not in topics.json."""
@@ -235,13 +230,13 @@ class Sender:
             appender=self._store.appender,
             answers=self._answers,
             turn=self._group_commit,
-            store_host=self._context.store_host,
+            store_host=self._store_host,
         )
 
     def limits(self) -> tuple[int, int] | None:
         """Return the bytes of the largest body and of the largest record; None to take no sends.
 
-        It is for the kernel, which leaves sends to ``take`` where that would refuse them.
+        It is for the kernel, which leaves sends to ``handle_send`` where that would refuse them.
         """
         if self._config.store.enable_multi_dispatch:
             return None
@@ -272,7 +267,8 @@ class Sender:
             RequestRefused: the store does not accept the message.
         """
         result = self._store.put(message, now_ms)
-        self._check(result.status)
+        if result.status is not _OK:
+            raise self._refusal_of(result.status)
         return result
 
     def deliver(self, message: PutMessage, now_ms: int) -> PutResult:
@@ -285,8 +281,10 @@ class Sender:
         self._context.stats.count_put(message.topic, result.size)
         return result
 
-    def _put_one(self, request: Request, send: SendFields, route: Route, queue_id: int) -> "_Put":
-        """Store one message, and return what the answer says of it."""
+    def _store_message(
+        self, request: Request, send: SendFields, route: Route, queue_id: int
+    ) -> None:
+        """Check, transform and put one message, and queue its answer."""
         conn, body, now_ms = request.conn, request.command.body, request.now_ms
         recoded = self._recoder.recode(send.properties)
         if send.sys_flag & TRANSACTION_MASK and not is_prepared(recoded.named):
@@ -295,38 +293,45 @@ class Sender:
             self._context.stats.put_failed_count += 1
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         message = PutMessage(
-            route.topic,
-            route.topic_bytes,
-            queue_id,
-            body,
-            recoded.data,
-            send.flag,
-            send.sys_flag | route.sys_flag,
-            send.born_timestamp,
-            conn.peer_host,
-            self._context.store_host,
-            send.reconsume_times or 0,
-            0,
-            recoded.tags_code,
-            recoded.keys,
+            topic=route.topic,
+            topic_bytes=route.topic_bytes,
+            queue_id=queue_id,
+            body=body,
+            properties=recoded.data,
+            flag=send.flag,
+            sys_flag=send.sys_flag | route.sys_flag,
+            born_ms=send.born_timestamp,
+            born_host=conn.peer_host,
+            store_host=self._store_host,
+            reconsume_times=send.reconsume_times or 0,
+            tags_code=recoded.tags_code,
+            keys=recoded.keys,
         )
-        if route.retry_group is not None:
-            self._give_up(message, request, send, route.retry_group)
         handle = None
+        if route.retry_group is not None:
+            self._transform_retry(message, request, send, route.retry_group)
         if recoded.named is not None:
-            handle = self._act_on(message, recoded.named, now_ms)
+            handle = self._transform(message, recoded.named, now_ms)
         result = self._store.put(message, now_ms)
-        self._check(result.status)
+        if result.status is not _OK:
+            raise self._refusal_of(result.status)
         if message.topic is route.topic:
             self.count(route, 1, result.size)
         else:
             # Count it for the topic it waits or ended in. A message that waits is counted
             # for its own topic when it is delivered.
             self._context.stats.count_put(message.topic, result.size)
-        message_id = self._answers.message_id(result.log_offset)
-        return _Put(result.queue_offset, message_id, recoded.waits, handle)
+        self._acknowledge(
+            request,
+            route,
+            queue_id,
+            queue_offset=result.queue_offset,
+            message_id=self._answers.message_id(result.log_offset),
+            waits=recoded.waits,
+            recall_handle=handle,
+        )
 
-    def _take_batch(self, request: Request, send: SendFields) -> None:
+    def _store_batch(self, request: Request, send: SendFields) -> None:
         """Store a batch: a small one at once, a large one in runs between other requests.
 
         Raises:
@@ -339,13 +344,13 @@ class Sender:
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         runs = read_batch(body, ends=ends, illegal=self._illegal)
         first = next(runs)
-        steps = self._take_runs(request, send, first, runs, waits=ends.waits)
+        steps = self._store_runs(request, send, first, runs, waits=ends.waits)
         if len(first) < RUN_COUNT_MAX:
             deque(steps, maxlen=0)
         else:
             self._slices.later_all(_keeping(request.conn, len(body), steps))
 
-    def _take_runs(
+    def _store_runs(
         self,
         request: Request,
         send: SendFields,
@@ -374,7 +379,7 @@ class Sender:
                     self._group_commit.when_safe(codes.append)
                     yield
                 if ResponseCode.SERVICE_NOT_AVAILABLE in codes:
-                    self._check(PutStatus.SERVICE_NOT_AVAILABLE)
+                    raise self._refusal_of(PutStatus.SERVICE_NOT_AVAILABLE)
                 now_ms = self._context.clock.now_ms()
                 route, queue_id = self.route_of(request.conn, send, now_ms)
                 put = self._put_run(request.conn, send, route, queue_id, run, now_ms)
@@ -385,8 +390,14 @@ class Sender:
             self._refuse(request, refused)
         else:
             self.count(route, len(log_offsets), put_size)
-            message_id = self._answers.message_ids(log_offsets)
-            self._acknowledge(request, route, queue_id, _Put(queue_offset, message_id, waits))
+            self._acknowledge(
+                request,
+                route,
+                queue_id,
+                queue_offset=queue_offset,
+                message_id=self._answers.message_ids(log_offsets),
+                waits=waits,
+            )
 
     def _put_run(
         self,
@@ -404,16 +415,18 @@ class Sender:
             send.sys_flag | route.sys_flag,
             send.born_timestamp,
             conn.peer_host,
-            self._context.store_host,
+            self._store_host,
             send.reconsume_times or 0,
             messages,
         )
         result = self._store.put_run(run, now_ms)
         if result.status is not _OK:
-            self._check(result.status)
+            raise self._refusal_of(result.status)
         return result
 
-    def _give_up(self, message: PutMessage, request: Request, send: SendFields, group: str) -> None:
+    def _transform_retry(
+        self, message: PutMessage, request: Request, send: SendFields, group: str
+    ) -> None:
         """Send a message to the dead letter topic if it reached its maximum of retries."""
         now_ms = request.now_ms
         found = self._context.groups.find(group, now_ms=now_ms)
@@ -431,7 +444,7 @@ class Sender:
             message.topic, message.topic_bytes = dead.topic_name, dead.topic_name.encode()
             message.queue_id = 0
 
-    def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> str | None:
+    def _transform(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> str | None:
         """Redirect a message whose properties ask for a transaction or a delay.
 
         Returns:
@@ -488,33 +501,15 @@ class Sender:
         sizes.sum += size
         sizes.times += 1
 
-    def _check(self, status: PutStatus) -> None:
-        """Raise ``RequestRefused`` with Java's code and text when a message was not put."""
-        match status:
-            case PutStatus.PUT_OK:
-                return
-            case PutStatus.SERVICE_NOT_AVAILABLE:
-                # Java does not count these as failed puts, because nothing was tried.
-                why = self._store.failure or "shut down"
-                text = self._role_refusal() or store_refusal(self._store, why)
-                raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
-            case _:
-                self._context.stats.put_failed_count += 1
-        match status:
-            case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
-                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-            case PutStatus.CREATE_MAPPED_FILE_FAILED:
-                text = "create mapped file failed, server is busy or broken."
-                if self._store.failure:
-                    text = f"{self._store.failure}; {text}"
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-            case PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, _TOO_MANY_LIGHT_QUEUES)
-            case PutStatus.OS_PAGE_CACHE_BUSY:
-                text = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-            case _:
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+    def _refusal_of(self, status: PutStatus) -> RequestRefused:
+        """Return the refusal of a message that was not put, and count it as Java does."""
+        failure = self._store.failure
+        if status is PutStatus.SERVICE_NOT_AVAILABLE:
+            # Java does not count these as failed puts, because nothing was tried.
+            text = self._role_refusal() or store_refusal(self._store, failure or "shut down")
+            return RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
+        self._context.stats.put_failed_count += 1
+        return put_refusal(status, body_size_max=self._body_size_max, failure=failure)
 
 
 def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:

@@ -281,7 +281,18 @@ def test_message_that_cannot_be_read_is_left_out_and_holds_up_no_other(
 
 
 def test_redirected_message_and_back() -> None:
-    message = PutMessage("T", b"T", 3, b"x", b"", 0, 0, 1, HOST, HOST, 0, 0, 77, ("k",))
+    message = PutMessage(
+        topic="T",
+        topic_bytes=b"T",
+        queue_id=3,
+        body=b"x",
+        properties=b"",
+        born_ms=1,
+        born_host=HOST,
+        store_host=HOST,
+        tags_code=77,
+        keys=("k",),
+    )
 
     redirect(message, {"TAGS": "A", "DELAY": "99"}, level=2, delay_ms=5_000, now_ms=1_000)
 

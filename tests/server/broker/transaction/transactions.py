@@ -90,8 +90,16 @@ class World:
     def send(self, key: str, **properties: str) -> int:
         """Send a prepared message; return the log offset of its half message."""
         message = PutMessage(
-            TOPIC, TOPIC.encode(), 0, key.encode(), b"", 0, 4, self.now_ms, HOST, HOST, 0, 0, 0, (),
-        )  # fmt: skip
+            topic=TOPIC,
+            topic_bytes=TOPIC.encode(),
+            queue_id=0,
+            body=key.encode(),
+            properties=b"",
+            sys_flag=4,
+            born_ms=self.now_ms,
+            born_host=HOST,
+            store_host=HOST,
+        )
         prepare(message, {"TRAN_MSG": "true", "PGROUP": PRODUCERS, "UNIQ_KEY": key, **properties})
         return self._put(message, self.now_ms).log_offset
 
