@@ -33,6 +33,7 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -40,6 +41,7 @@ from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.delay.delivered import DeliveredTail, restore_message
 from mqserver.broker.intervals import while_used
 from mqserver.broker.queue_records import QueueRecords
+from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.undelivered import route_waiting
 from mqserver.runtime.clock import Times, read_together
 from mqserver.runtime.observers import Observers
@@ -177,6 +179,7 @@ class _DelayLevel:
     level: int
     delay_ms: int
     records: QueueRecords
+    warm_up: WarmUp
     queue_offset: int
     """Queue offset of the first message that was not put again yet."""
     skews: deque[tuple[int, int]]
@@ -188,8 +191,6 @@ class _DelayLevel:
     head_offset: int = -1
     head_due_ms: int = 0
     """When the message at ``head_offset`` is due, computed when it is first read."""
-    cold_count: int = 0
-    """Reads in a row that a thread had to do."""
 
 
 class DelayService:
@@ -224,6 +225,7 @@ class DelayService:
                 level,
                 levels.delay_ms(level),
                 QueueRecords(store, SCHEDULE_TOPIC, level - 1, name=f"delay level {level}"),
+                WarmUp(context.cold, partial(self._look_now, level)),
                 queue_offset=max(0, known.get(level, 0)),
                 skews=deque([(0, skew.now_ms)]),
             )
@@ -430,13 +432,12 @@ class DelayService:
     def _warm(self, level: _DelayLevel, cold: ColdRead, steady_ms: int) -> None:
         """Read the level again when a thread has brought its bytes into the page cache."""
 
-        def again(at_ms: int) -> None:
-            level.look_ms = 0
-            self._wake()
-
-        level.cold_count += 1
         level.look_ms = steady_ms + RETRY_MS
-        self._context.cold.warm(cold, again)
+        level.warm_up.begin(cold)
+
+    def _look_now(self, number: int, now_ms: int) -> None:
+        self._levels[number - 1].look_ms = 0
+        self._wake()
 
     def _read(self, level: _DelayLevel) -> list[Record]:
         """Return the next waiting records, and skip queue offsets that do not exist.
@@ -444,9 +445,8 @@ class DelayService:
         Raises:
             ColdRead: the records are not in the page cache.
         """
-        may_wait = level.cold_count >= self._context.cold.tries_max
-        records = level.records.next(level.queue_offset, may_wait=may_wait)
-        level.cold_count = 0
+        records = level.records.next(level.queue_offset, may_wait=level.warm_up.may_wait)
+        level.warm_up.succeeded()
         level.queue_offset = level.records.next_offset
         if self._safe.get(level.level, 0) > level.queue_offset:
             # Otherwise the next start would skip the messages between the two offsets.

@@ -14,6 +14,7 @@ NotificationProcessor.java (5.4.0).
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from mqserver.broker.broker_context import BrokerContext
@@ -24,10 +25,10 @@ from mqserver.broker.pop.order import OrderedQueues
 from mqserver.broker.pop.planning import Planner, PopPlan, Taken, records_of
 from mqserver.broker.pop.revive import ReviveLog
 from mqserver.broker.pop.waiting import HeldPop, HeldPops, HeldState
+from mqserver.broker.serving.cold_reads import fault_of
 from mqserver.broker.serving.group_commit import Done
 from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import Chunk, DispatchEntry, GetStatus
 from remoting.codes import LaterResponseCode, ResponseCode
 from remoting.command import Command
@@ -121,36 +122,25 @@ class Popper:
         # The clock of the client may be wrong; it never waits longer than it asked for.
         deadline_ms = min(born_ms or now_ms, now_ms) + header.poll_time
         size = request.held_size + wants.size
-        self._try(HeldPop(request, header, wants, deadline_ms, size), now_ms)
+        self._attempt(HeldPop(request, header, wants, deadline_ms, size), now_ms)
 
-    def _try(self, held: HeldPop, now_ms: int, tries: int = 0) -> None:
-        """Answer or hold a request, or try it again when its bytes are in the page cache."""
-        try:
-            if isinstance(held.header, PopMessage):
-                self._pop(held, held.header, now_ms, may_wait=tries >= self._context.cold.tries_max)
-            else:
-                self._answer_notification(held, held.header, now_ms)
-        except ColdRead as cold:
-            held.request.conn.keep(held.size)
-            self._context.cold.warm(cold, lambda at_ms: self._again(held, at_ms, tries + 1))
-        except RequestRefused as refused:
-            answer = held.request.command.response(refused.code, remark=refused.remark)
-            held.request.reply(answer)
+    def _attempt(self, held: HeldPop, now_ms: int) -> None:
+        """Answer or hold a request, or do so later when its bytes are in the page cache."""
 
-    def _again(self, held: HeldPop, now_ms: int, tries: int) -> None:
-        request = held.request
-        request.conn.keep(-held.size)
-        if request.conn.is_closing:
-            return
-        try:
-            self._try(held, now_ms, tries)
-        except OSError as error:
-            remark = f"the messages cannot be read: {error}"
-            request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
-        except Exception as error:
-            LOG.exception("a held pop failed; the others go on")
-            remark = f"the broker has an error: {error}"
-            request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
+        def answer(at_ms: int, may_wait: bool) -> None:
+            try:
+                if isinstance(held.header, PopMessage):
+                    self._pop(held, held.header, at_ms, may_wait=may_wait)
+                else:
+                    self._answer_notification(held, held.header, at_ms)
+            except RequestRefused as refused:
+                command = held.request.command
+                held.request.reply(command.response(refused.code, remark=refused.remark))
+
+        failed = partial(_answer_fault, held)
+        self._context.cold.with_disk(
+            answer, now_ms, peer=held.request.conn, size=held.size, failed=failed
+        )
 
     def _pop(self, held: HeldPop, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
         if not self._is_ready(now_ms):
@@ -408,8 +398,20 @@ class Popper:
     def _try_woken(self, now_ms: int) -> None:
         self._is_waking = False
         for held in self.waiting.woken(ATTEMPTS_PER_SLICE):
-            self._again(held, now_ms, 0)
+            conn = held.request.conn
+            conn.keep(-held.size)
+            if conn.is_closing:
+                continue
+            try:
+                self._attempt(held, now_ms)
+            except Exception as error:
+                _answer_fault(held, error)
         self.answer_woken()
+
+
+def _answer_fault(held: HeldPop, error: Exception) -> None:
+    request = held.request
+    request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault_of(error)))
 
 
 def _with_handle(data: bytes, handle: ReceiptHandle, topic: str) -> bytes:

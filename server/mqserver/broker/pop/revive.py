@@ -49,6 +49,7 @@ from mqserver.broker.pop.checkpoints import (
     revive_topic,
 )
 from mqserver.broker.pop.open_pops import OpenPop, OpenPops
+from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.stored_properties import put_again
 from mqserver.runtime.observers import Observers
 from mqserver.runtime.request import RequestRefused
@@ -143,6 +144,7 @@ class ReviveLog:
 
     def look_again(self) -> None:
         """Build the table anew, because this broker serves pops from now on."""
+        self._warm_up = WarmUp(self._context.cold, self.follow)
         self.is_caught_up = False
         """Whether the table has everything, so that this broker may give out messages."""
         self._queues = [OpenPops() for _ in _QUEUE_IDS]
@@ -150,8 +152,6 @@ class ReviveLog:
         self._counted = [
             max(self._saved(COUNTED_GROUP, number), self._read_at[number]) for number in _QUEUE_IDS
         ]
-        self._warming = False
-        self._tries = 0
 
     def _saved(self, group: str, queue_id: int) -> int:
         assert NO_OFFSET == -1
@@ -315,7 +315,7 @@ class ReviveLog:
 
     def follow(self, now_ms: int) -> None:
         """Read what is new in the log, and revive what is due."""
-        if self._context.store.is_copy or self._warming:
+        if self._context.store.is_copy or self._warm_up.is_running:
             return
         try:
             is_at_end = self._read()
@@ -324,21 +324,11 @@ class ReviveLog:
                 self.caught_up(now_ms)
             is_done = self._write_ended(now_ms) and is_at_end and self._revive(now_ms)
         except ColdRead as cold:
-            self._warming = True
-            self._tries += 1
-            self._context.cold.warm(cold, self._warmed)
+            self._warm_up.begin(cold)
             return
-        self._tries = 0
+        self._warm_up.succeeded()
         if not is_done:
             self._wake()
-
-    def _warmed(self, now_ms: int) -> None:
-        self._warming = False
-        self.follow(now_ms)
-
-    @property
-    def _may_wait(self) -> bool:
-        return self._tries >= self._context.cold.tries_max
 
     def _read(self) -> bool:
         """Read on in every queue; return False while there is more to read."""
@@ -359,7 +349,7 @@ class ReviveLog:
         """Read some records of one queue; return how many entries it passed."""
         start = self._read_at[number]
         found = self._context.store.reader.get_message(
-            self.topic, number, start, count_max=READ_COUNT, may_wait=self._may_wait
+            self.topic, number, start, count_max=READ_COUNT, may_wait=self._warm_up.may_wait
         )
         if found.status is GetStatus.FOUND:
             for record in self._whole(number, start, b"".join(found.chunks)):
@@ -469,7 +459,7 @@ class ReviveLog:
     def _record(self, pop: OpenPop, queue_offset: int) -> Record | None:
         key = pop.checkpoint.key
         found = self._context.store.reader.get_message(
-            key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._may_wait
+            key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._warm_up.may_wait
         )
         try:
             records = decode_records(b"".join(found.chunks))

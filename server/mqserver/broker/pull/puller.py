@@ -25,11 +25,10 @@ from mqserver.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, r
 from mqserver.broker.pull.pull_check import PullChecks, PullFields
 from mqserver.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, HeldPulls
 from mqserver.broker.serving.answers import encode_pull_answer, encode_pull_refusal
+from mqserver.broker.serving.cold_reads import fault_of
 from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.commitlog.log_read import OthersWait
 from mqserver.store.commitlog.log_window import WORK_MAX
-from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageQueue, OffsetMovedEvent
@@ -43,7 +42,6 @@ LOG = logging.getLogger(__name__)
 COMMIT: Final = 1
 SUSPEND: Final = 2
 
-_ERROR: Final = ResponseCode.SYSTEM_ERROR
 _CODES: Final = {
     GetStatus.FOUND: ResponseCode.SUCCESS,
     GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
@@ -73,6 +71,11 @@ class PendingPull(NamedTuple):
 
 def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefused) -> None:
     conn.send(encode_pull_refusal(serialize, opaque, code=refused.code, remark=refused.remark))
+
+
+def _answer_fault(waiting: PendingPull, error: Exception) -> None:
+    fault = RequestRefused(ResponseCode.SYSTEM_ERROR, fault_of(error))
+    _refuse(waiting.conn, waiting.serialize, waiting.opaque, fault)
 
 
 class Puller:
@@ -136,57 +139,29 @@ class Puller:
                 queue_offset=pull.commit_offset,
             )
 
-    def _serve(
-        self,
-        waiting: PendingPull,
-        wait_ms: int | None,
-        now_ms: int,
-        tries: int = 0,
-        began_ms: int = 0,
-    ) -> None:
-        """Answer a pull, hold it, or try it again when its bytes are in the page cache.
+    def _serve(self, waiting: PendingPull, wait_ms: int | None, began_ms: int) -> None:
+        """Answer a pull, hold it, or do so later when its bytes are in the page cache.
 
         Args:
+            waiting: the pull.
             wait_ms: how long it may wait for messages; None if it may not wait.
-            tries: how often a thread has read bytes from disk for it.
-            began_ms: when the first of these reads began; 0 before it.
+            began_ms: the present time.
         """
-        try:
-            result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
-        except ColdRead as cold:
-            began_ms = began_ms or now_ms
-            waiting.conn.keep(waiting.size)
-            self._cold.warm(
-                cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1, began_ms)
-            )
-            return
-        except OthersWait as others:
-            waiting.conn.keep(waiting.size)
-            self._cold.go_on(
-                others.begun, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries, began_ms)
-            )
-            return
-        if tries:
-            self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
-        code = self._code_of(waiting, result)
-        is_empty = code is ResponseCode.PULL_NOT_FOUND
-        if is_empty and wait_ms is not None and self.held.has_room(waiting.conn):
-            self._suspend(waiting, wait_ms, now_ms)
-        else:
-            self._answer(waiting, result, code, now_ms)
+        conn = waiting.conn
 
-    def _again(
-        self, waiting: PendingPull, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
-    ) -> None:
-        conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
-        conn.keep(-waiting.size)
-        if conn.is_closing:
-            return
-        try:
-            self._serve(waiting, wait_ms, now_ms, tries, began_ms)
-        except OSError as error:
-            remark = f"the messages cannot be read: {error}"
-            conn.send(encode_pull_refusal(serialize, opaque, code=_ERROR, remark=remark))
+        def answer(now_ms: int, may_wait: bool) -> None:
+            result = self._read(waiting, may_wait=may_wait)
+            if now_ms > began_ms:
+                self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
+            code = self._code_of(waiting, result)
+            is_empty = code is ResponseCode.PULL_NOT_FOUND
+            if is_empty and wait_ms is not None and self.held.has_room(conn):
+                self._suspend(waiting, wait_ms, now_ms)
+            else:
+                self._answer(waiting, result, code, now_ms)
+
+        failed = partial(_answer_fault, waiting)
+        self._cold.with_disk(answer, began_ms, peer=conn, size=waiting.size, failed=failed)
 
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
         """Note the messages that became visible, for the pulls that wait for them."""
@@ -235,26 +210,21 @@ class Puller:
 
     def _answer_held(self, pulls: Iterable[HeldPull[PendingPull]], now_ms: int) -> None:
         for held in pulls:
-            waiting = held.pull
             try:
-                self._answer_one(waiting, now_ms)
+                self._answer_one(held.pull, now_ms)
             except Exception as error:
-                LOG.exception("a held pull of topic %s failed", waiting.pull.topic)
-                remark = f"the broker has an error: {error}"
-                waiting.conn.send(
-                    encode_pull_refusal(
-                        waiting.serialize, waiting.opaque, code=_ERROR, remark=remark
-                    )
-                )
+                _answer_fault(held.pull, error)
 
     def _answer_one(self, waiting: PendingPull, now_ms: int) -> None:
+        waiting.conn.keep(-waiting.size)
+        if waiting.conn.is_closing:
+            return
         try:
             wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
         except RequestRefused as refused:
-            waiting.conn.keep(-waiting.size)
             _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
         else:
-            self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
+            self._serve(waiting._replace(wants=wants), None, now_ms)
 
     def _suspend(self, waiting: PendingPull, wait_ms: int, now_ms: int) -> None:
         codes, wants = waiting.wants.codes, waiting.wants.by_properties

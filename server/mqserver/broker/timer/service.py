@@ -28,6 +28,7 @@ from typing import Final, NamedTuple
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.intervals import while_used
 from mqserver.broker.queue_records import QueueRecords
+from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.timer.delivered import Delivered, start_by_time
 from mqserver.broker.timer.draining import Draining, check_unit
 from mqserver.broker.timer.messages import (
@@ -139,7 +140,7 @@ class TimerService:
         self._group_log_offset: int | None = None
         """Log offset before the group that waits until it is safe; None without such a group."""
         self._look_ms = 0
-        self._cold_count = 0
+        self._warm_up = WarmUp(self._context.cold, self._look_now)
         self._flushing: TimerFlush | None = None
         self._flushed: tuple[int, int, int] | None = None
         self._flushed_ms = 0
@@ -282,10 +283,8 @@ class TimerService:
         assert files is not None
         count = 0
         while count < ENTER_COUNT:
-            records = self._queue.next(
-                self.queue_offset, may_wait=self._cold_count >= self._context.cold.tries_max
-            )
-            self._cold_count = 0
+            records = self._queue.next(self.queue_offset, may_wait=self._warm_up.may_wait)
+            self._warm_up.succeeded()
             self.queue_offset = self._queue.next_offset
             if not records:
                 break
@@ -463,12 +462,12 @@ class TimerService:
             ColdRead: it is not in the page cache; its neighbours are read with it.
         """
         try:
-            with no_wait(self._cold_count < self._context.cold.tries_max):
+            with no_wait(not self._warm_up.may_wait):
                 data = self._context.store.reader.read_record(unit.log_offset)
         except ColdRead as cold:
             cold.then = self._warm_next(slot)
             raise
-        self._cold_count = 0
+        self._warm_up.succeeded()
         if unit.log_offset < self._context.store.min_log_offset:
             LOG.error(
                 "timer message at log offset %d was deleted with its log file", unit.log_offset
@@ -529,12 +528,12 @@ class TimerService:
     def _warm(self, cold: ColdRead, now_ms: int) -> None:
         """Go on when a thread has brought the bytes into the page cache."""
 
-        def again(at_ms: int) -> None:
-            self._look_ms = 0
-            self._wake()
+        self._look_ms = now_ms + RETRY_MS
+        self._warm_up.begin(cold)
 
-        self._cold_count, self._look_ms = self._cold_count + 1, now_ms + RETRY_MS
-        self._context.cold.warm(cold, again)
+    def _look_now(self, now_ms: int) -> None:
+        self._look_ms = 0
+        self._wake()
 
     def _warm_next(self, slot: Draining) -> Callable[[bytes], None]:
         """Return what reads the messages of the next group into the page cache, in a thread."""

@@ -40,7 +40,7 @@ from typing import Final, NamedTuple
 
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.clients.offsets import NO_OFFSET
-from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.transaction.check_requests import CheckRequests
 from mqserver.broker.transaction.half_messages import (
     GROUP,
@@ -521,13 +521,6 @@ PAUSE_S: Final = 0.01
 SETTLE_S: Final = 0.1
 
 
-async def _warmed(missing: ColdRead, cold: ColdReads) -> None:
-    """Return when a thread has read what was not in the page cache."""
-    is_warm = asyncio.Event()
-    cold.warm(missing, lambda at_ms: is_warm.set())
-    await is_warm.wait()
-
-
 async def run_round(checks: TransactionChecks, context: BrokerContext) -> None:
     """Run one round: check every half message that exists now.
 
@@ -535,17 +528,18 @@ async def run_round(checks: TransactionChecks, context: BrokerContext) -> None:
         checks: the checks; a round before this one is finished first.
         context: the clock gives the time of each step.
     """
-    clock, cold = context.clock, context.cold
+    clock, is_warm = context.clock, asyncio.Event()
+    warm_up = WarmUp(context.cold, lambda at_ms: is_warm.set())
     while not checks.begin(clock.now_ms()):
         await asyncio.sleep(SETTLE_S)
-    tries = 0
-    while checks.step(clock.now_ms(), may_wait=tries >= cold.tries_max):
+    while checks.step(clock.now_ms(), may_wait=warm_up.may_wait):
         missing = checks.take_missing()
         if missing is None:
-            tries = 0
+            warm_up.succeeded()
             await asyncio.sleep(PAUSE_S)
         else:
-            tries += 1
-            await _warmed(missing, cold)
+            is_warm.clear()
+            warm_up.begin(missing)
+            await is_warm.wait()
     while not checks.settle():
         await asyncio.sleep(SETTLE_S)
