@@ -91,7 +91,6 @@ def delete_queues(
     broker.locks.drop_topic(topic)
     broker.stats.forget_topic(topic)
     broker.sender.forget_routes()
-    broker.puller.forget_counters()
 
     def ended(at_ms: int) -> None:
         try:

@@ -27,7 +27,6 @@ from mqserver.broker.pop.revive import ReviveLog
 from mqserver.broker.pop.waiting import HeldPop, HeldPops, HeldState
 from mqserver.broker.serving.cold_reads import fault_of
 from mqserver.broker.serving.group_commit import Done
-from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.store.results import Chunk, DispatchEntry, GetStatus
 from remoting.codes import LaterResponseCode, ResponseCode
@@ -97,7 +96,7 @@ class Popper:
 
     # Requests.
 
-    def take(self, request: Request, header: PopMessage, wants: MessageFilter) -> None:
+    def handle_pop(self, request: Request, header: PopMessage, wants: MessageFilter) -> None:
         """Answer a pop that passed the checks, or hold it.
 
         Args:
@@ -107,7 +106,7 @@ class Popper:
         """
         self._begin(request, header, wants, header.born_time)
 
-    def notify(self, request: Request, header: Notification) -> None:
+    def handle_notification(self, request: Request, header: Notification) -> None:
         """Answer whether a group has messages to pop, now or when one arrives."""
         self._begin(request, header, EVERYTHING, header.born_time)
 
@@ -247,23 +246,11 @@ class Popper:
     def _count_given(self, pop: PopMessage, given: list[Taken], rest: int) -> None:
         """Count what was given out, and wake the next pop if the queues have more."""
         for taken in given:
-            self._count(pop.consumer_group, taken)
+            size = sum(map(len, taken.found.chunks))
+            self._context.stats.count_get(taken.topic, pop.consumer_group, taken.found.count, size)
         if rest > 0:
             self.waiting.wake(pop.topic, pop.consumer_group, max(pop.queue_id, -1))
             self.answer_woken()
-
-    def _count(self, group: str, taken: Taken) -> None:
-        stats, count = self._context.stats, taken.found.count
-        name = f"{taken.topic}@{group}"
-        for counter, value in (
-            (stats.counter(GROUP_GET_NUMS, name), count),
-            (stats.counter(GROUP_GET_SIZE, name), sum(map(len, taken.found.chunks))),
-        ):
-            counter.sum += value
-            counter.times += 1
-        stats.broker_get.sum += count
-        stats.get_found.count += 1
-        stats.transferred.count += count
 
     def _answer(
         self,

@@ -26,7 +26,6 @@ from mqserver.broker.pull.pull_check import PullChecks, PullFields
 from mqserver.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, HeldPulls
 from mqserver.broker.serving.answers import encode_pull_answer, encode_pull_refusal
 from mqserver.broker.serving.cold_reads import fault_of
-from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter
 from mqserver.runtime.request import RequestRefused
 from mqserver.store.commitlog.log_window import WORK_MAX
 from mqserver.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
@@ -35,7 +34,7 @@ from remoting.bodies import MessageQueue, OffsetMovedEvent
 from remoting.codes import ResponseCode
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import DELAY, KEYS, TAGS, in_java_order, parse_properties
-from storefmt.names import OFFSET_MOVED_TOPIC, TOOLS_GROUP
+from storefmt.names import OFFSET_MOVED_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -105,10 +104,9 @@ class Puller:
         self._checks = checks
         self._commit_soon = commit_soon
         self._on_hold = on_hold
-        self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         self._is_waking = False
 
-    def take(
+    def handle_pull(
         self, conn: ServerConn, pull: PullFields, *, opaque: int, serialize: int, now_ms: int
     ) -> None:
         """Answer a pull or hold it.
@@ -303,34 +301,14 @@ class Puller:
         )
         waiting.conn.send(frame)
         if code is ResponseCode.SUCCESS:
-            self._count(waiting, result)
+            pull = waiting.pull
+            self._stats.count_get(
+                pull.topic, pull.consumer_group, result.count, sum(map(len, result.chunks))
+            )
             return
         self._stats.get_missed.count += 1
         if code is ResponseCode.PULL_OFFSET_MOVED and not self._config.is_slave:
             self._put_moved_event(waiting, result.next_offset, now_ms)
-
-    def _count(self, waiting: PendingPull, result: GetResult) -> None:
-        stats = self._stats
-        key = (waiting.pull.topic, waiting.pull.consumer_group)
-        got = self._got.get(key)
-        if got is None:
-            name = f"{waiting.pull.topic}@{waiting.pull.consumer_group}"
-            got = (stats.counter(GROUP_GET_NUMS, name), stats.counter(GROUP_GET_SIZE, name))
-            self._got[key] = got
-        nums, size = got
-        nums.sum += result.count
-        nums.times += 1
-        size.sum += sum(map(len, result.chunks))
-        size.times += 1
-        stats.get_found.count += 1
-        # What a tool shows to a person is not consumption: it may not look like a group at work.
-        if waiting.pull.consumer_group != TOOLS_GROUP:
-            stats.broker_get.sum += result.count
-            stats.transferred.count += result.count
-
-    def forget_counters(self) -> None:
-        """Drop the cached counters, because a topic or group was deleted."""
-        self._got.clear()
 
     def _put_moved_event(self, waiting: PendingPull, queue_offset: int, now_ms: int) -> None:
         event = OffsetMovedEvent(
