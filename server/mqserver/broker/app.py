@@ -37,10 +37,10 @@ from mqserver.broker.startup import build_line, log_opening, run
 from mqserver.broker.state import Broker
 from mqserver.broker.state_tables import StateTables
 from mqserver.runtime.clock import Clock, SystemClock
-from mqserver.runtime.dispatch import RequestDispatcher
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.program.limits import connections_size, process_resources
 from mqserver.runtime.registry import collect
-from mqserver.runtime.service import Services
+from mqserver.runtime.request_dispatcher import RequestDispatcher
 from mqserver.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from mqserver.store.store import MessageStore
 from remoting.aio.client import RemotingClient

@@ -5,7 +5,7 @@
 
 A service (sends, pulls, pops, delayed messages, timers, transaction checks) is a class whose first
 argument is the context. Its other arguments are what it alone needs. If it has periodic work, it
-declares that in a method ``schedule(services)`` (``runtime.service``). ``state.Broker`` makes the
+declares that in a method ``schedule(services)`` (``runtime.periodic``). ``state.Broker`` makes the
 context once, then the services.
 
 Rule: the context is made before any service and never changes, though its parts do. So it holds

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from mqserver.broker.intervals import while_unsettled, while_written
 from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
-from mqserver.runtime.service import Services
+from mqserver.runtime.periodic import Services
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.timer.files import TimerFlush

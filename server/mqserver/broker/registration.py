@@ -37,7 +37,7 @@ from mqserver.broker.config import BrokerConfig
 from mqserver.broker.names import READ_WRITE
 from mqserver.broker.topics import Topics, topic_config
 from mqserver.runtime.clock import Clock
-from mqserver.runtime.service import Services
+from mqserver.runtime.periodic import Services
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     ClusterInfo,

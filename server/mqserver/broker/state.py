@@ -54,9 +54,9 @@ from mqserver.broker.transaction.checks import TransactionChecks
 from mqserver.broker.transaction.last_commit import missing_decision
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.program.limits import unflushed_size
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services
 from mqserver.runtime.slices import Slices, chunks
 from mqserver.store.queues.ext import no_bits
 from mqserver.store.store import MessageStore

@@ -18,7 +18,7 @@ from mqserver.broker.files.topic_files import TopicFiles
 from mqserver.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
-from mqserver.runtime.service import Services
+from mqserver.runtime.periodic import Services
 from storefmt.paths import StorePaths
 
 FILTERS_MS: Final = 10_000
@@ -42,7 +42,7 @@ class StateTables:
         """Declare every file, and let what is marked be written; call it after the load."""
         broker, files, file = self._broker, self._broker.files, self._paths.config_file
         self._paths.config.mkdir(parents=True, exist_ok=True)
-        files.add_written(self._topic_files.path, self._topic_files.take)
+        files.add_written(self._topic_files.path, self._topic_files.snapshot)
         files.add(file("subscriptionGroup.json"), lambda: broker.groups.table().encode)
         files.add(
             file(offset_files(broker.config.store)[0]),

@@ -45,8 +45,8 @@ from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.undelivered import route_waiting
 from mqserver.runtime.clock import Times, read_together
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services, Wake
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import DispatchEntry, PutMessage
 from remoting.codes import ResponseCode

@@ -30,7 +30,7 @@ from mqserver.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_ep
 from mqserver.broker.ha.returning import ASK_S, ReturningMaster
 from mqserver.broker.ha.sending import SlaveServer
 from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
-from mqserver.broker.ha.sync_master_wait import hold
+from mqserver.broker.ha.sync_master_wait import await_slaves
 from mqserver.broker.ha.trust import Trust
 from mqserver.broker.lost_topics import make_lost_topics
 from mqserver.broker.ports import open_fast_port, server_of
@@ -38,8 +38,8 @@ from mqserver.broker.serving.group_commit import Ack
 from mqserver.broker.state import Broker, Ha
 from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.access.hostaddress import is_loopback
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services
 from remoting.address import split_address
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
@@ -217,7 +217,7 @@ class Replication(Ha):
             self._letting_go = asyncio.create_task(server.stop(), name="slaves let go")
 
     def _await_slaves(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
-        return hold(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
+        return await_slaves(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
 
     def _may_connect(self, ip: str, local_ip: str) -> bool:
         key = "slaveAddresses"

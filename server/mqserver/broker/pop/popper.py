@@ -306,7 +306,7 @@ class Popper:
         if plan.is_cut:
             # The filter has more messages to look at.
             look_ms = now_ms
-        self.waiting.hold(replace(held, look_ms=look_ms, state=HeldState.WAITING))
+        self.waiting.add(replace(held, look_ms=look_ms, state=HeldState.WAITING))
         # This may close the connection, which then takes the request along.
         held.request.conn.keep(held.size)
         self._on_hold(look_ms)

@@ -52,8 +52,8 @@ from mqserver.broker.pop.open_pops import OpenPop, OpenPops
 from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.stored_properties import put_again
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services, Wake
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import GetStatus, PutMessage, PutResult
 from remoting.receipt import FIRST_POP_TIME

@@ -229,7 +229,7 @@ class Puller:
         if not self._config.long_polling_enable:
             wait_ms, codes = self._config.short_polling_time_ms, frozenset()
         deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
-        self.held.hold(
+        self.held.add(
             HeldPull(
                 topic=waiting.pull.topic,
                 queue_id=waiting.pull.queue_id,

@@ -177,7 +177,7 @@ class ColdReads:
         else:
             self.go_on(begun, again)
 
-    def run(self, work: Callable[[], None], then: Again) -> None:
+    def run_in_thread(self, work: Callable[[], None], then: Again) -> None:
         """Let a thread do work that waits for a disk, then call ``then``.
 
         If there are no threads, both are done at once.

@@ -43,8 +43,8 @@ from mqserver.broker.timer.messages import (
 )
 from mqserver.broker.timer.metrics import TimingCounts
 from mqserver.broker.undelivered import route_waiting
+from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services, Wake
 from mqserver.store.disk.nowait import ColdRead, no_wait
 from mqserver.store.results import PutMessage
 from mqserver.store.timer.files import TimerFiles, TimerFlush

@@ -57,8 +57,8 @@ from mqserver.broker.transaction.half_messages import (
     op_message,
     producer_group,
 )
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import GetStatus
 from remoting.codes import ResponseCode

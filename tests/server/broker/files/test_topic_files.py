@@ -48,7 +48,7 @@ class Writer:
         self.table.data_version = DataVersion(timestamp_ms=counter, counter=counter)
 
     def save(self) -> None:
-        self.files.take()(self.write)
+        self.files.snapshot()(self.write)
 
     def write(self, path: Path, text: str) -> None:
         write_atomic(path, text, files=SimulatedFiles(self.disk))

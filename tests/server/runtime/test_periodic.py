@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from mqserver.runtime.service import Services
+from mqserver.runtime.periodic import Services
 from tests.server.doubles import FakeClock
 
 
@@ -198,4 +198,4 @@ async def test_an_error_after_a_wake_is_logged_and_the_service_goes_on(caplog) -
         await asyncio.sleep(0)
     await services.stop()
 
-    assert [record.name for record in caplog.records] == ["mqserver.runtime.service"]
+    assert [record.name for record in caplog.records] == ["mqserver.runtime.periodic"]
