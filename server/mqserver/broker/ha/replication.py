@@ -100,8 +100,7 @@ class Replication(Ha):
         self._restart = restart
         self._server: SlaveServer | None = None
         self._fast: RemotingServer | None = None
-        self._main = main
-        self._any_port = any_port
+        self._main, self._any_port = main, any_port
         self.trust = Trust(
             config,
             keys=self._read_keys(),
@@ -369,8 +368,7 @@ class Replication(Ha):
 
     def schedule(self, services: Services) -> None:
         """Register the periodic tasks."""
-        first_ms = SYNC_FIRST_MS
-        services.every(SYNC_MS, self.round, name="tables of the master", first_ms=first_ms)
+        services.every(SYNC_MS, self.round, name="tables of the master", first_ms=SYNC_FIRST_MS)
         services.every(EXPIRE_MS, self.expire, name="slaves waited for")
         period_ms = self._broker.config.register_name_server_period_ms
         services.every(period_ms, self.fence.round, name="epochs of other brokers")

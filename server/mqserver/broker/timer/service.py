@@ -99,8 +99,7 @@ class TimerService:
         self.metrics = TimingCounts()
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
-        self._context = context
-        self._puts = puts
+        self._context, self._puts = context, puts
         self._config = context.config.store
         self._precision_ms = self._config.timer_precision_ms
         self._queue = QueueRecords(context.store, TIMER_TOPIC, 0, name="the timer")
@@ -317,13 +316,8 @@ class TimerService:
         return _Leaving(found.record.queue_offset, "", message)
 
     def _route(self, message: PutMessage, found: TimerMessage, now_ms: int) -> None:
-        route_waiting(
-            self._context,
-            message,
-            topic=found.topic,
-            log_offset=found.record.log_offset,
-            now_ms=now_ms,
-        )
+        topic, log_offset = found.topic, found.record.log_offset
+        route_waiting(self._context, message, topic=topic, log_offset=log_offset, now_ms=now_ms)
 
     def _entered_late(self, group: list[_Leaving]) -> None:
         self.queue_offset = group[-1].place + 1
