@@ -129,8 +129,7 @@ class ReviveLog:
     def __init__(self, context: BrokerContext, puts: OwnPuts) -> None:
         config = context.config
         self.topic = revive_topic(config.broker_cluster_name)
-        self._context = context
-        self._puts = puts
+        self._context, self._puts, self._store = context, puts, context.store
         self._records = ReviveRecords(
             cluster=config.broker_cluster_name, broker=config.broker_name, host=context.store_host
         )
@@ -257,7 +256,7 @@ class ReviveLog:
 
     def _write_ended(self, now_ms: int) -> bool:
         """Put the acknowledgements of ended pops; return False while there are more."""
-        if self._context.store.is_copy:
+        if self._store.is_copy:
             # The master writes them.
             self._ended.clear()
         for _ in range(min(len(self._ended), STEP_COUNT_MAX)):
@@ -280,15 +279,9 @@ class ReviveLog:
         Args:
             table: a snapshot of all offsets; changed.
         """
-        if (
-            self._context.store.is_copy
-            or not self.is_caught_up
-            or not self._context.store.has(self.topic)
-        ):
+        if self._store.is_copy or not self.is_caught_up or not self._store.has(self.topic):
             return table
-        while (
-            self._uncounted and self._uncounted[0].log_offset < self._context.store.flushed_offset
-        ):
+        while self._uncounted and self._uncounted[0].log_offset < self._store.flushed_offset:
             self._uncounted.popleft()
         counted = list(self._read_at)
         for one in self._uncounted:
@@ -310,12 +303,12 @@ class ReviveLog:
 
     def schedule(self, services: Services) -> None:
         """Follow the log periodically, and again at once while there is more."""
-        interval_ms = while_used(self._context.store, FOLLOW_MS, self.topic)
+        interval_ms = while_used(self._store, FOLLOW_MS, self.topic)
         self._wake = services.every(interval_ms, self.follow, name="popped messages", first_ms=0)
 
     def follow(self, now_ms: int) -> None:
         """Read what is new in the log, and revive what is due."""
-        if self._context.store.is_copy or self._warm_up.is_running:
+        if self._store.is_copy or self._warm_up.is_running:
             return
         try:
             is_at_end = self._read()
@@ -332,11 +325,11 @@ class ReviveLog:
 
     def _read(self) -> bool:
         """Read on in every queue; return False while there is more to read."""
-        if not self._context.store.has(self.topic):
+        if not self._store.has(self.topic):
             return True
         left = STEP_COUNT_MAX
         for number in _QUEUE_IDS:
-            while self._context.store.has(self.topic, number):
+            while self._store.has(self.topic, number):
                 if left <= 0:
                     return False
                 count = self._read_some(number)
@@ -348,7 +341,7 @@ class ReviveLog:
     def _read_some(self, number: int) -> int:
         """Read some records of one queue; return how many entries it passed."""
         start = self._read_at[number]
-        found = self._context.store.reader.get_message(
+        found = self._store.reader.get_message(
             self.topic, number, start, count_max=READ_COUNT, may_wait=self._warm_up.may_wait
         )
         if found.status is GetStatus.FOUND:
@@ -379,7 +372,7 @@ class ReviveLog:
     def _take(self, number: int, record: Record) -> None:
         told = read_record(record)
         if isinstance(told, PopCheckpoint):
-            if record.log_offset < self._context.store.deleted_until(told.key.topic):
+            if record.log_offset < self._store.deleted_until(told.key.topic):
                 return
             self._queues[number].open(
                 told,
@@ -458,7 +451,7 @@ class ReviveLog:
 
     def _record(self, pop: OpenPop, queue_offset: int) -> Record | None:
         key = pop.checkpoint.key
-        found = self._context.store.reader.get_message(
+        found = self._store.reader.get_message(
             key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._warm_up.may_wait
         )
         try:

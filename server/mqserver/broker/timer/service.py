@@ -99,7 +99,7 @@ class TimerService:
         self.metrics = TimingCounts()
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
-        self._context, self._puts = context, puts
+        self._context, self._puts, self._store = context, puts, context.store
         self._config = context.config.store
         self._precision_ms = self._config.timer_precision_ms
         self._queue = QueueRecords(context.store, TIMER_TOPIC, 0, name="the timer")
@@ -109,7 +109,7 @@ class TimerService:
 
     def schedule(self, services: Services) -> None:
         """Deliver messages periodically, and again at once while there are more."""
-        interval_ms = while_used(self._context.store, DELIVER_MS, TIMER_TOPIC)
+        interval_ms = while_used(self._store, DELIVER_MS, TIMER_TOPIC)
         self._wake = services.every(
             interval_ms, self.deliver_due, name="timer messages", first_ms=0
         )
@@ -120,7 +120,7 @@ class TimerService:
         Raises:
             OSError: a file of the timer cannot be read, written or removed.
         """
-        if self._context.store.is_copy:
+        if self._store.is_copy:
             self.stand_down()
             return False
         return not self._puts.refusal() and self.step(now_ms)
@@ -179,7 +179,7 @@ class TimerService:
         if self._context.config.is_slave and not self._has_removed:
             self._has_removed = True
             self.metrics.reset()
-            if self._context.store.remove_timer_files():
+            if self._store.remove_timer_files():
                 LOG.info("the files of the timer are removed, because this broker is a slave")
 
     def step(self, now_ms: int) -> bool:
@@ -209,7 +209,7 @@ class TimerService:
         more = self._enter(now_ms)
         if self._group_log_offset is not None:
             return False
-        backlog = self._context.store.max_offset(TIMER_TOPIC, 0) - self.queue_offset
+        backlog = self._store.max_offset(TIMER_TOPIC, 0) - self.queue_offset
         if more and backlog < BACKLOG_MAX:
             return True
         return self._deliver(now_ms) or more
@@ -221,11 +221,11 @@ class TimerService:
 
     def _open(self, now_ms: int) -> bool:
         """Open the files once there is a message; return whether there is one."""
-        if not self._context.store.has(TIMER_TOPIC, 0):
+        if not self._store.has(TIMER_TOPIC, 0):
             return False
         self._has_removed = False
         self._write_ms = self._floor(now_ms)
-        self._files = self._context.store.timer_files()
+        self._files = self._store.timer_files()
         self._begin(self._files)
         return True
 
@@ -236,7 +236,7 @@ class TimerService:
         oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
         if known.last_read_ms and known.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
-        elif known.queue_offset > self._context.store.max_offset(TIMER_TOPIC, 0):
+        elif known.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
             files.lost = f"the checkpoint counts {known.queue_offset} messages, the queue has fewer"
         elif known.last_read_ms > self._write_ms + CLOCK_BACK_MS:
             files.lost = f"the checkpoint was written at {known.last_read_ms} ms, which is to come"
@@ -250,17 +250,17 @@ class TimerService:
         self.queue_offset = known.queue_offset
         self.read_ms = self._floor(known.last_read_ms) or self._write_ms
         start = self._tail_start(files, known)
-        self._tail = Delivered(self._context.store, start)
-        self._done_until = self._write_ms, self._context.store.max_offset(TIMER_TOPIC, 0)
+        self._tail = Delivered(self._store, start)
+        self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
         self._slot, self._flushed, self._is_caught_up = None, None, False
 
     def _tail_start(self, files: TimerFiles, known: TimerCheckpoint) -> int:
         if not known.last_read_ms:
-            return self._context.store.min_log_offset
+            return self._store.min_log_offset
         told = files.delivered_log_offset
-        if told is not None and told <= self._context.store.written_offset:
+        if told is not None and told <= self._store.written_offset:
             return told
-        return start_by_time(self._context.store, known.last_read_ms)
+        return start_by_time(self._store, known.last_read_ms)
 
     def _catch_up(self) -> bool:
         """Read the log for deliveries that the checkpoint does not count; True until the end."""
@@ -367,7 +367,7 @@ class TimerService:
         if slot is None or slot.last_pos == NO_POS:
             self.read_ms += self._precision_ms
         else:
-            self._slot = Draining(slot, log_offset=self._context.store.written_offset)
+            self._slot = Draining(slot, log_offset=self._store.written_offset)
         return True
 
     def _drop_tail(self, files: TimerFiles) -> None:
@@ -457,12 +457,12 @@ class TimerService:
         """
         try:
             with no_wait(not self._warm_up.may_wait):
-                data = self._context.store.reader.read_record(unit.log_offset)
+                data = self._store.reader.read_record(unit.log_offset)
         except ColdRead as cold:
             cold.then = self._warm_next(slot)
             raise
         self._warm_up.succeeded()
-        if unit.log_offset < self._context.store.min_log_offset:
+        if unit.log_offset < self._store.min_log_offset:
             LOG.error(
                 "timer message at log offset %d was deleted with its log file", unit.log_offset
             )
@@ -479,7 +479,7 @@ class TimerService:
 
         The others are put again later, and so are all if the store undoes them.
         """
-        self._group_log_offset = self._context.store.written_offset
+        self._group_log_offset = self._store.written_offset
         done, count = 0, 0
         for one in group:
             if one.message is not None and not self._put_one(one.message, now_ms):
@@ -535,7 +535,7 @@ class TimerService:
         assert files is not None
         units = [files.log.read(pos) for pos in slot.positions[-GROUP_COUNT:]]
         parts = [(unit.log_offset, unit.record_size) for unit in units if unit is not None]
-        return lambda data: self._context.store.reader.warm_parts(parts)
+        return lambda data: self._store.reader.warm_parts(parts)
 
     # Progress on the disk.
 
@@ -559,7 +559,7 @@ class TimerService:
                 return None
             self._begin_flush(self._files, now_ms)
         job = self._flushing
-        return job if job and job.log_offset <= self._context.store.flushed_offset else None
+        return job if job and job.log_offset <= self._store.flushed_offset else None
 
     def _has_progress(self) -> bool:
         if self._flushed is None:
@@ -572,7 +572,7 @@ class TimerService:
 
     def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
         self._flushed_ms = now_ms
-        written = self._context.store.written_offset
+        written = self._store.written_offset
         known = [written]
         if self._group_log_offset is not None:
             known.append(self._group_log_offset)
@@ -583,7 +583,7 @@ class TimerService:
         self._version = self._version._replace(
             version_ms=now_ms, version_counter=self._version.version_counter + 1
         )
-        files.log.remove_before(lambda log_offset: log_offset < self._context.store.min_log_offset)
+        files.log.remove_before(lambda log_offset: log_offset < self._store.min_log_offset)
         if self._flushing is not None:
             self._flushing.error = OSError("replaced by a newer one")
             files.end_flush(self._flushing)
