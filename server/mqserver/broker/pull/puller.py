@@ -137,29 +137,39 @@ class Puller:
                 queue_offset=pull.commit_offset,
             )
 
-    def _serve(self, waiting: PendingPull, wait_ms: int | None, began_ms: int) -> None:
-        """Answer a pull, hold it, or do so later when its bytes are in the page cache.
+    def _serve(self, waiting: PendingPull, wait_ms: int | None, now_ms: int) -> None:
+        """Answer a pull or hold it, now or when its bytes are in the page cache.
 
         Args:
             waiting: the pull.
             wait_ms: how long it may wait for messages; None if it may not wait.
-            began_ms: the present time.
+            now_ms: the present time.
         """
-        conn = waiting.conn
+        self._cold.with_disk(
+            partial(self._attempt, waiting, wait_ms, now_ms),
+            now_ms,
+            peer=waiting.conn,
+            size=waiting.size,
+            failed=partial(_answer_fault, waiting),
+        )
 
-        def answer(now_ms: int, may_wait: bool) -> None:
-            result = self._read(waiting, may_wait=may_wait)
-            if now_ms > began_ms:
-                self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
-            code = self._code_of(waiting, result)
-            is_empty = code is ResponseCode.PULL_NOT_FOUND
-            if is_empty and wait_ms is not None and self.held.has_room(conn):
-                self._suspend(waiting, wait_ms, now_ms)
-            else:
-                self._answer(waiting, result, code, now_ms)
-
-        failed = partial(_answer_fault, waiting)
-        self._cold.with_disk(answer, began_ms, peer=conn, size=waiting.size, failed=failed)
+    def _attempt(
+        self,
+        waiting: PendingPull,
+        wait_ms: int | None,
+        began_ms: int,
+        now_ms: int,
+        may_wait: bool,
+    ) -> None:
+        result = self._read(waiting, may_wait=may_wait)
+        if now_ms > began_ms:
+            self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
+        code = self._code_of(waiting, result)
+        is_empty = code is ResponseCode.PULL_NOT_FOUND
+        if is_empty and wait_ms is not None and self.held.has_room(waiting.conn):
+            self._suspend(waiting, wait_ms, now_ms)
+        else:
+            self._answer(waiting, result, code, now_ms)
 
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
         """Note the messages that became visible, for the pulls that wait for them."""

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from mqserver.broker.serving.group_commit import GroupCommit
 from mqserver.runtime.clock import Clock
@@ -32,8 +32,6 @@ from remoting.aio.server import ServerConn
 
 LOG = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 TRIES_MAX: Final = 40
 """This is enough for one pull, which reads a queue file and at most 32 places of the log."""
 THREADS: Final = 4
@@ -42,7 +40,7 @@ DESCRIPTORS_MAX: Final = 128
 
 Again = Callable[[int], object]
 """Called on the loop with ``now_ms`` when the work can go on."""
-Attempt = Callable[[int, bool], T]
+Attempt = Callable[[int, bool], None]
 """Work that reads: gets ``now_ms``, and whether it may wait for the disk. It raises ColdRead or
 OthersWait, and has changed nothing then."""
 
@@ -81,7 +79,7 @@ class ColdReads:
 
     def with_disk(
         self,
-        attempt: Attempt[T],
+        attempt: Attempt,
         now_ms: int,
         *,
         peer: ServerConn,
@@ -89,7 +87,7 @@ class ColdReads:
         failed: Callable[[Exception], object],
         needs_peer: bool = True,
         tries: int = 0,
-    ) -> T | None:
+    ) -> None:
         """Run ``attempt`` now, and again whenever a thread has read what was not in memory.
 
         Args:
@@ -100,33 +98,38 @@ class ColdReads:
             failed: called with an error of a later attempt.
             needs_peer: whether the work is dropped when the connection closes meanwhile.
             tries: how often a thread has read for it.
-
-        Returns:
-            The result of the attempt; None if it is made again later.
         """
         try:
-            return attempt(now_ms, tries >= self.tries_max)
-        except (ColdRead, OthersWait) as error:
-            missing = error
+            attempt(now_ms, tries >= self.tries_max)
+        except ColdRead as cold:
+            peer.keep(size)
+            again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries + 1)
+            self.warm(cold, again)
+        except OthersWait as others:
+            peer.keep(size)
+            again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries)
+            self.go_on(others.begun, again)
 
-        def again(at_ms: int) -> None:
-            peer.keep(-size)
-            if needs_peer and peer.is_closing:
-                return
-            try:
-                self.with_disk(
-                    attempt, at_ms, peer=peer, size=size, failed=failed, needs_peer=needs_peer,
-                    tries=tries + isinstance(missing, ColdRead),
-                )  # fmt: skip
-            except Exception as error:
-                failed(error)
-
-        peer.keep(size)
-        if isinstance(missing, ColdRead):
-            self.warm(missing, again)
-        else:
-            self.go_on(missing.begun, again)
-        return None
+    def _attempt_again(
+        self,
+        attempt: Attempt,
+        peer: ServerConn,
+        size: int,
+        failed: Callable[[Exception], object],
+        needs_peer: bool,
+        tries: int,
+        now_ms: int,
+    ) -> None:
+        peer.keep(-size)
+        if needs_peer and peer.is_closing:
+            return
+        try:
+            self.with_disk(
+                attempt, now_ms, peer=peer, size=size, failed=failed, needs_peer=needs_peer,
+                tries=tries,
+            )  # fmt: skip
+        except Exception as error:
+            failed(error)
 
     def warm(self, cold: ColdRead, again: Again) -> None:
         """Let a thread read what is not in the page cache, then call ``again``.
