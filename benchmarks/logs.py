@@ -80,20 +80,16 @@ def put_message(
 ) -> PutMessage:
     """Return a message as a store takes it; ``code`` is that of its tag."""
     return PutMessage(
-        topic,
-        topic.encode(),
-        queue_id,
-        body,
-        properties,
-        0,
-        0,
-        now_ms,
-        HOST,
-        HOST,
-        0,
-        0,
-        code,
-        keys,
+        topic=topic,
+        topic_bytes=topic.encode(),
+        queue_id=queue_id,
+        body=body,
+        properties=properties,
+        born_ms=now_ms,
+        born_host=HOST,
+        store_host=HOST,
+        tags_code=code,
+        keys=keys,
     )
 
 

@@ -26,6 +26,7 @@ from mqserver.store.config import StoreConfig
 from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
 from storefmt.names import TIMER_TOPIC
+from tests.server.broker.contexts import context_of, puts_of
 
 COUNT: Final = 1_000_000
 DAY_MS: Final = 86_400_000
@@ -47,9 +48,12 @@ class Bench:
     def open(self) -> None:
         """Open the store and a timer on it."""
         self.store = MessageStore.open(self.config, now_ms=now_ms())
-        self.timer = TimerService(
-            self.store, self.config, put=self.store.put, when_safe=self.safe.append
-        )
+        self.timer = self.service()
+
+    def service(self) -> TimerService:
+        """Return a timer on the store."""
+        puts = puts_of(self.store.put, self.safe.append)
+        return TimerService(context_of(self.store, config=self.config), puts)
 
     def fill(self, count: int) -> None:
         """Put timer messages that are due in the next day, after ten minutes."""
@@ -121,9 +125,7 @@ def main() -> int:
         found["start_after_stop_s"] = round(bench.ready(), 2)
         # Without the last flush, as after a kill.
         bench.timer.close()
-        bench.timer = TimerService(
-            bench.store, bench.config, put=bench.store.put, when_safe=bench.safe.append
-        )
+        bench.timer = bench.service()
         found["start_after_kill_s"] = round(bench.ready(), 2)
         bench.timer.close()
         bench.store.remove_timer_files()

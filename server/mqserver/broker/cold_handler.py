@@ -7,9 +7,8 @@
     read_in_slices(read)   one read of a handler that runs in slices
     read_each(reads)       many independent reads; a thread reads all that is cold in a slice
 
-Rule: such a handler changes nothing before its last read, so that it can be called again. A
-handler that is called again answers with ``reply``; an error is answered with code 1, as by the
-dispatcher.
+Rule: such a handler changes nothing before its last read, so that it can be called again. After a
+cold read an error is answered with code 1, as by the dispatcher.
 """
 
 import logging
@@ -38,35 +37,38 @@ READS_PER_SLICE: Final = 32
 def reads_cold(handler: Handler) -> Handler:
     """Wrap ``handler`` so that after a cold read it is called again."""
 
-    def attempt(broker: Broker, request: Request, tries: int) -> Command | None:
-        try:
-            with no_wait(tries < broker.cold.tries_max):
-                return handler(broker, request)
-        except ColdRead as cold:
-            # What a request brought counts as in flight for its peer until it is answered.
-            request.conn.keep(request.held_size)
-            broker.cold.warm(cold, lambda at_ms: again(broker, request, tries + 1, at_ms))
-            return None
-
-    def again(broker: Broker, request: Request, tries: int, now_ms: int) -> None:
-        request.conn.keep(-request.held_size)
-        # The request counts as received now, so that store times stay in the order of the log.
-        request.now_ms = now_ms
-        try:
-            answer = attempt(broker, request, tries)
-        except RequestRefused as refused:
-            answer = request.command.response(refused.code, remark=refused.remark)
-        except Exception as error:
-            LOG.exception("request code %d after a cold read", request.command.code)
-            answer = request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-        if answer is not None:
-            request.reply(answer)
-
     @wraps(handler)
-    def first(broker: Broker, request: Request) -> Command | None:
-        return attempt(broker, request, 0)
+    def first(broker: Broker, request: Request) -> None:
+        def attempt(now_ms: int, may_wait: bool) -> None:
+            # The request counts as received now, so that store times stay in the order of the log.
+            request.now_ms = now_ms
+            with no_wait(not may_wait):
+                answer = handler(broker, request)
+            if answer is not None:
+                request.reply(answer)
+
+        broker.cold.with_disk(
+            attempt,
+            request.now_ms,
+            peer=request.conn,
+            # What a request brought counts as in flight for its peer until it is answered.
+            size=request.held_size,
+            failed=partial(_answer_fault, request),
+            # Its client need not wait for it: a producer may decide on a transaction and leave.
+            needs_peer=False,
+        )
 
     return first
+
+
+def _answer_fault(request: Request, error: Exception) -> None:
+    """Answer an error after a cold read, as the dispatcher answers one before it."""
+    if isinstance(error, RequestRefused):
+        code, remark = error.code, error.remark
+    else:
+        LOG.error("request code %d after a cold read", request.command.code, exc_info=error)
+        code, remark = ResponseCode.SYSTEM_ERROR, str(error)
+    request.reply(request.command.response(code, remark=remark))
 
 
 def _behind(gate: Gate, handler: Callable[..., object]) -> Handler:

@@ -37,6 +37,7 @@ from mqserver.broker.config import BrokerConfig
 from mqserver.broker.names import READ_WRITE
 from mqserver.broker.topics import Topics, topic_config
 from mqserver.runtime.clock import Clock
+from mqserver.runtime.periodic import Services
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     ClusterInfo,
@@ -61,6 +62,7 @@ from storefmt.formats.message import CRC_MASK
 
 LOG = logging.getLogger(__name__)
 
+REGISTER_FIRST_MS: Final = 10_000
 UNREGISTER_TIMEOUT_S: Final = 3.0
 CLUSTER_INFO_TIMEOUT_S: Final = 3.0
 
@@ -149,8 +151,18 @@ class Registration:
         elif self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run(), name="registration")
 
+    def schedule(self, services: Services) -> None:
+        """Register every ``registerNameServerPeriod``."""
+        config = self._config
+        services.every(
+            lambda: config.register_name_server_period_ms,
+            self.round,
+            name="registration",
+            first_ms=REGISTER_FIRST_MS,
+        )
+
     async def round(self, now_ms: int) -> None:
-        """Register if needed; call this every ``registerNameServerPeriod``."""
+        """Register if needed."""
         if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
             self._is_everything_due = True
             self.register_soon()

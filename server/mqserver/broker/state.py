@@ -1,29 +1,27 @@
 """The state of one broker in one object, which every handler gets.
 
-    Broker ── config, store
-           ├─ topics, groups, offsets      saved as JSON (``files.saves``)
-           ├─ consumers, producers, locks  lost when the process ends, as in Java
-           ├─ sender, puller, hold, delay, timer, turn     messages in and out
-           ├─ pops                         messages that are popped
-           └─ calls, stats, transactions, filters
+    Broker ── context: config, store, topics, groups, offsets …     what every service reads
+           ├─ sender, puller, pops, delay, timer, transactions      the services
+           ├─ group_commit                                          writes what they put
+           └─ consumers, producers, locks, calls                    lost when the process ends
 
 Rule: this module creates and connects the parts and has no I/O of its own; ``app`` has the
-sockets, the timers and the order of start and stop.
+sockets and the order of start and stop. Start with ``broker_context``.
 
 Source: broker/BrokerController.java.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from mqserver.broker.acl.accounts import AclError, Perm
 from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
 from mqserver.broker.clients.filter_servers import FilterServers
 from mqserver.broker.clients.groups import Groups
-from mqserver.broker.clients.members import Consumers, GroupMember, Producers
+from mqserver.broker.clients.members import Consumers, Producers
 from mqserver.broker.clients.offsets import Offsets, Place
 from mqserver.broker.clients.queue_locks import LockTable
 from mqserver.broker.config import BrokerConfig, BrokerRole
@@ -33,35 +31,34 @@ from mqserver.broker.files.loads import StoredTables
 from mqserver.broker.files.saves import StateFiles, done_when_saved
 from mqserver.broker.filters.bitmaps import BitMaps
 from mqserver.broker.filters.table import FilterTable
-from mqserver.broker.names import first_names, topic_fault
+from mqserver.broker.intervals import while_asked
 from mqserver.broker.pop.modes import RequestModes
 from mqserver.broker.pop.order import OrderedQueues
 from mqserver.broker.pop.planning import Planner
 from mqserver.broker.pop.popper import Popper
 from mqserver.broker.pop.revive import ReviveLog
 from mqserver.broker.pull.pull_check import PullChecks
-from mqserver.broker.pull.pull_hold import HeldPulls
-from mqserver.broker.pull.puller import PendingPull, Puller
+from mqserver.broker.pull.puller import Puller
+from mqserver.broker.registration import Registration
 from mqserver.broker.send.sender import Sender
 from mqserver.broker.serving.answers import SendAnswers
 from mqserver.broker.serving.cold_reads import ColdReads
-from mqserver.broker.serving.group_commit import Done, Turn
+from mqserver.broker.serving.deadlines import DeadlineTimer
+from mqserver.broker.serving.group_commit import Done, GroupCommit
 from mqserver.broker.serving.overload import Overload
 from mqserver.broker.stats.counters import Statistics
 from mqserver.broker.timer.service import TimerService
-from mqserver.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
-from mqserver.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
+from mqserver.broker.topics import Topics
+from mqserver.broker.transaction.check_requests import CheckRequests
+from mqserver.broker.transaction.checks import TransactionChecks
 from mqserver.broker.transaction.last_commit import missing_decision
-from mqserver.broker.undelivered import Undelivered
-from mqserver.runtime.clock import Clock, Times, read_together
+from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.program.limits import unflushed_size
 from mqserver.runtime.request import RequestRefused
 from mqserver.runtime.slices import Slices, chunks
-from mqserver.store.config import FlushDiskType
-from mqserver.store.errors import StoreFailed
 from mqserver.store.queues.ext import no_bits
-from mqserver.store.results import DispatchEntry, PutMessage, PutResult
 from mqserver.store.store import MessageStore
 from remoting.aio.link import Outbox
 from remoting.aio.server import ServerConn
@@ -69,14 +66,16 @@ from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import GetEpoch, GetEpochResponse, NotifyConsumerIdsChanged
-from storefmt.config.tables import ConsumerOffsets, DataVersion, DelayOffsets
+from storefmt.config.tables import ConsumerOffsets, DataVersion
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import decode_record
-from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, is_light
 
 LOG = logging.getLogger(__name__)
 
-MEMBERS_PER_SLICE = 256
+CALLS_MS: Final = 200
+SECOND_MS: Final = 1_000
+SILENCE_SCAN_MS: Final = 10_000
+ACL_SCAN_MS: Final = 2_000
+MEMBERS_PER_SLICE: Final = 256
 """Members of a group that are notified in one slice, before other requests can run."""
 
 
@@ -135,9 +134,6 @@ class Broker:
         files: saves the tables that changed.
         stored: the content of the state files.
         sends: writes answers to all connections.
-        register_soon: registers soon what has changed and name servers have to know.
-        when_registered: calls back when the present state is registered with every name server.
-        expect_deadline: called with the deadline (ms) of each pull that is held.
         settings: the changes of settings; None for those of ``config`` without any change.
     """
 
@@ -150,68 +146,82 @@ class Broker:
         files: StateFiles,
         stored: StoredTables,
         sends: Outbox,
-        register_soon: Callable[[], None],
-        when_registered: Callable[[Callable[[], None]], None],
-        expect_deadline: Callable[[int], None],
         settings: LiveSettings | None = None,
     ) -> None:
         now_ms = clock.now_ms()
-        self.config = config
         self.settings = settings or LiveSettings(config)
         self.changed_settings = Observers[[]]()
-        """Told after each change of settings."""
-        self.store = store
-        self.clock = clock
+        """Called after each change of settings."""
         self.files = files
         self.settings_version = DataVersion(timestamp_ms=now_ms, counter=0)
-        self.store_host = pack_host(config.broker_ip1, config.listen_port)
-        self.register_soon = register_soon
-        self.when_registered = when_registered
-        self._expect_deadline = expect_deadline
-        self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
+        self.context = context = self._make_context(config, store, clock, stored)
+        # Handlers read them so often that they are here as well.
+        self.config, self.store, self.clock = config, store, clock
+        self.topics, self.groups, self.offsets = context.topics, context.groups, context.offsets
+        self.stats, self.cold, self.store_host = context.stats, context.cold, context.store_host
         self.levels = DelayLevels(config.store.delays_ms())
-        self.topics = Topics(config, stored.topics, now_ms=now_ms, on_change=self._topics_changed)
-        on_change = partial(files.mark, "subscriptionGroup")
-        self.groups = Groups(config, stored.groups, now_ms=now_ms, on_change=on_change)
-        self.offsets = Offsets(stored.offsets, has_light=config.store.enable_lmq)
-        self.consumers = Consumers()
-        self.filters = FilterTable(config)
-        if stored.filters is not None:
-            self.filters.load(stored.filters, now_ms=now_ms)
-        self.producers = Producers()
-        self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
-        self.hold: HeldPulls[PendingPull] = HeldPulls(count_max=config.held_pull_count_max)
-        self.cold = ColdReads(clock)
-        self.slices = Slices()
-        self._answers = self._make_answers()
-        self.turn = self._make_turn(self._answers, sends)
-        self.sender = self._make_sender(self._answers)
-        self.pull_checks = self._make_pull_checks()
-        self.puller = self._make_puller()
-        self.pops = self._make_pops(stored)
-        self.undelivered = Undelivered(store, self.topics)
-        self.delay = self._make_delay(stored.delay_offsets)
-        self.timer = self._make_timer()
+        self.registration: Registration | None = None
+        """Set when the broker registers."""
         self.ha = Ha()
         self.access: AccessControl | None = None
         """The access control; None if aclEnable is not set."""
-        self.transactions = self._make_checks()
+        self.consumers, self.producers = Consumers(), Producers()
+        self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
+        self.filters = FilterTable(config)
+        if stored.filters is not None:
+            self.filters.load(stored.filters, now_ms=now_ms)
+        self.slices = Slices()
+        self.deadlines = DeadlineTimer(clock, self._answer_expired)
+        """Answers the pulls and pops that have waited long enough."""
+        self._answers = SendAnswers(
+            region=config.region_id, trace_on=config.trace_on, store_host=context.store_host
+        )
+        self.group_commit = self._make_group_commit(sends)
+        self.sender = Sender(
+            context,
+            levels=self.levels,
+            group_commit=self.group_commit,
+            files=files,
+            answers=self._answers,
+            slices=self.slices,
+        )
+        self.puller = self._make_puller()
+        puts = self._make_puts()
+        self.pops = self._make_pops(puts, stored)
+        self.delay = DelayService(context, puts, levels=self.levels, stored=stored.delay_offsets)
+        self.delay.skew.stepped.add(self._clock_set)
+        self.timer = TimerService(context, puts)
+        check_requests = CheckRequests(self.producers, self.calls, lambda: self.access)
+        self.transactions = TransactionChecks(context, puts, check_requests)
         store.dispatched.add(lambda entries: self.puller.dispatched(entries))
         store.dispatched.add(lambda entries: self.pops.popper.dispatched(entries))
-        store.dispatched.add(self._delayed_arrived)
+        store.dispatched.add(lambda entries: self.delay.dispatched(entries))
         self._set_bit_maps()
 
-    def _make_answers(self) -> SendAnswers:
-        region, trace_on = self.config.region_id, self.config.trace_on
-        return SendAnswers(region=region, trace_on=trace_on, store_host=self.store_host)
+    def _make_context(
+        self, config: BrokerConfig, store: MessageStore, clock: Clock, stored: StoredTables
+    ) -> BrokerContext:
+        now_ms = clock.now_ms()
+        groups_changed = partial(self.files.mark, "subscriptionGroup")
+        return BrokerContext(
+            config=config,
+            clock=clock,
+            store=store,
+            store_host=pack_host(config.broker_ip1, config.listen_port),
+            topics=Topics(config, stored.topics, now_ms=now_ms, on_change=self._topics_changed),
+            groups=Groups(config, stored.groups, now_ms=now_ms, on_change=groups_changed),
+            offsets=Offsets(stored.offsets, has_light=config.store.enable_lmq),
+            stats=Statistics(now_ms=now_ms, cluster=config.broker_cluster_name),
+            cold=ColdReads(clock),
+        )
 
-    def _make_turn(self, answers: SendAnswers, sends: Outbox) -> Turn:
+    def _make_group_commit(self, sends: Outbox) -> GroupCommit:
         config = self.config
-        return Turn(
+        return GroupCommit(
             self.store,
             clock=self.clock,
-            answers=answers,
-            sync_flush=config.store.flush_disk_type is FlushDiskType.SYNC_FLUSH,
+            answers=self._answers,
+            sync_flush=config.store.is_sync_flush,
             overload=Overload(
                 count_max=config.send_thread_pool_queue_capacity,
                 size_max=unflushed_size(config.in_flight_size_max),
@@ -223,100 +233,72 @@ class Broker:
             sends=sends,
         )
 
-    def _make_delay(self, stored: DelayOffsets | None) -> DelayService:
-        delay = DelayService(
-            self.store,
-            self.levels,
-            times=read_together(self.clock),
-            stored=stored,
-            put=self._deliver,
-            when_safe=self.turn.when_safe,
-            cold=self.cold,
-            route=self.undelivered.route,
-        )
-        delay.skew.stepped.add(self._clock_set)
-        return delay
-
-    def _make_timer(self) -> TimerService:
-        return TimerService(
-            self.store,
-            self.config.store,
-            put=self._deliver,
-            when_safe=self.turn.when_safe,
-            cold=self.cold,
-            route=self.undelivered.route,
+    def _make_puts(self) -> OwnPuts:
+        return OwnPuts(
+            put=self.sender.put,
+            deliver=self.sender.deliver,
+            when_safe=self.group_commit.when_safe,
+            commit_soon=self.group_commit.schedule,
+            refusal=lambda: self.group_commit.overload.refusal,
         )
 
-    def _make_sender(self, answers: SendAnswers) -> Sender:
-        return Sender(
-            self.store,
-            config=self.config,
-            topics=self.topics,
-            groups=self.groups,
-            levels=self.levels,
-            stats=self.stats,
-            turn=self.turn,
-            files=self.files,
-            answers=answers,
-            store_host=self.store_host,
-            clock=self.clock,
-            slices=self.slices,
-        )
-
-    def _make_pull_checks(self) -> PullChecks:
-        return PullChecks(
-            self.config,
-            topics=self.topics,
-            groups=self.groups,
+    def _make_puller(self) -> Puller:
+        checks = PullChecks(
+            self.context,
             consumers=self.consumers,
             filters=self.filters,
             slave_refusal=lambda: self.ha.pull_refusal(),
         )
-
-    def _make_puller(self) -> Puller:
         return Puller(
-            self.store,
-            config=self.config,
-            checks=self.pull_checks,
-            offsets=self.offsets,
-            hold=self.hold,
-            stats=self.stats,
-            store_host=self.store_host,
-            put_event=self.put_unanswered,
-            on_hold=self._expect_deadline,
-            cold=self.cold,
+            self.context,
+            checks=checks,
+            commit_soon=self.group_commit.schedule,
+            on_hold=self.deadlines.expect,
+            accepts_puts=lambda: self.sender.is_open,
         )
 
-    def _make_pops(self, stored: StoredTables) -> Pops:
-        order = OrderedQueues()
-        revive = ReviveLog(
-            self.store,
-            config=self.config,
-            topics=self.topics,
-            groups=self.groups,
-            offsets=self.offsets,
-            put=self._put,
-            deliver=self._deliver,
-            schedule=self.turn.schedule,
-            store_host=self.store_host,
-            cold=self.cold,
-        )
-        planner = Planner(
-            self.store, config=self.config, topics=self.topics, offsets=self.offsets, order=order
-        )
+    def _make_pops(self, puts: OwnPuts, stored: StoredTables) -> Pops:
+        order, revive = OrderedQueues(), ReviveLog(self.context, puts)
+        planner = Planner(self.context, order=order)
         popper = Popper(
-            config=self.config,
-            offsets=self.offsets,
+            self.context,
             revive=revive,
             order=order,
             planner=planner,
-            stats=self.stats,
-            cold=self.cold,
             when_safe=self.when_safe,
-            on_hold=self._expect_deadline,
+            on_hold=self.deadlines.expect,
         )
-        modes = RequestModes(stored.request_modes)
-        return Pops(modes, order, revive, planner, popper)
+        return Pops(RequestModes(stored.request_modes), order, revive, planner, popper)
+
+    def schedule(self, services: Services) -> None:
+        """Declare the periodic work of all parts."""
+        for service in (self.delay, self.pops.revive, self.timer, self.transactions):
+            service.schedule(services)
+        every = services.every
+        every(while_asked(self.calls, CALLS_MS), self.calls.expire, name="requests to clients")
+        every(SECOND_MS, self._sample, name="statistics")
+        every(SILENCE_SCAN_MS, self.drop_silent, name="silent clients")
+        if self.access is not None:
+            every(ACL_SCAN_MS, self.access.reload, name="access control files")
+
+    def _sample(self, now_ms: int) -> None:
+        self.stats.sample(now_ms, put_count=self.store.put_count)
+
+    # Registration.
+
+    def register_soon(self) -> None:
+        """Register soon what has changed and name servers have to know."""
+        if self.registration is not None:
+            self.registration.register_soon()
+
+    def when_registered(self, registered: Callable[[], None]) -> None:
+        """Call back when the present state is registered with every name server."""
+        if self.registration is None:
+            registered()
+        else:
+            self.registration.register_soon(registered)
+
+    # State on the disk.
 
     def adopt_modes(self, modes: MessageRequestModeSerializeWrapper) -> None:
         """Replace the request modes by those of a master."""
@@ -327,227 +309,16 @@ class Broker:
         """Return a snapshot of the consumer offsets that may be saved, and copied to a slave."""
         return self.pops.revive.saved_offsets(self.offsets.table())
 
-    def _make_checks(self) -> TransactionChecks:
-        return TransactionChecks(
-            self.store,
-            topics=self.topics,
-            offsets=self.offsets,
-            rules=self._check_rules,
-            put=self._put,
-            when_safe=self.turn.when_safe,
-            ask=self._ask_producer,
-            can_ask=self._can_ask_producer,
-            store_host=self.store_host,
-        )
-
     @property
     def version_text(self) -> str:
         """The data version of the settings, as JSON."""
         version = self.settings_version
         return f'{{"counter":{version.counter},"timestamp":{version.timestamp_ms}}}'
 
-    def put_unanswered(self, message: PutMessage, now_ms: int) -> None:
-        """Store a message of the broker itself, without waiting for the result."""
-        if self.sender.is_open:
-            self.store.put(message, now_ms)
-            self.turn.schedule()
-
-    def _put(self, message: PutMessage, now_ms: int) -> PutResult:
-        return self.sender.put(message, now_ms=now_ms)
-
-    def _deliver(self, message: PutMessage, now_ms: int) -> PutResult:
-        return self.sender.deliver(message, now_ms=now_ms)
-
-    def check_transactions(self, now_ms: int) -> Awaitable[None] | None:
-        """Return one round of transaction checks, to be awaited; None on a slave."""
-        if self.store.is_copy:
-            return None
-        return run_round(self.transactions, self.clock, cold=self.cold)
-
     def settle(self) -> None:
         """Advance delay offsets and transaction checks to what is on the disk by now."""
         self.delay.settle()
         self.transactions.settle()
-
-    def _check_rules(self) -> CheckRules:
-        config = self.config
-        return CheckRules(
-            config.transaction_time_out_ms,
-            config.transaction_check_max,
-            config.store.file_reserved_time_h * HOUR_MS,
-            self.store.cleaner.policy.clock_ms,
-        )
-
-    def _ask_producer(self, group: str, question: Command) -> None:
-        topic = decode_record(question.body, check_crc=False).topic
-        conn = self.producers.next_connection(group, partial(self._may_be_asked, topic))
-        if conn is None:
-            LOG.warning("no producer of group %s is connected, its half message waits", group)
-        else:
-            self.calls.oneway(conn, question)
-
-    def _can_ask_producer(self, group: str, topic: str) -> bool:
-        return any(
-            not producer.conn.is_closing and self._may_be_asked(topic, producer)
-            for producer in self.producers.members(group) or ()
-        )
-
-    def _may_be_asked(self, topic: str, producer: GroupMember) -> bool:
-        """Tell whether a producer may see a half message of a topic in a check request.
-
-        Any client can claim to be in a producer group. So with ACL the producer also needs
-        permission to send to the topic of the message.
-        """
-        if self.access is None:
-            return True
-        try:
-            peer = producer.conn.peer[0]
-            self.access.require(peer, producer.access_key, (topic, Perm.PUB))
-        except AclError as error:
-            LOG.warning("%s is not asked: %s", producer.conn.address, error)
-            return False
-        return True
-
-    def notify_members(self, group: str) -> None:
-        """Notify every member of a consumer group that its members have changed (code 40)."""
-        found = self.consumers.group(group)
-        if found is None or not self.config.notify_consumer_ids_changed_enable:
-            return
-        header = NotifyConsumerIdsChanged(consumer_group=group)
-        frame = encode_notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
-
-        def notify(members: Sequence[ServerConn]) -> None:
-            for conn in members:
-                send_notice(conn, frame)
-
-        for number, members in enumerate(chunks(list(found.members), MEMBERS_PER_SLICE)):
-            if number == 0:
-                notify(members)
-            else:
-                self.slices.later(partial(notify, members))
-
-    def connection_closed(self, conn: ServerConn) -> None:
-        """Remove a closed connection from everything, and notify the groups that it was in."""
-        self.hold.drop_owner(conn)
-        self.pops.popper.waiting.drop_owner(conn)
-        self.calls.drop(conn)
-        self.producers.drop(conn)
-        if self.filter_servers.drop(conn):
-            self.register_soon()
-        for group in self.consumers.drop(conn):
-            self.group_left(group)
-            self.notify_members(group)
-
-    def group_left(self, group: str) -> None:
-        """Note that a member left a consumer group; without members its filters are dead."""
-        if self.consumers.group(group) is None:
-            self.filters.unregister(group, now_ms=self.clock.now_ms())
-
-    def make_lost_topics(self, *, now_ms: int) -> None:
-        """Create again each topic that has messages and is missing in topics.json.
-
-        A crash does not cause this, because a message is acknowledged only when topics.json has
-        its topic. It happens when the file was lost, and when a slave is promoted before it copied
-        a topic whose messages it has. Topics that were deleted are not created.
-        """
-        counts: dict[str, int] = {}
-        for topic, queue_id in self.store.queues():
-            if self.topics.get(topic) is None and self._can_be_lost(topic):
-                counts[topic] = max(counts.get(topic, 0), queue_id + 1)
-        for topic, count in counts.items():
-            least = LOST_QUEUE_COUNT
-            if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
-                group = self.groups.get(topic.removeprefix(RETRY_PREFIX))
-                least = 1 if group is None else group.retry_queue_nums
-            self.topics.put(topic_config(topic, queue_count=max(count, least)), now_ms=now_ms)
-        if counts:
-            LOG.warning(
-                "topics.json does not know %d topics that have messages (%s); they are made again, "
-                "with %d queues or as many as have messages, to be read and written",
-                len(counts), first_names(sorted(counts)), LOST_QUEUE_COUNT,
-            )  # fmt: skip
-
-    def complete_last_commit(self, *, now_ms: int) -> None:
-        """Put the op message that a crash cut off the commit at the end of the log."""
-        op = missing_decision(self.store, store_host=self.store_host, now_ms=now_ms)
-        if op is None:
-            return
-        try:
-            self.sender.put(op, now_ms=now_ms)
-        except RequestRefused as refused:
-            LOG.warning("the producer of the last commit will be asked again: %s", refused)
-            return
-        self.turn.schedule()
-
-    def _can_be_lost(self, topic: str) -> bool:
-        return (
-            topic_fault(topic) is None
-            and not is_light(topic)
-            and not self.topics.is_system(topic)
-            and not self.store.was_deleted(topic)
-        )
-
-    def drop_queues(
-        self,
-        topic: str,
-        *,
-        log_end: int | None = None,
-        done: Callable[[str], None] = lambda why: None,
-    ) -> None:
-        """Delete the queues of a topic.
-
-        Args:
-            topic: the topic.
-            log_end: log offset below which its records never get queue entries again; None for
-                the end of the log.
-            done: called with "" when the deletion is durable, or with the reason why not.
-        """
-        _, job = self.store.begin_delete(topic, log_end)
-        self.puller.drop_topic(topic, now_ms=self.clock.now_ms())
-        self.pops.popper.drop_topic(topic, now_ms=self.clock.now_ms())
-        self.locks.drop_topic(topic)
-        self.stats.forget_topic(topic)
-        self.sender.forget_routes()
-        self.puller.forget_counters()
-
-        def ended(at_ms: int) -> None:
-            try:
-                self.store.end_flush(job)
-            except StoreFailed as error:
-                LOG.error("topic %s is not deleted: %s", topic, error)
-                done(str(error))
-            else:
-                done("")
-
-        def record(code: ResponseCode) -> None:
-            # A write that failed has undone messages that were put before the deletion.
-            job.log_end = min(job.log_end, self.store.raw.end)
-            self.cold.run(job.run, ended)
-
-        if self.turn.is_writing:
-            self.turn.when_safe(record)
-        else:
-            record(ResponseCode.SUCCESS)
-
-    def settings_changed(self, *, now_ms: int) -> None:
-        """Apply settings that have changed to the parts that keep copies of them."""
-        self.settings_version = DataVersion(
-            timestamp_ms=now_ms, counter=self.settings_version.counter + 1
-        )
-        config, overload = self.config, self.turn.overload
-        self._answers.tell(region=config.region_id, trace_on=config.trace_on)
-        overload.busy_ms = config.store.os_page_cache_busy_time_out_ms
-        overload.stale_ms = _stale_ms(config)
-        self._set_bit_maps()
-        self.store.settings_changed()
-        self.sender.settings_changed()
-        self.changed_settings()
-
-    def _set_bit_maps(self) -> None:
-        config, store = self.config, self.store
-        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
-        maps = BitMaps(self.filters, read_record=store.reader.read_record)
-        store.exts.bit_map = maps.of if config.enable_calc_filter_bit_map else no_bits
 
     def _topics_changed(self) -> None:
         change = self.topics.change_count
@@ -563,31 +334,109 @@ class Broker:
         """Call ``done`` when what was put is safe and topics.json has every new topic."""
         if self.topics.unsaved:
             done = done_when_saved(self.files, "topics", done)
-        self.turn.when_safe(done)
+        self.group_commit.when_safe(done)
 
-    def _delayed_arrived(self, entries: list[DispatchEntry]) -> None:
-        """Tell the delay service which delayed messages became visible."""
-        # A look at each entry would cost a broker without delayed messages for nothing.
-        if not self.store.has(SCHEDULE_TOPIC):
+    def complete_last_commit(self, *, now_ms: int) -> None:
+        """Put the op message that a crash cut off the commit at the end of the log."""
+        op = missing_decision(self.store, store_host=self.store_host, now_ms=now_ms)
+        if op is None:
             return
-        times: Times | None = None
-        for entry in entries:
-            if entry.topic == SCHEDULE_TOPIC:
-                times = times or read_together(self.clock)
-                self.delay.arrived(
-                    entry.queue_id, entry.queue_offset, store_ms=entry.store_ms, times=times
-                )
+        try:
+            self.sender.put(op, now_ms)
+        except RequestRefused as refused:
+            LOG.warning("the producer of the last commit will be asked again: %s", refused)
+            return
+        self.group_commit.schedule()
+
+    # Clients.
+
+    def notify_members(self, group: str) -> None:
+        """Notify every member of a consumer group that its members have changed (code 40)."""
+        known = self.consumers.group(group)
+        if known is None or not self.config.notify_consumer_ids_changed_enable:
+            return
+        header = NotifyConsumerIdsChanged(consumer_group=group)
+        frame = encode_notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
+
+        def notify(members: Sequence[ServerConn]) -> None:
+            for conn in members:
+                send_notice(conn, frame)
+
+        for number, members in enumerate(chunks(list(known.members), MEMBERS_PER_SLICE)):
+            if number == 0:
+                notify(members)
+            else:
+                self.slices.later(partial(notify, members))
+
+    def connection_closed(self, conn: ServerConn) -> None:
+        """Remove a closed connection from everything, and notify the groups that it was in."""
+        self.puller.held.drop_owner(conn)
+        self.pops.popper.waiting.drop_owner(conn)
+        self.calls.drop(conn)
+        self.producers.drop(conn)
+        if self.filter_servers.drop(conn):
+            self.register_soon()
+        for group in self.consumers.drop(conn):
+            self.group_left(group)
+            self.notify_members(group)
+
+    def group_left(self, group: str) -> None:
+        """Note that a member left a consumer group; without members its filters are dead."""
+        if self.consumers.group(group) is None:
+            self.filters.unregister(group, now_ms=self.clock.now_ms())
+
+    def drop_silent(self, now_ms: int) -> None:
+        """Close the connections of clients that sent no heartbeat for too long."""
+        for conn in {*self.consumers.silent(now_ms), *self.producers.silent(now_ms)}:
+            LOG.warning("%s sent no heartbeat for too long, connection closed", conn.address)
+            conn.close()
+        self.locks.drop_expired(now_ms)
+        if self.filter_servers.drop_silent(now_ms):
+            self.register_soon()
+
+    # Settings.
+
+    def apply_settings(self, *, now_ms: int) -> None:
+        """Apply settings that have changed to the parts that keep copies of them."""
+        self.settings_version = DataVersion(
+            timestamp_ms=now_ms, counter=self.settings_version.counter + 1
+        )
+        config, overload = self.config, self.group_commit.overload
+        self._answers.set_region(config.region_id, trace_on=config.trace_on)
+        overload.busy_ms = config.store.os_page_cache_busy_time_out_ms
+        overload.stale_ms = _stale_ms(config)
+        self._set_bit_maps()
+        self.store.settings_changed()
+        self.sender.apply_settings()
+        self.changed_settings()
+
+    def _set_bit_maps(self) -> None:
+        config, store = self.config, self.store
+        config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
+        maps = BitMaps(self.filters, read_record=store.reader.read_record)
+        store.exts.bit_map = maps.of if config.enable_calc_filter_bit_map else no_bits
+
+    # The clock, and what waits for it.
 
     def _clock_set(self, step_ms: int) -> None:
         """Shift all deadlines and times, because the wall clock was changed by ``step_ms``."""
         LOG.warning("the clock of this machine was set by %.1f s", step_ms / 1000)
         for timed in (
-            self.hold, self.pops.popper.waiting, self.locks, self.consumers, self.producers,
-            self.filter_servers, self.turn,
+            self.puller.held, self.pops.popper.waiting, self.locks, self.consumers, self.producers,
+            self.filter_servers, self.group_commit,
         ):  # fmt: skip
             timed.clock_set(step_ms)
         # Let the timer of held pulls fire now, so that it is set to the shifted deadline.
-        self._expect_deadline(0)
+        self.deadlines.expect(0)
+
+    def _answer_expired(self, now_ms: int) -> None:
+        """Answer what waits for messages and is due; more than a slice is due again at once."""
+        popper = self.pops.popper
+        self.puller.answer_expired(now_ms)
+        popper.look(now_ms)
+        for deadline_ms in self.puller.held.next_deadline_ms(), popper.waiting.next_look_ms():
+            if deadline_ms is not None:
+                self.deadlines.expect(deadline_ms)
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)

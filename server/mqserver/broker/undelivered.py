@@ -13,55 +13,36 @@ Source: none; 4.9.7 stores the message into the deleted topic, where it is read 
 created again.
 """
 
-from collections.abc import Callable
 from typing import Final
 
-from mqserver.broker.topics import Topics
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.store.results import PutMessage
-from mqserver.store.store import MessageStore
 from storefmt.formats.properties import PROPERTIES_SIZE_MAX, in_java_order, parse_properties
 from storefmt.names import UNDELIVERED_TOPIC
 
 REASON: Final = "UNDELIVERED_REASON"
 
-Route = Callable[[PutMessage, str, int, int], PutMessage]
-"""Returns the message to put for one that waited: arguments as of ``Undelivered.route``."""
 
-
-def as_it_is(message: PutMessage, topic: str, log_offset: int, now_ms: int) -> PutMessage:
-    """Return the message itself: no topic was deleted."""
-    return message
-
-
-class Undelivered:
-    """Decides where a message goes that has waited.
+def route_waiting(
+    context: BrokerContext, message: PutMessage, *, topic: str, log_offset: int, now_ms: int
+) -> None:
+    """Change a message that waited if its topic was deleted after it was stored.
 
     Args:
-        store: knows the deleted topics.
-        topics: gets the topic for undelivered messages when it is first needed.
+        context: the store knows the deleted topics; the topic for undelivered messages is created
+            when it is first needed.
+        message: what would be put; changed in place.
+        topic: the topic that it is for.
+        log_offset: where it waited in the log.
+        now_ms: the present time.
     """
-
-    def __init__(self, store: MessageStore, topics: Topics) -> None:
-        self._store = store
-        self._topics = topics
-
-    def route(self, message: PutMessage, topic: str, log_offset: int, now_ms: int) -> PutMessage:
-        """Return the message, changed if its topic was deleted after it was stored.
-
-        Args:
-            message: what would be put; changed in place.
-            topic: the topic that it is for.
-            log_offset: where it waited in the log.
-            now_ms: the present time.
-        """
-        if log_offset >= self._store.deleted_until(topic):
-            return message
-        self._topics.create_for_group(UNDELIVERED_TOPIC, queue_count=1, now_ms=now_ms)
-        reason = f"topic {topic} was deleted while this message waited"
-        named = {**parse_properties(message.properties), REASON: reason}
-        properties = in_java_order(named).encode()
-        if len(properties) <= PROPERTIES_SIZE_MAX:
-            message.properties = properties
-        message.topic, message.topic_bytes = UNDELIVERED_TOPIC, UNDELIVERED_TOPIC.encode()
-        message.queue_id = 0
-        return message
+    if log_offset >= context.store.deleted_until(topic):
+        return
+    context.topics.create_for_group(UNDELIVERED_TOPIC, queue_count=1, now_ms=now_ms)
+    reason = f"topic {topic} was deleted while this message waited"
+    named = {**parse_properties(message.properties), REASON: reason}
+    properties = in_java_order(named).encode()
+    if len(properties) <= PROPERTIES_SIZE_MAX:
+        message.properties = properties
+    message.topic, message.topic_bytes = UNDELIVERED_TOPIC, UNDELIVERED_TOPIC.encode()
+    message.queue_id = 0

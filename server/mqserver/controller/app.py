@@ -34,12 +34,12 @@ from mqserver.controller.state import ControllerState
 from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.access.hostaddress import is_loopback, join_address
 from mqserver.runtime.clock import Clock, SystemClock
-from mqserver.runtime.dispatch import RequestDispatcher
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.program.commandline import Printing, gather, read_flags
 from mqserver.runtime.program.limits import process_resources
 from mqserver.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from mqserver.runtime.registry import collect
-from mqserver.runtime.service import Services
+from mqserver.runtime.request_dispatcher import RequestDispatcher
 from mqserver.runtime.settings import SettingsError, format_settings
 from remoting.aio.client import RemotingClient
 from remoting.aio.resources import Resources

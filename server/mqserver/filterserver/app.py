@@ -28,11 +28,11 @@ from mqserver.filterserver.filters import UploadedFilters
 from mqserver.filterserver.module import FilterEngine, FilterLimits, FilterModule
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock
-from mqserver.runtime.dispatch import RequestDispatcher
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.program.limits import in_flight_size, process_resources
 from mqserver.runtime.registry import Handlers
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.service import Services
+from mqserver.runtime.request_dispatcher import RequestDispatcher
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode

@@ -26,12 +26,12 @@ from mqserver.namesrv.request_gate import make_connection_check, make_gate
 from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock, SystemClock
-from mqserver.runtime.dispatch import RequestDispatcher, UnknownCode
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.program.commandline import Printing, gather, read_flags
 from mqserver.runtime.program.limits import process_resources
 from mqserver.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from mqserver.runtime.registry import collect
-from mqserver.runtime.service import Services
+from mqserver.runtime.request_dispatcher import RequestDispatcher, UnknownCode
 from mqserver.runtime.settings import SettingsError, format_settings
 from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer

@@ -16,7 +16,7 @@ from mqserver.proxy.http2.calls import Calls
 from mqserver.proxy.port import GrpcPort
 from mqserver.proxy.service import Service, methods_of
 from mqserver.runtime.clock import Clock
-from mqserver.runtime.service import Action, Services
+from mqserver.runtime.periodic import Action, Services
 from remoting.aio.resources import Resources
 from remoting.aio.tls import ClientTls
 

@@ -3,6 +3,6 @@
     program/    a server as a process: flags, limits, log, event loop
     access/     addresses, and who may change a server
 
-Nothing here knows about brokers or name servers. Start with ``service.Services`` for timers,
+Nothing here knows about brokers or name servers. Start with ``periodic.Services`` for timers,
 ``settings`` for configuration files, and ``slices`` for long work beside the event loop.
 """

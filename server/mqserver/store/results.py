@@ -15,7 +15,7 @@ Chunk = bytes | memoryview
 """Whole records, one directly after another."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PutMessage:
     """One message to store, with every field that the store does not assign itself.
 
@@ -28,15 +28,15 @@ class PutMessage:
     queue_id: int
     body: Chunk
     properties: bytes
-    flag: int
-    sys_flag: int
+    flag: int = 0
+    sys_flag: int = 0
     born_ms: int
     born_host: bytes
     store_host: bytes
-    reconsume_times: int
-    prepared_transaction_offset: int
-    tags_code: int
-    keys: tuple[str, ...]
+    reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
+    tags_code: int = 0
+    keys: tuple[str, ...] = ()
 
 
 class RunMessage(NamedTuple):

@@ -109,7 +109,7 @@ async def test_real_java_store_is_served_and_appended_to(basic: Path, golden: Go
 async def test_silent_client_is_dropped(desk: Desk) -> None:
     await desk.ask(RequestCode.HEART_BEAT, body=heartbeat())
     broker = desk.app.broker
-    desk.app._drop_silent(broker.clock.now_ms() + 120_001)
+    desk.app.broker.drop_silent(broker.clock.now_ms() + 120_001)
     await until(lambda: broker.consumers.group("G") is None)
 
     assert broker.producers.members("PG") is None

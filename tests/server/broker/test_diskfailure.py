@@ -77,7 +77,7 @@ async def test_failed_sync_with_async_flush_refuses_from_then_on(
     desk.app.broker.config.store.flush_interval_commit_log_ms = 1
     codes = [(await desk.send(b"before")).code]
     disk.is_broken = True
-    await desk.app._flush(desk.app.broker.clock.now_ms())
+    await desk.app._disk_work.flush(desk.app.broker.clock.now_ms())
     codes.append((await desk.send(b"after")).code)
     disk.is_broken = False
 
@@ -95,12 +95,12 @@ async def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
     app, store = desk.app, desk.app.broker.store
     config = app.broker.config.store
     config.flush_commit_log_least_pages = 0
-    await app._flush(now_ms := 1 << 50)
+    await app._disk_work.flush(now_ms := 1 << 50)
     config.flush_commit_log_least_pages = 1 << 40
     await desk.send(b"x" * size)
     config.flush_commit_log_least_pages = pages
     before = store.flushed_offset
-    await app._flush(now_ms + elapsed_ms)
+    await app._disk_work.flush(now_ms + elapsed_ms)
 
     assert (store.flushed_offset > before) is is_flushed
 

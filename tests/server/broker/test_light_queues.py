@@ -51,7 +51,7 @@ async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(desk
 
 async def test_held_pull_of_a_light_queue_is_woken_by_a_copy(desk: Desk) -> None:
     held = asyncio.ensure_future(desk.pull(topic=LIGHT, sys_flag=6, suspend_timeout_millis=20_000))
-    await until(lambda: len(desk.app.broker.hold))
+    await until(lambda: len(desk.app.broker.puller.held))
     await desk.send(b"x", properties=copied(LIGHT))
 
     assert (await held).code == ResponseCode.SUCCESS
@@ -62,8 +62,8 @@ async def test_delayed_message_comes_to_its_light_queue_when_it_is_due(desk: Des
     assert desk.app.broker.store.max_offset(LIGHT, 0) == 0
     now_ms, steady_ms = read_together(desk.app.broker.clock)
     desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
-    desk.app.broker.turn.commit()
-    await until(lambda: not desk.app.broker.turn.is_writing)
+    desk.app.broker.group_commit.commit()
+    await until(lambda: not desk.app.broker.group_commit.is_writing)
 
     assert await desk.bodies(topic=LIGHT) == [b"later"]
 

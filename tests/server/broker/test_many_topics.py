@@ -80,7 +80,7 @@ async def test_the_text_of_a_topic_is_made_once_however_often_the_file_is_writte
     desk: Desk,
 ) -> None:
     await desk.create_topic("first")
-    files = desk.app._topic_files
+    files = desk.app._tables._topic_files
     before = files.texts.made_count
     for number in range(50):
         await desk.create_topic(f"topic-{number}")

@@ -105,7 +105,7 @@ async def test_creation_registers_the_new_topic_alone_and_once(
         broker = desk.app.broker
         delete_topic(broker, "First", now_ms=0, done=lambda why: None)
         await until(lambda: len(told) == 3)
-        await desk.app._registration.round(0)
+        await desk.app.broker.registration.round(0)
 
     assert told[:3] == [(namesrv, {"First"}), (namesrv, {"Second"}), (namesrv, set())]
     assert {"Second", "TBW102"} <= told[3][1]
@@ -183,14 +183,14 @@ async def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None
         await desk.create_topic("Orders")
         put = PutKVConfig(namespace="ORDER_TOPIC_CONFIG", key="Orders", value="broker-a:1")
         await desk.client.invoke(namesrv, Command.request(RequestCode.PUT_KV_CONFIG, put))
-        await desk.app._registration.round(0)
+        await desk.app.broker.registration.round(0)
 
         assert desk.app.broker.topics.get("Orders").order
 
 
 async def test_round_without_force_tells_only_what_changed(tmp_path: Path) -> None:
     async with registered(tmp_path, force_register=False) as (_, desk):
-        registration = desk.app._registration
+        registration = desk.app.broker.registration
         unchanged = await registration._is_needed()
         desk.app.broker.topics._on_change = lambda: None
         desk.app.broker.topics.touch(5)

@@ -144,7 +144,7 @@ async def test_pull_waits_at_the_broker_and_is_woken(one: Scene) -> None:
     waiting = asyncio.create_task(
         one.consumer.pull(QUEUE, queue_offset=0, class_filter=True, suspend_ms=30_000)
     )
-    await until(lambda: len(one.desk.app.broker.hold))
+    await until(lambda: len(one.desk.app.broker.puller.held))
     await send(one, b"a1")
 
     assert bodies(await waiting) == [b"a1"]
@@ -268,7 +268,7 @@ async def test_consumer_that_goes_away_ends_its_waiting_pull(one: Scene) -> None
     header = pull(sys_flag=2 | 4 | 8, suspend_timeout_millis=30_000)
     command = Command.request(RequestCode.PULL_MESSAGE, header)
     waiting = asyncio.create_task(client.invoke(one.address, command, timeout_s=30))
-    await until(lambda: len(one.desk.app.broker.hold))
+    await until(lambda: len(one.desk.app.broker.puller.held))
     await client.close()
     await asyncio.gather(waiting, return_exceptions=True)
 

@@ -12,8 +12,8 @@ from mqserver.namesrv.kvconfig import KvConfig
 from mqserver.namesrv.request_gate import make_gate
 from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.clock import SystemClock
-from mqserver.runtime.dispatch import RequestDispatcher, UnknownCode
 from mqserver.runtime.registry import collect
+from mqserver.runtime.request_dispatcher import RequestDispatcher, UnknownCode
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.header import Header

@@ -68,7 +68,7 @@ class _LevelTail:
     head: tuple[int, PutMessage] | None = None
     """The next message to deliver, with its queue offset; None before it is read."""
 
-    def take(self, delivery: Record) -> None:
+    def count_delivery(self, delivery: Record) -> None:
         """Advance if a record is the delivery of the next message."""
         self.head = self.head or self._read()
         if self.head is not None and _is_delivery(delivery, self.head[1]):
@@ -154,4 +154,4 @@ class DeliveredTail:
         data = None if level is None else self._store.reader.read_record(found.log_offset)
         if level is not None and data is not None:
             # The scan of the log has just checked that this record is whole.
-            level.take(decode_record(data))
+            level.count_delivery(decode_record(data))

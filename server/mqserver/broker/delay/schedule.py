@@ -31,21 +31,24 @@ Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPu
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final
 
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.delay.delivered import DeliveredTail, restore_message
+from mqserver.broker.intervals import while_used
 from mqserver.broker.queue_records import QueueRecords
-from mqserver.broker.serving.cold_reads import ColdReads
-from mqserver.broker.undelivered import Route, as_it_is
-from mqserver.runtime.clock import Times
+from mqserver.broker.serving.cold_reads import WarmUp
+from mqserver.broker.undelivered import route_waiting
+from mqserver.runtime.clock import Times, read_together
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
 from mqserver.store.disk.nowait import ColdRead
-from mqserver.store.results import PutMessage, PutResult
-from mqserver.store.store import MessageStore
+from mqserver.store.results import DispatchEntry, PutMessage
 from remoting.codes import ResponseCode
 from storefmt.config.tables import DelayOffsets
 from storefmt.formats.message import Record
@@ -112,15 +115,12 @@ TAIL_SIZE_MAX: Final = 64 << 20
 So a start after a crash reads only about this much of the log to find deliveries."""
 TAIL_STEPS: Final = 8
 """Steps of that reading before sends and pulls can run: about 2 ms."""
+DELIVER_MS: Final = 50
 RETRY_MS: Final = 1_000
 """How long a level waits after the store refused a message."""
 _FOR_EVER: Final = (1 << 63) - 1
 _SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
-
-Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises RequestRefused."""
-WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 
 
 class DelayLevels:
@@ -179,6 +179,7 @@ class _DelayLevel:
     level: int
     delay_ms: int
     records: QueueRecords
+    warm_up: WarmUp
     queue_offset: int
     """Queue offset of the first message that was not put again yet."""
     skews: deque[tuple[int, int]]
@@ -190,41 +191,30 @@ class _DelayLevel:
     head_offset: int = -1
     head_due_ms: int = 0
     """When the message at ``head_offset`` is due, computed when it is first read."""
-    cold_count: int = 0
-    """Reads in a row that a thread had to do."""
 
 
 class DelayService:
     """Delivers the delayed messages of one broker.
 
     Args:
-        store: has the schedule topic.
+        context: the parts of the broker; the store has the schedule topic.
+        puts: stores restored messages.
         levels: the delay of each level.
-        times: both clocks at the start.
         stored: the content of delayOffset.json; None if there is no file.
-        put: puts a restored message.
-        when_safe: calls back when what was put is safe.
-        cold: reads what is not in the page cache.
-        route: decides where a message goes whose topic was deleted.
     """
 
     def __init__(
         self,
-        store: MessageStore,
-        levels: DelayLevels,
+        context: BrokerContext,
+        puts: OwnPuts,
         *,
-        times: Times,
+        levels: DelayLevels,
         stored: DelayOffsets | None,
-        put: Put,
-        when_safe: WhenSafe,
-        cold: ColdReads,
-        route: Route = as_it_is,
     ) -> None:
-        self._cold = cold
-        self._route = route
-        self._store = store
-        self._put = put
-        self._when_safe = when_safe
+        self._context = context
+        self._puts = puts
+        self._wake: Wake = lambda: None
+        store, times = context.store, read_together(context.clock)
         self._started_ms = times.steady_ms
         self.skew = skew = ClockSkew(times)
         """The differences between the wall clock and the steady clock; ``observe`` them also while
@@ -235,6 +225,7 @@ class DelayService:
                 level,
                 levels.delay_ms(level),
                 QueueRecords(store, SCHEDULE_TOPIC, level - 1, name=f"delay level {level}"),
+                WarmUp(context.cold, partial(self._look_now, level)),
                 queue_offset=max(0, known.get(level, 0)),
                 skews=deque([(0, skew.now_ms)]),
             )
@@ -256,11 +247,31 @@ class DelayService:
         self.change_count = 0
         """Increases whenever the result of ``durable_offsets`` changes."""
 
+    def schedule(self, services: Services) -> None:
+        """Deliver messages periodically, and again at once while there are more."""
+        interval_ms = while_used(self._context.store, DELIVER_MS, SCHEDULE_TOPIC)
+        self._wake = services.every(
+            interval_ms, self.deliver_due, name="delayed messages", first_ms=0
+        )
+
+    def deliver_due(self, now_ms: int) -> bool:
+        """Deliver on a master that accepts messages; return whether there is more to do."""
+        if self._context.store.is_copy:
+            return False
+        times = read_together(self._context.clock)
+        if self._puts.refusal():
+            self.skew.observe(times)
+            return False
+        count = self.deliver(times)
+        if count:
+            self._puts.commit_soon()
+        return not self.is_caught_up or (count > 0 and self.next_look_ms() <= times.steady_ms)
+
     def offsets(self) -> DelayOffsets:
         """Return the delay offset of every level that has delivered, counting safe messages."""
         log_offset = self._durable.log_offset
         if self.is_caught_up:
-            log_offset = min([self._store.written_offset, *islice(self._unsafe, 1)])
+            log_offset = min([self._context.store.written_offset, *islice(self._unsafe, 1)])
         return DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
 
     def durable_offsets(self) -> DelayOffsets:
@@ -294,9 +305,9 @@ class DelayService:
         # A second pass follows if there were more deliveries, and the log is flushed up to them.
         while self._settling is not None or self._is_unsettled():
             if self._settling is None:
-                self._settling = self._store.written_offset, self.offsets()
+                self._settling = self._context.store.written_offset, self.offsets()
             log_offset, safe = self._settling
-            if log_offset > self._store.flushed_offset:
+            if log_offset > self._context.store.flushed_offset:
                 return
             self._durable, self._settling = safe, None
             self.change_count += 1
@@ -311,13 +322,26 @@ class DelayService:
     def stranded(self) -> dict[int, int]:
         """Return how many messages wait in levels that messageDelayLevel lacks now, by level."""
         found = {}
-        for topic, queue_id in self._store.queues():
+        for topic, queue_id in self._context.store.queues():
             level = queue_id + 1
             if topic == SCHEDULE_TOPIC and level > len(self._levels):
-                count = self._store.max_offset(topic, queue_id) - self._safe.get(level, 0)
+                count = self._context.store.max_offset(topic, queue_id) - self._safe.get(level, 0)
                 if count > 0:
                     found[level] = count
         return found
+
+    def dispatched(self, entries: list[DispatchEntry]) -> None:
+        """Note the delayed messages that became visible."""
+        # A look at each entry would cost a broker without delayed messages for nothing.
+        if not self._context.store.has(SCHEDULE_TOPIC):
+            return
+        times: Times | None = None
+        for entry in entries:
+            if entry.topic == SCHEDULE_TOPIC:
+                times = times or read_together(self._context.clock)
+                self.arrived(
+                    entry.queue_id, entry.queue_offset, store_ms=entry.store_ms, times=times
+                )
 
     def arrived(self, queue_id: int, queue_offset: int, *, store_ms: int, times: Times) -> None:
         """Note that a message was stored in a queue of the schedule topic.
@@ -358,7 +382,7 @@ class DelayService:
         """Skip what the log shows as delivered; return False while there is more to read."""
         if self._tail is None and self._durable.log_offset is not None:
             levels = [level.level for level in self._levels]
-            self._tail = DeliveredTail(self._store, self._durable, levels)
+            self._tail = DeliveredTail(self._context.store, self._durable, levels)
         if self._tail is not None:
             for _ in range(TAIL_STEPS):
                 if not self._tail.step():
@@ -408,12 +432,12 @@ class DelayService:
     def _warm(self, level: _DelayLevel, cold: ColdRead, steady_ms: int) -> None:
         """Read the level again when a thread has brought its bytes into the page cache."""
 
-        def again(at_ms: int) -> None:
-            level.look_ms = 0
-
-        level.cold_count += 1
         level.look_ms = steady_ms + RETRY_MS
-        self._cold.warm(cold, again)
+        level.warm_up.begin(cold)
+
+    def _look_now(self, number: int, now_ms: int) -> None:
+        self._levels[number - 1].look_ms = 0
+        self._wake()
 
     def _read(self, level: _DelayLevel) -> list[Record]:
         """Return the next waiting records, and skip queue offsets that do not exist.
@@ -421,9 +445,8 @@ class DelayService:
         Raises:
             ColdRead: the records are not in the page cache.
         """
-        may_wait = level.cold_count >= self._cold.tries_max
-        records = level.records.next(level.queue_offset, may_wait=may_wait)
-        level.cold_count = 0
+        records = level.records.next(level.queue_offset, may_wait=level.warm_up.may_wait)
+        level.warm_up.succeeded()
         level.queue_offset = level.records.next_offset
         if self._safe.get(level.level, 0) > level.queue_offset:
             # Otherwise the next start would skip the messages between the two offsets.
@@ -444,7 +467,7 @@ class DelayService:
 
     def _deliver_record(self, level: _DelayLevel, record: Record, now_ms: int) -> bool:
         message = restore_message(record)
-        next_offset, log_offset = record.queue_offset + 1, self._store.written_offset
+        next_offset, log_offset = record.queue_offset + 1, self._context.store.written_offset
         if message is None:
             LOG.error(
                 "delayed message at log offset %d names no topic or queue to go to; left out",
@@ -452,14 +475,20 @@ class DelayService:
             )
         else:
             try:
-                message = self._route(message, message.topic, record.log_offset, now_ms)
-                log_offset = self._put(message, now_ms).log_offset
+                route_waiting(
+                    self._context,
+                    message,
+                    topic=message.topic,
+                    log_offset=record.log_offset,
+                    now_ms=now_ms,
+                )
+                log_offset = self._puts.deliver(message, now_ms).log_offset
             except RequestRefused as refused:
                 LOG.warning("delay level %d waits: %s", level.level, refused)
                 return False
         level.queue_offset = next_offset
         self._unsafe.append(log_offset)
-        self._when_safe(lambda code: self._delivered(level, next_offset, log_offset, code))
+        self._puts.when_safe(lambda code: self._delivered(level, next_offset, log_offset, code))
         return True
 
     def _delivered(

@@ -7,7 +7,7 @@
       and that is a path, class, address or role     refused, unless the value is the same
     any other key                                    refused, and the nearest known key is named
 
-    request ── all changes valid? ──> BrokerConfig, StoreConfig ──> Broker.settings_changed
+    request ── all changes valid? ──> BrokerConfig, StoreConfig ──> Broker.apply_settings
                     └───────────────> <storePathRootDir>/config/changedSettings.properties
     start   ── configuration ── changedSettings.properties overrides it ──> Broker
 

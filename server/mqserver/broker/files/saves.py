@@ -34,14 +34,14 @@ Content = Callable[[], Callable[[], str]]
 Write = Callable[[Path, str], None]
 """Replaces the content of a file so that a crash leaves the old or the new one."""
 
-Take = Callable[[], Callable[[Write], None]]
+Snapshot = Callable[[], Callable[[Write], None]]
 """Takes a snapshot on the loop, and returns a function that writes it in a thread."""
 
 
 @dataclass(slots=True)
 class _File:
     path: Path
-    take: Take
+    snapshot: Snapshot
     is_needed: bool
     """False for a file that is written only after it was marked once."""
     change_count: int
@@ -81,18 +81,18 @@ class StateFiles:
             is_needed: whether ``close`` writes it even if it was never marked.
         """
 
-        def take() -> Callable[[Write], None]:
+        def snapshot() -> Callable[[Write], None]:
             text = content()
             return lambda write: write(path, text())
 
-        self.add_written(path, take, name=name, is_needed=is_needed)
+        self.add_written(path, snapshot, name=name, is_needed=is_needed)
 
     def add_written(
-        self, path: Path, take: Take, *, name: str | None = None, is_needed: bool = True
+        self, path: Path, snapshot: Snapshot, *, name: str | None = None, is_needed: bool = True
     ) -> None:
-        """Declare a file that ``take`` writes; the arguments are those of ``add``."""
+        """Declare a file that ``snapshot`` writes; the arguments are those of ``add``."""
         # The first look at a file that is needed lets it be written, though nothing has changed.
-        self._files[name or path.stem] = _File(path, take, is_needed, -1 if is_needed else 0)
+        self._files[name or path.stem] = _File(path, snapshot, is_needed, -1 if is_needed else 0)
 
     def file_name(self, name: str) -> str:
         """Return the file name of a declared file."""
@@ -143,7 +143,7 @@ class StateFiles:
             if not file.is_needed:
                 continue
             try:
-                file.take()(self._write)
+                file.snapshot()(self._write)
             except OSError as error:
                 LOG.error("cannot write %s: %s", file.path, error)
                 failed = error
@@ -165,7 +165,7 @@ class StateFiles:
                 return
             file.marked = False
             waiting, file.waiting = file.waiting, []
-            job = file.take()
+            job = file.snapshot()
             error: OSError | None = None
             try:
                 await loop.run_in_executor(self._worker, job, self._write)

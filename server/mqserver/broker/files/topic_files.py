@@ -57,7 +57,7 @@ class TopicFiles:
         """Write topics.json at the next write, even after few changes."""
         self._is_due = True
 
-    def take(self) -> Callable[[Write], None]:
+    def snapshot(self) -> Callable[[Write], None]:
         """Take a snapshot, and return a function that writes it in a thread."""
         is_due, self._is_due = self._is_due, False
         return partial(self._save, self._table(), is_due)

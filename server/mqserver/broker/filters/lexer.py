@@ -116,7 +116,7 @@ class Lexer:
             self._next = self._cut()
         return self._next
 
-    def take(self) -> Token:
+    def next_token(self) -> Token:
         """Return and consume the next token; raises the same errors as ``peek``."""
         token = self.peek()
         self._next = None
@@ -134,7 +134,7 @@ class Lexer:
         """
         if self.peek().kind is not kind:
             raise self.unexpected(kind)
-        return self.take()
+        return self.next_token()
 
     def unexpected(self, *expected: TokenKind, at: Token | None = None) -> BadExpression:
         """Return the error for a token (the next one by default) that is not of a kind expected."""

@@ -149,7 +149,7 @@ class _Parser:
     def _skip(self, kind: TokenKind) -> bool:
         if self._lexer.peek().kind is not kind:
             return False
-        self._lexer.take()
+        self._lexer.next_token()
         return True
 
     def any_of(self) -> Term:
@@ -191,7 +191,7 @@ class _Parser:
             kind = self._lexer.peek().kind
             comparison = _COMPARISONS.get(kind)
             if comparison is not None:
-                self._lexer.take()
+                self._lexer.next_token()
                 left = terms.compared(left, comparison, self._unary())
             elif kind in (TokenKind.NOT, TokenKind.BETWEEN, TokenKind.IN, TokenKind.LIKE):
                 left = self._predicate(left)
@@ -230,7 +230,7 @@ class _Parser:
     def _unary(self) -> Term:
         prefixes: list[TokenKind] = []
         while self._lexer.peek().kind in _PREFIXES:
-            prefixes.append(self._lexer.take().kind)
+            prefixes.append(self._lexer.next_token().kind)
         part = self._primary()
         for prefix in reversed(prefixes):
             if prefix is TokenKind.MINUS:
@@ -244,19 +244,19 @@ class _Parser:
         if kind is not TokenKind.OPEN:
             self._count()
         if kind is TokenKind.NAME:
-            return terms.prop(self._lexer.take().text)
+            return terms.prop(self._lexer.next_token().text)
         if kind is TokenKind.STRING:
             return terms.constant(self._text())
         if kind is TokenKind.INTEGER:
-            return terms.constant(_integer(self._lexer.take().text))
+            return terms.constant(_integer(self._lexer.next_token().text))
         if kind is TokenKind.FLOAT:
-            return terms.constant(_float(self._lexer.take().text))
+            return terms.constant(_float(self._lexer.next_token().text))
         if kind in _WORDS:
-            self._lexer.take()
+            self._lexer.next_token()
             return terms.constant(_WORDS[kind])
         if kind is not TokenKind.OPEN:
             raise self._lexer.unexpected(*_BEGINNINGS)
-        self._lexer.take()
+        self._lexer.next_token()
         self._open_count += 1
         if self._open_count > NESTED_MAX:
             raise BadExpression(f"more than {NESTED_MAX} parentheses are open; nest less")

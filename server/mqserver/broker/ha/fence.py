@@ -225,7 +225,7 @@ class Fence:
     def _close(self, source: str) -> None:
         """Accept no messages from now on, because another master was promoted."""
         # Messages that were put in this turn are still written and acknowledged.
-        self._broker.turn.commit()
+        self._broker.group_commit.commit()
         text = (
             f"this broker is no longer the master of {self._broker.config.broker_name}: its "
             f"epoch is {self.file.epoch}, and epoch {self.file.heard} was promoted ({source}); "

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mqserver.broker.config import BrokerRole, SlaveStart
+from mqserver.broker.deletions import delete_queues
 from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.ha.fence import Fence, Peer
 from mqserver.broker.ha.ha_file import HaFile
@@ -29,15 +30,16 @@ from mqserver.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_ep
 from mqserver.broker.ha.returning import ASK_S, ReturningMaster
 from mqserver.broker.ha.sending import SlaveServer
 from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
-from mqserver.broker.ha.sync_master_wait import hold
+from mqserver.broker.ha.sync_master_wait import await_slaves
 from mqserver.broker.ha.trust import Trust
+from mqserver.broker.lost_topics import make_lost_topics
 from mqserver.broker.ports import open_fast_port, server_of
 from mqserver.broker.serving.group_commit import Ack
 from mqserver.broker.state import Broker, Ha
 from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.access.hostaddress import is_loopback
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.request import RequestRefused
-from mqserver.runtime.service import Services
 from remoting.address import split_address
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
@@ -98,8 +100,7 @@ class Replication(Ha):
         self._restart = restart
         self._server: SlaveServer | None = None
         self._fast: RemotingServer | None = None
-        self._main = main
-        self._any_port = any_port
+        self._main, self._any_port = main, any_port
         self.trust = Trust(
             config,
             keys=self._read_keys(),
@@ -110,7 +111,7 @@ class Replication(Ha):
         self.fence = Fence(broker, client=client, file=epochs, trust=self.trust)
         self._letting_go: asyncio.Task[None] | None = None
         broker.ha = self
-        broker.turn.written.add(self._notify)
+        broker.group_commit.written.add(self._notify)
         broker.store.raw.topic_remade.add(self._topic_remade)
 
     def _read_keys(self) -> tuple[str, str] | None:
@@ -182,7 +183,7 @@ class Replication(Ha):
             )
             self._fast = await open_fast_port(server, config)
         if config.broker_role is BrokerRole.SYNC_MASTER:
-            broker.turn.hold = self._hold
+            broker.group_commit.await_slaves = self._await_slaves
 
     async def _serve_slaves(self) -> None:
         broker, config = self._broker, self._broker.config
@@ -214,8 +215,8 @@ class Replication(Ha):
         if server is not None:
             self._letting_go = asyncio.create_task(server.stop(), name="slaves let go")
 
-    def _hold(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
-        return hold(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
+    def _await_slaves(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
+        return await_slaves(self.links, acks, begin=begin, log_end=log_end, now_ms=now_ms)
 
     def _may_connect(self, ip: str, local_ip: str) -> bool:
         key = "slaveAddresses"
@@ -363,12 +364,11 @@ class Replication(Ha):
         """Drop the queues of a topic that the master deleted and created again."""
         LOG.info("topic %s begins anew at log offset %d, as on the master", topic, log_offset)
         self._broker.store.dispatch_copied(self._broker.clock.now_ms())
-        self._broker.drop_queues(topic, log_end=log_offset)
+        delete_queues(self._broker, topic, log_end=log_offset)
 
     def schedule(self, services: Services) -> None:
         """Register the periodic tasks."""
-        first_ms = SYNC_FIRST_MS
-        services.every(SYNC_MS, self.round, name="tables of the master", first_ms=first_ms)
+        services.every(SYNC_MS, self.round, name="tables of the master", first_ms=SYNC_FIRST_MS)
         services.every(EXPIRE_MS, self.expire, name="slaves waited for")
         period_ms = self._broker.config.register_name_server_period_ms
         services.every(period_ms, self.fence.round, name="epochs of other brokers")
@@ -397,7 +397,7 @@ class Replication(Ha):
             return
         for topic in self.sync.adopt(tables):
             if not self._broker.topics.is_system(topic):
-                self._broker.drop_queues(topic, log_end=self._broker.store.written_offset)
+                delete_queues(self._broker, topic, log_end=self._broker.store.written_offset)
         self.sync.settle(self._broker.store.flushed_offset)
 
     def expire(self, now_ms: int) -> None:
@@ -486,9 +486,9 @@ class Replication(Ha):
         self.fence.lead()
         self._broker.delay.look_again()
         self._broker.pops.revive.look_again()
-        self._broker.make_lost_topics(now_ms=self._broker.clock.now_ms())
+        make_lost_topics(self._broker.context, now_ms=self._broker.clock.now_ms())
         self._broker.complete_last_commit(now_ms=self._broker.clock.now_ms())
-        self._broker.settings_changed(now_ms=self._broker.clock.now_ms())
+        self._broker.apply_settings(now_ms=self._broker.clock.now_ms())
         await self._tell_name_servers()
         text = (
             f"is {role.name} now, with epoch {self.fence.file.epoch}, from log offset "

@@ -1,7 +1,7 @@
 """SYNC_MASTER: an answer leaves when both the disk and a slave have its message.
 
-    end of a turn ── hold ──> links.wait(end of the log)     disk's answer ──> HeldSink.send
-                                   └─ 0, no slave 11, timeout 12 ─────────┴─> connection
+    end of a turn ── await_slaves ──> links.wait(end of the log)    disk's answer ──> HeldSink.send
+                                      └─ 0, no slave 11, timeout 12 ──────┴─> connection
 
 Rule: an answer waits for disk and slave at the same time. The code of the wait for the
 slave replaces that of the disk, as in Java. A message that is not stored is refused in any case.
@@ -60,7 +60,9 @@ class HeldSink:
         self._turn.send(self._sink, frame)
 
 
-def hold(links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int) -> list[Ack]:
+def await_slaves(
+    links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int
+) -> list[Ack]:
     """Return the answers of one turn with sinks that also wait for a slave.
 
     Args:

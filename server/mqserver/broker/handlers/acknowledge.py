@@ -22,7 +22,8 @@ from mqserver.broker.pop.checkpoints import (
     PopKey,
 )
 from mqserver.broker.pop.order import Ack
-from mqserver.broker.pop.pop_check import check_queue, check_role, check_times
+from mqserver.broker.pop.pop_check import check_times
+from mqserver.broker.pull.consume_steps import ACK, QUEUE_STEPS, Reading, check, check_role
 from mqserver.broker.state import Broker
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
@@ -39,6 +40,11 @@ ACKS_PER_SLICE = 64
 """Acknowledgements that one slice takes, before other requests can run."""
 
 
+def _check_queue(broker: Broker, request: Request, topic: str, group: str, queue_id: int) -> None:
+    reading = Reading(broker.context, ACK, request.conn, topic, group, queue_id, request.now_ms)
+    check(reading, QUEUE_STEPS)
+
+
 @handles(LaterCode.ACK_MESSAGE)
 @reads_cold
 def acknowledge(broker: Broker, request: Request) -> None:
@@ -51,15 +57,22 @@ def acknowledge(broker: Broker, request: Request) -> None:
     check_role(broker.config)
     fields = request.command.header(AckMessage)
     topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
-    illegal, peer = ResponseCode.MESSAGE_ILLEGAL, request.conn.address
-    check_queue(broker.topics, topic, queue_id, code=illegal, peer=peer)
+    _check_queue(broker, request, topic, fields.consumer_group, queue_id)
     low, high = _bounds(broker, topic, queue_id)
     if not low <= at <= high:
         text = f"offset is illegal, key:{topic}@{queue_id}, commit:{at}, store:{low}~{high}"
         raise RequestRefused(ResponseCode.NO_MESSAGE, text)
     handle = decode_receipt(fields.extra_info)
     key = PopKey(topic, fields.consumer_group, queue_id, handle.start_offset, handle.pop_time_ms)
-    _take(broker, key, (at,), handle.revive_queue_id, handle.invisible_ms, peer, request.now_ms)
+    _take(
+        broker,
+        key,
+        (at,),
+        handle.revive_queue_id,
+        handle.invisible_ms,
+        request.conn.address,
+        request.now_ms,
+    )
     _answer_when_safe(broker, request)
 
 
@@ -175,8 +188,7 @@ def change_invisible_time(broker: Broker, request: Request) -> None:
     check_role(broker.config)
     fields, now_ms = request.command.header(ChangeInvisibleTime), request.now_ms
     topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
-    illegal = ResponseCode.MESSAGE_ILLEGAL
-    check_queue(broker.topics, topic, queue_id, code=illegal, peer=request.conn.address)
+    _check_queue(broker, request, topic, fields.consumer_group, queue_id)
     low, high = _bounds(broker, topic, queue_id)
     if not low <= at < high:
         raise RequestRefused(ResponseCode.NO_MESSAGE, "not set any response code")
@@ -257,4 +269,4 @@ def _answer_when_safe(broker: Broker, request: Request, header: Header | None = 
     if not command.is_oneway:
         frame = encode_frame(command.response(header=header))
         opaques, serialize = (command.opaque,), command.serialize
-        broker.turn.ack(request.conn, frame, opaques=opaques, serialize=serialize)
+        broker.group_commit.ack(request.conn, frame, opaques=opaques, serialize=serialize)

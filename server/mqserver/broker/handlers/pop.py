@@ -4,7 +4,6 @@ Source: broker/processor/PopMessageProcessor.java, PeekMessageProcessor.java,
 PollingInfoProcessor.java, NotificationProcessor.java (5.4.0).
 """
 
-from mqserver.broker import names
 from mqserver.broker.cold_handler import reads_cold
 from mqserver.broker.filters.lexer import BadExpression
 from mqserver.broker.filters.messagefilter import (
@@ -15,9 +14,9 @@ from mqserver.broker.filters.messagefilter import (
 )
 from mqserver.broker.filters.table import compile_filter
 from mqserver.broker.filters.tags import codes_of_expression, is_malformed, is_tag_type
-from mqserver.broker.names import is_readable
 from mqserver.broker.pop.checkpoints import COUNT_MAX
-from mqserver.broker.pop.pop_check import check_queue, check_role, check_times
+from mqserver.broker.pop.pop_check import check_times
+from mqserver.broker.pull.consume_steps import PEEK, POP, POP_STEPS, Reading, Wording, check
 from mqserver.broker.state import Broker
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
@@ -31,8 +30,6 @@ from remoting.headers import (
     PopMessage,
     PopMessageResponse,
 )
-from storefmt.names import RETRY_PREFIX
-from storefmt.paths import TOPIC_SIZE_MAX
 
 LATE_MS = 500
 """A pop that is older than its poll time and this is not worth an answer with messages."""
@@ -50,44 +47,24 @@ def pop(broker: Broker, request: Request) -> None:
     if header.born_time and request.now_ms - header.born_time - header.poll_time > LATE_MS:
         text = f"the broker[{host}] pop message is timeout too much"
         raise RequestRefused(LaterResponseCode.POLLING_TIMEOUT, text)
-    _check(broker, request, header.topic, header.consumer_group, header.queue_id, verb="pop")
+    _check(broker, request, header.topic, header.consumer_group, header.queue_id, POP)
     if not 0 <= header.max_msg_nums <= COUNT_MAX:
         text = f"the broker[{host}] pop message's num is greater than 32"
         if header.max_msg_nums < 0:
             text = f"the broker[{host}] pop message's num is {header.max_msg_nums}"
         raise RequestRefused(LaterResponseCode.INVALID_PARAMETER, text)
     check_times(request.now_ms, header.invisible_time)
-    broker.pops.popper.take(request, header, _filter(header, broker.config.strict_filters))
+    broker.pops.popper.handle_pop(request, header, _filter(header, broker.config.strict_filters))
 
 
 def _check(
-    broker: Broker, request: Request, topic: str, group: str, queue_id: int, *, verb: str
+    broker: Broker, request: Request, topic: str, group: str, queue_id: int, wording: Wording
 ) -> None:
     """Refuse what may not be consumed, with Java's checks in Java's order."""
-    config = broker.config
-    check_role(config)
-    if not is_readable(config.broker_permission):
-        text = f"the broker[{config.broker_ip1}] {verb} message is forbidden"
-        raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-    found = broker.topics.get(topic)
-    if found is not None and not is_readable(found.perm):
-        text = f"the topic[{topic}] peeking message is forbidden"
-        raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-    parameter, peer = LaterResponseCode.INVALID_PARAMETER, request.conn.address
-    check_queue(broker.topics, topic, max(queue_id, 0), code=parameter, peer=peer)
-    settings = broker.groups.find(group, now_ms=request.now_ms)
-    if settings is None:
-        text = names.see_later_faq(f"subscription group [{group}] does not exist, ")
-        raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
-    if not settings.consume_enable:
-        text = f"subscription group no permission, {group}"
-        raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-    if len(RETRY_PREFIX) + len(group) + 1 + len(topic) > TOPIC_SIZE_MAX:
-        text = (
-            f"the names of group and topic are too long together for their retry topic: "
-            f"{len(group)} and {len(topic)} characters"
-        )
-        raise RequestRefused(LaterResponseCode.INVALID_PARAMETER, text)
+    reading = Reading(
+        broker.context, wording, request.conn, topic, group, max(queue_id, 0), request.now_ms
+    )
+    check(reading, POP_STEPS)
 
 
 def _filter(header: PopMessage, strict: bool) -> MessageFilter:
@@ -119,7 +96,7 @@ def _filter(header: PopMessage, strict: bool) -> MessageFilter:
 def peek(broker: Broker, request: Request) -> Command:
     """Return what a pop would give, without hiding it."""
     header = request.command.header(PeekMessage)
-    _check(broker, request, header.topic, header.consumer_group, header.queue_id, verb="peek")
+    _check(broker, request, header.topic, header.consumer_group, header.queue_id, PEEK)
     chunks, rest = broker.pops.planner.peek(header)
     told = PopMessageResponse(rest_num=rest)
     if not chunks:
@@ -132,8 +109,8 @@ def peek(broker: Broker, request: Request) -> Command:
 def notify(broker: Broker, request: Request) -> None:
     """Tell whether a group has messages to pop, now or when one arrives."""
     header = request.command.header(Notification)
-    _check(broker, request, header.topic, header.consumer_group, header.queue_id, verb="peek")
-    broker.pops.popper.notify(request, header)
+    _check(broker, request, header.topic, header.consumer_group, header.queue_id, PEEK)
+    broker.pops.popper.handle_notification(request, header)
 
 
 @handles(LaterCode.POLLING_INFO)
@@ -141,6 +118,6 @@ def polling_info(broker: Broker, request: Request) -> Command:
     """Return how many pops of a group wait for a queue."""
     fields = request.command.header(PollingInfo)
     topic, group, queue_id = fields.topic, fields.consumer_group, fields.queue_id
-    _check(broker, request, topic, group, queue_id, verb="peek")
+    _check(broker, request, topic, group, queue_id, PEEK)
     count = broker.pops.popper.waiting.count(topic, group, queue_id)
     return request.command.response(header=PollingInfoResponse(polling_num=count))

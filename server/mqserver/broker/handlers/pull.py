@@ -37,7 +37,9 @@ def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bo
         ip = conn.peer[0]
         if proof is None or not broker.access.allows_pull(ip, fields.code, *names, proof):
             return False
-    broker.puller.take(conn, fields, opaque=fields.opaque, serialize=raw.serialize, now_ms=now_ms)
+    broker.puller.handle_pull(
+        conn, fields, opaque=fields.opaque, serialize=raw.serialize, now_ms=now_ms
+    )
     return True
 
 
@@ -46,7 +48,7 @@ def pull(broker: Broker, request: Request) -> None:
     """Answer a pull now, or hold it until a message arrives or its time is over."""
     command = request.command
     if not command.is_oneway:
-        broker.puller.take(
+        broker.puller.handle_pull(
             request.conn,
             command.header(PullMessage),
             opaque=command.opaque,

@@ -35,7 +35,7 @@ def recall_message(broker: Broker, request: Request) -> Command | None:
             store_host=broker.store_host,
             now_ms=request.now_ms,
         )
-        broker.sender.put(message, now_ms=request.now_ms)
+        broker.sender.put(message, request.now_ms)
     except RequestRefused as refused:
         return _answer(broker, request, refused.code, refused.remark)
 
@@ -52,7 +52,7 @@ def recall_message(broker: Broker, request: Request) -> Command | None:
             )
         request.reply(answer)
 
-    broker.turn.when_safe(safe)
+    broker.group_commit.when_safe(safe)
     return None
 
 

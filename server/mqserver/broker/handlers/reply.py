@@ -137,23 +137,21 @@ def _store(broker: Broker, reply: _Reply) -> SendMessageResponse | None:
     """Put a reply into its topic; when that fails, log it and return None."""
     fields, route, request = reply.fields, reply.route, reply.request
     message = PutMessage(
-        route.topic,
-        route.topic_bytes,
-        reply.queue_id,
-        request.command.body,
-        reply.text.encode(),
-        fields.flag,
-        0,
-        fields.born_timestamp,
-        request.conn.peer_host,
-        broker.store_host,
-        fields.reconsume_times or 0,
-        0,
-        tags_code(reply.properties.get(TAGS)),
-        index_keys(reply.properties),
+        topic=route.topic,
+        topic_bytes=route.topic_bytes,
+        queue_id=reply.queue_id,
+        body=request.command.body,
+        properties=reply.text.encode(),
+        flag=fields.flag,
+        born_ms=fields.born_timestamp,
+        born_host=request.conn.peer_host,
+        store_host=broker.store_host,
+        reconsume_times=fields.reconsume_times or 0,
+        tags_code=tags_code(reply.properties.get(TAGS)),
+        keys=index_keys(reply.properties),
     )
     try:
-        result = broker.sender.put(message, now_ms=broker.clock.now_ms())
+        result = broker.sender.put(message, broker.clock.now_ms())
     except RequestRefused as refused:
         LOG.warning("a reply to topic %s was not stored: %s", route.topic, refused.remark)
         return None

@@ -14,4 +14,4 @@ from remoting.codes import RequestCode
 @handles(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 def send(broker: Broker, request: Request) -> None:
     """Store a message or a batch; the answer leaves when it is safe on disk."""
-    broker.sender.take(request)
+    broker.sender.handle_send(request)

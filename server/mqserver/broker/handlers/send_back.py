@@ -54,7 +54,7 @@ def consumer_send_back(broker: Broker, request: Request) -> Command | None:
     if group.retry_queue_nums <= 0:
         return request.command.response()
     message = _message(broker, request, fields, group)
-    broker.sender.put(message, now_ms=request.now_ms)
+    broker.sender.put(message, request.now_ms)
     broker.stats.count_given_back(fields.group, fields.origin_topic or message.topic)
 
     def safe(code: ResponseCode) -> None:

@@ -109,7 +109,7 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "dispatchBehindBytes": str(_unflushed(store) if store.waiting_count else 0),
         "remainHowManyDataToFlush": readable_size(_unflushed(store)),
         "remainTransientStoreBufferNumbs": "2147483647",
-        "pageCacheLockTimeMills": str(broker.turn.sync_ms(now_ms)),
+        "pageCacheLockTimeMills": str(broker.group_commit.sync_ms(now_ms)),
         "earliestMessageTimeStamp": str(_earliest_ms(store)),
     }
 
@@ -141,7 +141,7 @@ def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         # There is no queue of a thread pool here; sends wait only for the disk.
         "sendThreadPoolQueueSize": str(broker.store.waiting_count),
         "sendThreadPoolQueueCapacity": str(config.send_thread_pool_queue_capacity),
-        "sendThreadPoolQueueHeadWaitTimeMills": str(broker.turn.sync_ms(now_ms)),
+        "sendThreadPoolQueueHeadWaitTimeMills": str(broker.group_commit.sync_ms(now_ms)),
         "pullThreadPoolQueueSize": "0",
         "pullThreadPoolQueueCapacity": "100000",
         "pullThreadPoolQueueHeadWaitTimeMills": "0",
@@ -210,7 +210,7 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     if not entries:
         return command.response()
-    broker.settings_changed(now_ms=request.now_ms)
+    broker.apply_settings(now_ms=request.now_ms)
     if any(entry.key == "brokerPermission" for entry in entries):
         broker.topics.touch(request.now_ms)
     told = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None

@@ -37,6 +37,7 @@ from mqserver.broker.transaction.half_messages import (
     resume_message,
 )
 from mqserver.broker.transaction.last_commit import record_at
+from mqserver.broker.undelivered import route_waiting
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Steps, in_slices
@@ -87,12 +88,18 @@ def end_transaction(broker: Broker, request: Request) -> None:
     half = _find(broker, fields)
     if decision == TRANSACTION_COMMIT:
         message = commit_message(half)
-        message = broker.undelivered.route(message, message.topic, half.log_offset, request.now_ms)
+        route_waiting(
+            broker.context,
+            message,
+            topic=message.topic,
+            log_offset=half.log_offset,
+            now_ms=request.now_ms,
+        )
         if message.topic != UNDELIVERED_TOPIC:
             message = _delayed(broker, message, half.properties, request.now_ms)
-        broker.sender.put(message, now_ms=request.now_ms)
+        broker.sender.put(message, request.now_ms)
     op = op_message(half, store_host=broker.store_host, now_ms=request.now_ms)
-    broker.sender.put(op, now_ms=request.now_ms)
+    broker.sender.put(op, request.now_ms)
     remark = None if decision == TRANSACTION_COMMIT else UNSET_REMARK
     _answer_when_safe(broker, request, remark=remark)
 
@@ -112,7 +119,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
         text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     try:
-        broker.sender.put(resume_message(half), now_ms=request.now_ms)
+        broker.sender.put(resume_message(half), request.now_ms)
     except RequestRefused as refused:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_RESUMED) from refused
     _answer_when_safe(broker, request)
@@ -211,7 +218,7 @@ def _answer_when_safe(broker: Broker, request: Request, *, remark: str | None = 
             answer = request.command.response(code, remark="Service not available now.")
         request.reply(answer)
 
-    broker.turn.when_safe(safe)
+    broker.group_commit.when_safe(safe)
 
 
 def _opened(half: Record) -> OpenTransaction:

@@ -181,10 +181,17 @@ class ReviveRecords:
         # 5.4.0 has the timer deliver the record at this time, and reads it from here.
         named = {TAGS: tag, TIMER_DELIVER_MS: str(deliver_ms), UNIQUE_KEY: unique_key}
         return PutMessage(
-            self._topic, self._topic.encode(), queue_id, text.encode(),
-            in_java_order(named).encode(), 0, 0, now_ms, self._host, self._host, 0, 0,
-            _CODES[tag], (unique_key,),
-        )  # fmt: skip
+            topic=self._topic,
+            topic_bytes=self._topic.encode(),
+            queue_id=queue_id,
+            body=text.encode(),
+            properties=in_java_order(named).encode(),
+            born_ms=now_ms,
+            born_host=self._host,
+            store_host=self._host,
+            tags_code=_CODES[tag],
+            keys=(unique_key,),
+        )
 
 
 def read_record(record: Record) -> PopCheckpoint | Acknowledged | None:

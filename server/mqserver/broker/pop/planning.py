@@ -17,15 +17,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
-from mqserver.broker.clients.offsets import NO_OFFSET, Offsets, Place
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
+from mqserver.broker.clients.offsets import NO_OFFSET, Place
 from mqserver.broker.filters.messagefilter import MessageFilter
 from mqserver.broker.pop.checkpoints import COUNT_MAX
 from mqserver.broker.pop.order import OrderedQueues
 from mqserver.broker.pop.revive import retry_topic_of
-from mqserver.broker.topics import Topics
 from mqserver.store.results import Chunk, GetResult, GetStatus
-from mqserver.store.store import MessageStore
 from remoting.headers import Notification, PeekMessage, PopMessage
 from storefmt.config.tables import TopicConfig
 from storefmt.names import RETRY_PREFIX
@@ -71,26 +69,12 @@ class Planner:
     """Reads queues for the pops of one broker.
 
     Args:
-        store: has the messages.
-        config: the settings.
-        topics: the topics.
-        offsets: the consumer offsets.
+        context: the parts of the broker.
         order: the queues that are popped in order.
     """
 
-    def __init__(
-        self,
-        store: MessageStore,
-        *,
-        config: BrokerConfig,
-        topics: Topics,
-        offsets: Offsets,
-        order: OrderedQueues,
-    ) -> None:
-        self._store = store
-        self._config = config
-        self._topics = topics
-        self._offsets = offsets
+    def __init__(self, context: BrokerContext, *, order: OrderedQueues) -> None:
+        self._context = context
         self._order = order
 
     def plan(
@@ -101,11 +85,11 @@ class Planner:
         Raises:
             ColdRead: it is not in the page cache.
         """
-        size_max = self._config.store.max_transfer_bytes_on_message_in_memory
+        size_max = self._context.config.store.max_transfer_bytes_on_message_in_memory
         plan = PopPlan(min(pop.max_msg_nums, COUNT_MAX), size_max)
         chance = random.randrange(100)
-        topic = self._topics.get(pop.topic)
-        retry = self._topics.get(retry_topic_of(pop.topic, pop.consumer_group))
+        topic = self._context.topics.get(pop.topic)
+        retry = self._context.topics.get(retry_topic_of(pop.topic, pop.consumer_group))
         retry_first = chance < RETRY_FIRST_PERCENT
         read = partial(self._plan_queue, plan, pop, wants, now_ms, may_wait)
         if retry is not None and retry_first and not pop.order:
@@ -130,14 +114,14 @@ class Planner:
         queue_id: int,
     ) -> None:
         """Read one queue, as far as the pop has room for its messages."""
-        if not self._store.max_offset(topic, queue_id):
+        if not self._context.store.max_offset(topic, queue_id):
             return
         place = topic, pop.consumer_group, queue_id
         if pop.order and self._is_blocked(place, pop.attempt_id, plan, now_ms):
             return
         start = self._start(place, pop.init_mode, plan)
         if plan.count_left <= 0 or plan.size_left <= 0:
-            plan.rest += max(0, self._store.max_offset(topic, queue_id) - start)
+            plan.rest += max(0, self._context.store.max_offset(topic, queue_id) - start)
             return
         found = self._get(plan, wants, may_wait, topic, queue_id, start)
         if found.status in _MOVED:
@@ -169,7 +153,7 @@ class Planner:
         queue_id: int,
         start: int,
     ) -> GetResult:
-        return self._store.reader.get_message(
+        return self._context.store.reader.get_message(
             topic,
             queue_id,
             start,
@@ -183,10 +167,10 @@ class Planner:
     def _start(self, place: Place, init_mode: int, plan: PopPlan | None = None) -> int:
         """Return where a group reads next in a queue; a group without an offset gets one."""
         topic, group, queue_id = place
-        known = self._offsets.get(group, topic, queue_id=queue_id)
+        known = self._context.offsets.get(group, topic, queue_id=queue_id)
         if known != NO_OFFSET:
             return known
-        low = self._store.min_offset(topic, queue_id)
+        low = self._context.store.min_offset(topic, queue_id)
         start = low
         if (
             init_mode != FROM_MIN
@@ -194,20 +178,20 @@ class Planner:
             and not (low <= 0 and self._is_recent(topic, queue_id))
         ):
             # As in Java the group begins with the last message.
-            start = max(0, self._store.max_offset(topic, queue_id) - 1)
+            start = max(0, self._context.store.max_offset(topic, queue_id) - 1)
         if plan is not None:
             plan.moves[place] = start
         return start
 
     def _is_recent(self, topic: str, queue_id: int) -> bool:
         """Tell whether the first message of a queue is so young that Java has it in memory."""
-        first = self._store.reader.get_message(topic, queue_id, 0, count_max=1)
+        first = self._context.store.reader.get_message(topic, queue_id, 0, count_max=1)
         return first.status is GetStatus.FOUND and not first.suggest_slave
 
     def _is_blocked(self, place: Place, attempt_id: str | None, plan: PopPlan, now_ms: int) -> bool:
         """Tell whether a queue is blocked for a pop in order; note in ``plan`` until when."""
         topic, group, queue_id = place
-        self._order.settle(place, self._offsets.get(group, topic, queue_id=queue_id))
+        self._order.settle(place, self._context.offsets.get(group, topic, queue_id=queue_id))
         until_ms = self._order.blocked_until(place, attempt_id, now_ms=now_ms)
         if until_ms is None:
             return False
@@ -221,16 +205,16 @@ class Planner:
             place = topic, group, queue_id
             if header.order and self._is_blocked(place, header.attempt_id, plan, now_ms):
                 continue
-            if self._store.max_offset(topic, queue_id) > self._start(place, FROM_MIN):
+            if self._context.store.max_offset(topic, queue_id) > self._start(place, FROM_MIN):
                 return True
         return False
 
     def _queues_of(self, name: str, group: str, queue_id: int) -> Iterator[tuple[str, int]]:
-        topic = self._topics.get(name)
+        topic = self._context.topics.get(name)
         if topic is not None:
             ids = range(topic.read_queue_nums) if queue_id < 0 else [queue_id]
             yield from ((name, each) for each in ids)
-        retry = self._topics.get(retry_topic_of(name, group))
+        retry = self._context.topics.get(retry_topic_of(name, group))
         if retry is not None:
             yield from ((retry.topic_name, each) for each in range(retry.read_queue_nums))
 
@@ -248,9 +232,9 @@ class Planner:
         ):
             start = self._start((topic, header.consumer_group, queue_id), FROM_MIN)
             if left <= 0:
-                rest += max(0, self._store.max_offset(topic, queue_id) - start)
+                rest += max(0, self._context.store.max_offset(topic, queue_id) - start)
                 continue
-            found = self._store.reader.get_message(topic, queue_id, start, count_max=left)
+            found = self._context.store.reader.get_message(topic, queue_id, start, count_max=left)
             chunks += found.chunks
             left -= found.count
             rest += max(0, found.max_offset - found.next_offset)

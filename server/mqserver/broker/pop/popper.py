@@ -14,21 +14,19 @@ NotificationProcessor.java (5.4.0).
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from mqserver.broker.clients.offsets import Offsets
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.filters.messagefilter import EVERYTHING, MessageFilter
 from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
 from mqserver.broker.pop.order import OrderedQueues
 from mqserver.broker.pop.planning import Planner, PopPlan, Taken, records_of
 from mqserver.broker.pop.revive import ReviveLog
 from mqserver.broker.pop.waiting import HeldPop, HeldPops, HeldState
-from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.broker.serving.cold_reads import fault_of
 from mqserver.broker.serving.group_commit import Done
-from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Statistics
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import Chunk, DispatchEntry, GetStatus
 from remoting.codes import LaterResponseCode, ResponseCode
 from remoting.command import Command
@@ -66,39 +64,30 @@ class Popper:
     """Handles the pops of one broker.
 
     Args:
-        config: the settings.
-        offsets: the consumer offsets, which pops move.
-        revive: takes the checkpoints.
+        context: the parts of the broker.
+        revive: stores the checkpoints.
         order: the queues that are popped in order.
         planner: reads the queues.
-        stats: counts what groups read.
-        cold: reads what is not in the page cache.
         when_safe: calls back when what was put is safe.
         on_hold: called with the time (ms) at which ``look`` has to be called.
     """
 
     def __init__(
         self,
+        context: BrokerContext,
         *,
-        config: BrokerConfig,
-        offsets: Offsets,
         revive: ReviveLog,
         order: OrderedQueues,
         planner: Planner,
-        stats: Statistics,
-        cold: ColdReads,
         when_safe: Callable[[Done], None],
         on_hold: Callable[[int], None],
     ) -> None:
         self.waiting = HeldPops()
         """The requests that wait for messages."""
-        self._config = config
-        self._offsets = offsets
+        self._context = context
         self._revive = revive
         self._order = order
         self._planner = planner
-        self._stats = stats
-        self._cold = cold
         self._when_safe = when_safe
         self._on_hold = on_hold
         self._is_waking = False
@@ -106,7 +95,7 @@ class Popper:
 
     # Requests.
 
-    def take(self, request: Request, header: PopMessage, wants: MessageFilter) -> None:
+    def handle_pop(self, request: Request, header: PopMessage, wants: MessageFilter) -> None:
         """Answer a pop that passed the checks, or hold it.
 
         Args:
@@ -116,7 +105,7 @@ class Popper:
         """
         self._begin(request, header, wants, header.born_time)
 
-    def notify(self, request: Request, header: Notification) -> None:
+    def handle_notification(self, request: Request, header: Notification) -> None:
         """Answer whether a group has messages to pop, now or when one arrives."""
         self._begin(request, header, EVERYTHING, header.born_time)
 
@@ -131,36 +120,25 @@ class Popper:
         # The clock of the client may be wrong; it never waits longer than it asked for.
         deadline_ms = min(born_ms or now_ms, now_ms) + header.poll_time
         size = request.held_size + wants.size
-        self._try(HeldPop(request, header, wants, deadline_ms, size), now_ms)
+        self._attempt(HeldPop(request, header, wants, deadline_ms, size), now_ms)
 
-    def _try(self, held: HeldPop, now_ms: int, tries: int = 0) -> None:
-        """Answer or hold a request, or try it again when its bytes are in the page cache."""
-        try:
-            if isinstance(held.header, PopMessage):
-                self._pop(held, held.header, now_ms, may_wait=tries >= self._cold.tries_max)
-            else:
-                self._answer_notification(held, held.header, now_ms)
-        except ColdRead as cold:
-            held.request.conn.keep(held.size)
-            self._cold.warm(cold, lambda at_ms: self._again(held, at_ms, tries + 1))
-        except RequestRefused as refused:
-            answer = held.request.command.response(refused.code, remark=refused.remark)
-            held.request.reply(answer)
+    def _attempt(self, held: HeldPop, now_ms: int) -> None:
+        """Answer or hold a request, or do so later when its bytes are in the page cache."""
 
-    def _again(self, held: HeldPop, now_ms: int, tries: int) -> None:
-        request = held.request
-        request.conn.keep(-held.size)
-        if request.conn.is_closing:
-            return
-        try:
-            self._try(held, now_ms, tries)
-        except OSError as error:
-            remark = f"the messages cannot be read: {error}"
-            request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
-        except Exception as error:
-            LOG.exception("a held pop failed; the others go on")
-            remark = f"the broker has an error: {error}"
-            request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
+        def answer(at_ms: int, may_wait: bool) -> None:
+            try:
+                if isinstance(held.header, PopMessage):
+                    self._pop(held, held.header, at_ms, may_wait=may_wait)
+                else:
+                    self._answer_notification(held, held.header, at_ms)
+            except RequestRefused as refused:
+                command = held.request.command
+                held.request.reply(command.response(refused.code, remark=refused.remark))
+
+        failed = partial(_answer_fault, held)
+        self._context.cold.with_disk(
+            answer, now_ms, peer=held.request.conn, size=held.size, failed=failed
+        )
 
     def _pop(self, held: HeldPop, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
         if not self._is_ready(now_ms):
@@ -171,7 +149,7 @@ class Popper:
             return
         plan = self._planner.plan(pop, held.wants, now_ms, may_wait=may_wait)
         for (topic, group, queue_id), queue_offset in plan.moves.items():
-            self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
+            self._context.offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
         if not plan.taken:
             self._hold_or_answer(held, plan, now_ms)
         elif pop.order:
@@ -183,7 +161,7 @@ class Popper:
         """Tell whether the revive log was read, so that it is known what is out already."""
         if not self._revive.is_caught_up:
             # A broker without a revive log is ready at once.
-            self._revive.run(now_ms)
+            self._revive.follow(now_ms)
         return self._revive.is_caught_up
 
     # Answers.
@@ -205,7 +183,7 @@ class Popper:
                 plan.rest += len(taken.queue_offsets)
                 continue
             self._revive.count_pop(put, revive_queue, checkpoint)
-            self._offsets.commit(
+            self._context.offsets.commit(
                 group, taken.topic, queue_id=taken.queue_id, queue_offset=taken.found.next_offset
             )
             given.append(taken)
@@ -226,8 +204,10 @@ class Popper:
             return
         for taken in given:
             place = {"queue_id": taken.queue_id}
-            if self._offsets.get(group, taken.topic, **place) == taken.found.next_offset:
-                self._offsets.commit(group, taken.topic, **place, queue_offset=taken.start_offset)
+            if self._context.offsets.get(group, taken.topic, **place) == taken.found.next_offset:
+                self._context.offsets.commit(
+                    group, taken.topic, **place, queue_offset=taken.start_offset
+                )
         remark = "the checkpoint of the pop could not be stored; see the log of the broker"
         held.request.reply(held.request.command.response(code, remark=remark))
 
@@ -249,7 +229,7 @@ class Popper:
             counts[OrderKey(kind, taken.queue_id)] = min(
                 batch.consumed.get(at, 0) for at in taken.queue_offsets
             )
-            self._offsets.commit(
+            self._context.offsets.commit(
                 pop.consumer_group,
                 taken.topic,
                 queue_id=taken.queue_id,
@@ -265,23 +245,11 @@ class Popper:
     def _count_given(self, pop: PopMessage, given: list[Taken], rest: int) -> None:
         """Count what was given out, and wake the next pop if the queues have more."""
         for taken in given:
-            self._count(pop.consumer_group, taken)
+            size = sum(map(len, taken.found.chunks))
+            self._context.stats.count_get(taken.topic, pop.consumer_group, taken.found.count, size)
         if rest > 0:
             self.waiting.wake(pop.topic, pop.consumer_group, max(pop.queue_id, -1))
             self.answer_woken()
-
-    def _count(self, group: str, taken: Taken) -> None:
-        stats, count = self._stats, taken.found.count
-        name = f"{taken.topic}@{group}"
-        for counter, value in (
-            (stats.counter(GROUP_GET_NUMS, name), count),
-            (stats.counter(GROUP_GET_SIZE, name), sum(map(len, taken.found.chunks))),
-        ):
-            counter.sum += value
-            counter.times += 1
-        stats.broker_get.sum += count
-        stats.get_found.count += 1
-        stats.transferred.count += count
 
     def _answer(
         self,
@@ -314,7 +282,7 @@ class Popper:
                 continue
             handle = ReceiptHandle(
                 taken.start_offset, now_ms, pop.invisible_time, revive_queue,
-                topic_kind(taken.topic), self._config.broker_name, taken.queue_id, 0,
+                topic_kind(taken.topic), self._context.config.broker_name, taken.queue_id, 0,
             )  # fmt: skip
             chunks += [
                 _with_handle(record, handle, pop.topic)
@@ -337,7 +305,7 @@ class Popper:
         if plan.is_cut:
             # The filter has more messages to look at.
             look_ms = now_ms
-        self.waiting.hold(replace(held, look_ms=look_ms, state=HeldState.WAITING))
+        self.waiting.add(replace(held, look_ms=look_ms, state=HeldState.WAITING))
         # This may close the connection, which then takes the request along.
         held.request.conn.keep(held.size)
         self._on_hold(look_ms)
@@ -349,7 +317,7 @@ class Popper:
             told = NotificationResponse(has_msg=False, polling_full=is_full)
             held.request.reply(command.response(header=told))
             return
-        self._stats.get_missed.count += 1
+        self._context.stats.get_missed.count += 1
         empty = PopMessageResponse(
             pop_time=now_ms,
             invisible_time=header.invisible_time,
@@ -411,13 +379,25 @@ class Popper:
         """Try what was woken, on the next passes of the loop."""
         if not self._is_waking and self.waiting.has_woken:
             self._is_waking = True
-            self._cold.soon(self._try_woken)
+            self._context.cold.soon(self._try_woken)
 
     def _try_woken(self, now_ms: int) -> None:
         self._is_waking = False
         for held in self.waiting.woken(ATTEMPTS_PER_SLICE):
-            self._again(held, now_ms, 0)
+            conn = held.request.conn
+            conn.keep(-held.size)
+            if conn.is_closing:
+                continue
+            try:
+                self._attempt(held, now_ms)
+            except Exception as error:
+                _answer_fault(held, error)
         self.answer_woken()
+
+
+def _answer_fault(held: HeldPop, error: Exception) -> None:
+    request = held.request
+    request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault_of(error)))
 
 
 def _with_handle(data: bytes, handle: ReceiptHandle, topic: str) -> bytes:

@@ -35,9 +35,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mqserver.broker import names
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.clients.offsets import NO_OFFSET, Offsets, Place
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
+from mqserver.broker.clients.offsets import NO_OFFSET, Place
+from mqserver.broker.intervals import while_used
 from mqserver.broker.pop.checkpoints import (
     COUNTED_GROUP,
     REVIVE_GROUP,
@@ -50,14 +50,13 @@ from mqserver.broker.pop.checkpoints import (
     revive_topic,
 )
 from mqserver.broker.pop.open_pops import OpenPop, OpenPops, open_count_max
-from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.stored_properties import put_again
-from mqserver.broker.topics import Topics
 from mqserver.runtime.observers import Observers
+from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import GetStatus, PutMessage, PutResult
-from mqserver.store.store import MessageStore
 from remoting.receipt import FIRST_POP_TIME
 from storefmt.config.tables import ConsumerOffsets, SubscriptionGroup
 from storefmt.errors import RecordDamaged
@@ -72,6 +71,7 @@ from storefmt.names import RETRY_PREFIX
 
 LOG = logging.getLogger(__name__)
 
+FOLLOW_MS: Final = 100
 GRACE_MS: Final = 1_000
 """How long after its time a message is revived, so that an acknowledgement in time is first."""
 RENEW_MS: Final = 1_800_000
@@ -85,9 +85,6 @@ _QUEUE_IDS: Final = range(REVIVE_QUEUE_COUNT)
 _END: Final = frozenset({
     GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.OFFSET_OVERFLOW_ONE,
 })  # fmt: skip
-
-Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises RequestRefused."""
 
 
 def retry_topic_of(topic: str, group: str) -> str:
@@ -136,46 +133,18 @@ class ReviveLog:
     """The revive log of one broker, and the table of open pops that it gives.
 
     Args:
-        store: has the revive log.
-        config: the settings.
-        topics: creates retry topics and dead letter topics.
-        groups: the settings of consumer groups.
-        offsets: the consumer offsets, which a pop moves.
-        put: puts a record of the revive log.
-        deliver: puts a message that comes again.
-        schedule: called after a put, so that it is written.
-        store_host: packed host of this broker.
-        cold: reads what is not in the page cache.
+        context: the parts of the broker.
+        puts: stores records of the revive log, and messages that come again.
     """
 
-    def __init__(
-        self,
-        store: MessageStore,
-        *,
-        config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
-        offsets: Offsets,
-        put: Put,
-        deliver: Put,
-        schedule: Callable[[], None],
-        store_host: bytes,
-        cold: ColdReads,
-    ) -> None:
+    def __init__(self, context: BrokerContext, puts: OwnPuts) -> None:
+        config = context.config
         self.topic = revive_topic(config.broker_cluster_name)
-        self._store = store
-        self._config = config
-        self._topics = topics
-        self._groups = groups
-        self._offsets = offsets
-        self._put = put
-        self._deliver = deliver
-        self._schedule = schedule
-        self._store_host = store_host
+        self._context, self._puts, self._store = context, puts, context.store
         self._records = ReviveRecords(
-            cluster=config.broker_cluster_name, broker=config.broker_name, host=store_host
+            cluster=config.broker_cluster_name, broker=config.broker_name, host=context.store_host
         )
-        self._cold = cold
+        self._wake: Wake = lambda: None
         self._uncounted: deque[_Uncounted] = deque()
         self._endings: deque[_Ending] = deque()
         self._open_count_max = open_count_max(config.in_flight_size_max)
@@ -186,6 +155,7 @@ class ReviveLog:
 
     def look_again(self) -> None:
         """Build the table anew, because this broker serves pops from now on."""
+        self._warm_up = WarmUp(self._context.cold, self.follow)
         self.is_caught_up = False
         """Whether the table has everything, so that this broker may give out messages."""
         self._queues = [OpenPops() for _ in _QUEUE_IDS]
@@ -193,12 +163,10 @@ class ReviveLog:
         self._counted = [
             max(self._saved(COUNTED_GROUP, number), self._read_at[number]) for number in _QUEUE_IDS
         ]
-        self._warming = False
-        self._tries = 0
 
     def _saved(self, group: str, queue_id: int) -> int:
         assert NO_OFFSET == -1
-        return self._offsets.get(group, self.topic, queue_id=queue_id)
+        return self._context.offsets.get(group, self.topic, queue_id=queue_id)
 
     @property
     def open_count(self) -> int:
@@ -224,7 +192,7 @@ class ReviveLog:
         """
         if self._queues[queue_id].get(key) is None:
             # Its checkpoint may be newer than the last look at the log.
-            self.run(now_ms)
+            self.follow(now_ms)
         return self._queues[queue_id].get(key) is not None
 
     # What pops and acknowledgements write.
@@ -272,9 +240,9 @@ class ReviveLog:
     def _put_record(self, record: PutMessage, now_ms: int) -> PutResult:
         """Put a record of the revive log, whose topic the first one creates."""
         count = REVIVE_QUEUE_COUNT
-        self._topics.create_for_group(self.topic, queue_count=count, now_ms=now_ms)
-        result = self._put(record, now_ms)
-        self._schedule()
+        self._context.topics.create_for_group(self.topic, queue_count=count, now_ms=now_ms)
+        result = self._puts.put(record, now_ms)
+        self._puts.commit_soon()
         return result
 
     # What ends pops.
@@ -366,9 +334,14 @@ class ReviveLog:
 
     # What follows the log.
 
-    def run(self, now_ms: int) -> None:
-        """Read what is new in the log, and revive what is due; call it every 100 ms."""
-        if self._store.is_copy or self._warming:
+    def schedule(self, services: Services) -> None:
+        """Follow the log periodically, and again at once while there is more."""
+        interval_ms = while_used(self._store, FOLLOW_MS, self.topic)
+        self._wake = services.every(interval_ms, self.follow, name="popped messages", first_ms=0)
+
+    def follow(self, now_ms: int) -> None:
+        """Read what is new in the log, and revive what is due."""
+        if self._store.is_copy or self._warm_up.is_running:
             return
         try:
             is_at_end = self._read()
@@ -379,21 +352,11 @@ class ReviveLog:
             # What is ended has to be out of the table before the next messages are revived.
             is_done = is_done and (bool(self._endings) or self._revive(now_ms))
         except ColdRead as cold:
-            self._warming = True
-            self._tries += 1
-            self._cold.warm(cold, self._warmed)
+            self._warm_up.begin(cold)
             return
-        self._tries = 0
+        self._warm_up.succeeded()
         if not is_done:
-            self._cold.soon(self.run)
-
-    def _warmed(self, now_ms: int) -> None:
-        self._warming = False
-        self.run(now_ms)
-
-    @property
-    def _may_wait(self) -> bool:
-        return self._tries >= self._cold.tries_max
+            self._wake()
 
     def _read(self) -> bool:
         """Read on in every queue; return False while there is more to read."""
@@ -414,7 +377,7 @@ class ReviveLog:
         """Read some records of one queue; return how many entries it passed."""
         start = self._read_at[number]
         found = self._store.reader.get_message(
-            self.topic, number, start, count_max=READ_COUNT, may_wait=self._may_wait
+            self.topic, number, start, count_max=READ_COUNT, may_wait=self._warm_up.may_wait
         )
         if found.status is GetStatus.FOUND:
             for record in self._whole(number, start, b"".join(found.chunks)):
@@ -461,8 +424,10 @@ class ReviveLog:
         """Move a group's offset over what it popped shortly before the broker stopped."""
         key = checkpoint.key
         end = key.start_offset + checkpoint.distances[-1] + 1
-        if end > self._offsets.get(key.group, key.topic, queue_id=key.queue_id):
-            self._offsets.commit(key.group, key.topic, queue_id=key.queue_id, queue_offset=end)
+        if end > self._context.offsets.get(key.group, key.topic, queue_id=key.queue_id):
+            self._context.offsets.commit(
+                key.group, key.topic, queue_id=key.queue_id, queue_offset=end
+            )
 
     # What comes again.
 
@@ -499,8 +464,8 @@ class ReviveLog:
         """
         key = pop.checkpoint.key
         queue_offsets = tuple(pop.left())
-        group = self._groups.get(key.group)
-        if self._topics.get(normal_topic_of(key.topic, key.group)) is None or group is None:
+        group = self._context.groups.get(key.group)
+        if self._context.topics.get(normal_topic_of(key.topic, key.group)) is None or group is None:
             LOG.warning("%s of group %s is deleted, what it popped does not come again", *key[:2])
             records: list[Record] = []
         else:
@@ -508,7 +473,7 @@ class ReviveLog:
         try:
             for record in records:
                 assert group is not None
-                self._deliver(self._again(record, pop.checkpoint, group, now_ms), now_ms)
+                self._puts.deliver(self._again(record, pop.checkpoint, group, now_ms), now_ms)
                 self._queues[number].mark(pop, record.queue_offset)
             deliver_ms = pop.checkpoint.revive_ms
             done = Acknowledged(key, queue_offsets)
@@ -522,7 +487,7 @@ class ReviveLog:
     def _record(self, pop: OpenPop, queue_offset: int) -> Record | None:
         key = pop.checkpoint.key
         found = self._store.reader.get_message(
-            key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._may_wait
+            key.topic, key.queue_id, queue_offset, count_max=1, may_wait=self._warm_up.may_wait
         )
         try:
             records = decode_records(b"".join(found.chunks))
@@ -561,12 +526,12 @@ class ReviveLog:
         if record.reconsume_times == 0 or FIRST_POP_TIME not in named:
             named[FIRST_POP_TIME] = str(checkpoint.key.pop_time_ms)
         named[ORIGIN_GROUP] = name
-        if self._topics.get(topic) is None:
-            self._topics.create_for_group(topic, queue_count=1, now_ms=now_ms)
-            if self._offsets.get(name, topic, queue_id=0) == NO_OFFSET:
-                self._offsets.commit(name, topic, queue_id=0, queue_offset=0)
+        if self._context.topics.get(topic) is None:
+            self._context.topics.create_for_group(topic, queue_count=1, now_ms=now_ms)
+            if self._context.offsets.get(name, topic, queue_id=0) == NO_OFFSET:
+                self._context.offsets.commit(name, topic, queue_id=0, queue_offset=0)
         message = put_again(record, named, topic=topic, queue_id=0)
-        message.born_host = message.store_host = self._store_host
+        message.born_host = message.store_host = self._context.store_host
         message.reconsume_times += 1
         return message
 

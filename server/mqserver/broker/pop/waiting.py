@@ -1,6 +1,6 @@
 """Pops and notifications that wait for messages: long polling.
 
-    nothing to pop, and the request may wait -> hold
+    nothing to pop, and the request may wait -> add
     a message of the topic or the retry topic is dispatched -> one pop of each group, and every
                                                                 notification, is tried again
     the deadline, or a queue that was blocked is free again -> tried again
@@ -103,7 +103,7 @@ class HeldPops:
         """Return how many requests wait for a queue id."""
         return len(self._places.get((topic, group, queue_id), ()))
 
-    def hold(self, held: HeldPop) -> None:
+    def add(self, held: HeldPop) -> None:
         """Add a request, which was not here before, to those that wait."""
         topic, group, queue_id = held.place
         self._places.setdefault(held.place, {})[held] = None

@@ -1,7 +1,7 @@
 """Check whether a pull is allowed and find its filter, with Java's checks in Java's order.
 
-    broker readable? group exists? may consume? topic exists? readable? queue exists?
-       └ all yes ─ does the pull carry an expression? ─ yes ─> the filter of that expression
+    consume_steps.PULL_STEPS
+       └ all passed ─ does the pull carry an expression? ─ yes ─> the filter of that expression
                                                       └ no ──> the filter of the heartbeats
 
 Rule: the first check that fails decides the answer, with the code and text of the real broker.
@@ -18,9 +18,8 @@ from collections.abc import Callable
 from typing import Final
 
 from mqserver.broker import names
-from mqserver.broker.clients.groups import Groups
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.clients.members import Consumers
-from mqserver.broker.config import BrokerConfig
 from mqserver.broker.filters.lexer import BadExpression, TooLong
 from mqserver.broker.filters.messagefilter import (
     EVERYTHING,
@@ -39,9 +38,8 @@ from mqserver.broker.filters.tags import (
     is_malformed,
     is_tag_type,
 )
-from mqserver.broker.names import is_readable
+from mqserver.broker.pull.consume_steps import PULL, PULL_STEPS, Reading
 from mqserver.broker.pull.pull_header import Pull
-from mqserver.broker.topics import Topics
 from mqserver.runtime.request import RequestRefused
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageModel, SubscriptionData
@@ -65,9 +63,7 @@ class PullChecks:
     """Checks the pulls of one broker.
 
     Args:
-        config: the settings.
-        topics: the topics.
-        groups: the settings of consumer groups.
+        context: the parts of the broker.
         consumers: the subscriptions of heartbeats.
         filters: the SQL92 filters of heartbeats.
         slave_refusal: returns why a slave serves no pulls; empty when it serves them.
@@ -75,17 +71,13 @@ class PullChecks:
 
     def __init__(
         self,
-        config: BrokerConfig,
+        context: BrokerContext,
         *,
-        topics: Topics,
-        groups: Groups,
         consumers: Consumers,
         filters: FilterTable,
         slave_refusal: Callable[[], str],
     ) -> None:
-        self._config = config
-        self._topics = topics
-        self._groups = groups
+        self._context = context
         self._consumers = consumers
         self._filters = filters
         self._slave_refusal = slave_refusal
@@ -99,7 +91,9 @@ class PullChecks:
         Args:
             is_slow: the group reads so far back in the log that a slave should serve it.
         """
-        settings = self._groups.get(group) if self._config.slave_read_enable else None
+        settings = (
+            self._context.groups.get(group) if self._context.config.slave_read_enable else None
+        )
         if settings is None:
             return 0
         return settings.which_broker_when_consume_slowly if is_slow else settings.broker_id
@@ -110,32 +104,16 @@ class PullChecks:
         Raises:
             RequestRefused: a check failed; code and text are Java's.
         """
-        config, name = self._config, pull.consumer_group
+        config = self._context.config
         if config.is_slave and (why := self._slave_refusal()):
             raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
-        if not is_readable(config.broker_permission):
-            text = f"the broker[{config.broker_ip1}] pulling message is forbidden"
-            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-        group = self._groups.find(name, now_ms=now_ms)
-        if group is None:
-            text = names.see_faq(f"subscription group [{name}] does not exist, ")
-            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
-        if not group.consume_enable:
-            text = f"subscription group no permission, {name}"
-            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-        topic = self._topics.get(pull.topic)
-        if topic is None:
-            text = names.see_faq(f"topic[{pull.topic}] not exist, apply first please! ")
-            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
-        if not is_readable(topic.perm):
-            text = f"the topic[{pull.topic}] pulling message is forbidden"
-            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-        if not 0 <= pull.queue_id < topic.read_queue_nums:
-            text = (
-                f"queueId[{pull.queue_id}] is illegal, topic:[{pull.topic}] topicConfig."
-                f"readQueueNums:[{topic.read_queue_nums}] consumer:[/{conn.address}]"
-            )
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
+        reading = Reading(
+            self._context, PULL, conn, pull.topic, pull.consumer_group, pull.queue_id, now_ms
+        )
+        for step in PULL_STEPS:
+            step(reading)
+        group = reading.group_config
+        assert group is not None
         carries = pull.sys_flag & SUBSCRIPTION
         tests = self._given(pull) if carries else self._registered(pull, group)
         if config.filter_support_retry:
@@ -159,9 +137,9 @@ class PullChecks:
             return EVERYTHING if text == ALL else MessageFilter(frozenset())
         self._check_enabled(kind)
         try:
-            expression = compile_filter(text, kind, strict=self._config.strict_filters)
+            expression = compile_filter(text, kind, strict=self._context.config.strict_filters)
         except BadExpression as error:
-            if self._config.strict_filters or isinstance(error, TooLong):
+            if self._context.config.strict_filters or isinstance(error, TooLong):
                 raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
             self._warn(pull, f"filter {text!r} cannot be compiled and filters nothing: {error}")
             return EVERYTHING
@@ -229,7 +207,7 @@ class PullChecks:
             compile_filter(
                 subscription.sub_string,
                 subscription.expression_type,
-                strict=self._config.strict_filters,
+                strict=self._context.config.strict_filters,
             )
         except TooLong as error:
             return f" {error}"
@@ -239,7 +217,7 @@ class PullChecks:
         return ""
 
     def _check_enabled(self, expression_type: str | None) -> None:
-        if not self._config.enable_property_filter:
+        if not self._context.config.enable_property_filter:
             raise RequestRefused(
                 ResponseCode.SYSTEM_ERROR, names.filter_unsupported(expression_type)
             )

@@ -1,6 +1,6 @@
 """Hold pull requests until a message arrives: long polling.
 
-    a pull finds nothing and may wait -> hold(pull)
+    a pull finds nothing and may wait -> add(pull)
     a message is dispatched           -> arrived(...)  -> wake(): the pulls whose filter accepts it
     the topic is deleted              -> drop_topic(.) -> wake(): all pulls of the topic
     the suspend timeout is over       -> expired(now)  -> answered with what there is
@@ -136,7 +136,7 @@ class HeldPulls(Generic[T]):
         free_count = self._count_max - self._waiting_count
         return len(self._owners.get(owner, ())) < min(OWNED_COUNT_MAX, free_count)
 
-    def hold(self, held: HeldPull[T]) -> None:
+    def add(self, held: HeldPull[T]) -> None:
         """Add a pull to those that wait."""
         self._topics.setdefault(held.topic, {}).setdefault(held.queue_id, {})[held] = None
         self._owners.setdefault(held.owner, {})[held] = None

@@ -20,33 +20,27 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
-from mqserver.broker.clients.offsets import Offsets
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, raw_properties
 from mqserver.broker.pull.pull_check import PullChecks, PullFields
 from mqserver.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, HeldPulls
 from mqserver.broker.serving.answers import encode_pull_answer, encode_pull_refusal
-from mqserver.broker.serving.cold_reads import ColdReads
-from mqserver.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
+from mqserver.broker.serving.cold_reads import fault_of
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.commitlog.log_read import OthersWait
 from mqserver.store.commitlog.log_window import WORK_MAX
-from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
-from mqserver.store.store import MessageStore
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageQueue, OffsetMovedEvent
 from remoting.codes import ResponseCode
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import DELAY, KEYS, TAGS, in_java_order, parse_properties
-from storefmt.names import OFFSET_MOVED_TOPIC, TOOLS_GROUP
+from storefmt.names import OFFSET_MOVED_TOPIC
 
 LOG = logging.getLogger(__name__)
 
 COMMIT: Final = 1
 SUSPEND: Final = 2
 
-_ERROR: Final = ResponseCode.SYSTEM_ERROR
 _CODES: Final = {
     GetStatus.FOUND: ResponseCode.SUCCESS,
     GetStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
@@ -74,59 +68,48 @@ class PendingPull(NamedTuple):
     """Bytes of its expression, which count as in flight for ``conn`` while the pull waits."""
 
 
-MovedEvents = Callable[[PutMessage, int], None]
-"""Stores, at ``now_ms``, an event (OFFSET_MOVED_EVENT): a group asked for an offset that the
-queue does not have."""
-
-
 def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefused) -> None:
     conn.send(encode_pull_refusal(serialize, opaque, code=refused.code, remark=refused.remark))
+
+
+def _answer_fault(waiting: PendingPull, error: Exception) -> None:
+    fault = RequestRefused(ResponseCode.SYSTEM_ERROR, fault_of(error))
+    _refuse(waiting.conn, waiting.serialize, waiting.opaque, fault)
 
 
 class Puller:
     """Handles the pulls of one broker.
 
     Args:
-        store: has the messages.
-        config: the settings.
+        context: the parts of the broker.
         checks: decides what is allowed and which filter applies.
-        offsets: the consumer offsets.
-        hold: keeps the pulls that wait.
-        stats: counts what groups read.
-        store_host: packed host of this broker.
-        put_event: stores an OFFSET_MOVED_EVENT.
+        commit_soon: writes an OFFSET_MOVED_EVENT that was put.
         on_hold: called with the deadline (ms) of each pull that is held.
-        cold: reads what is not in the page cache.
+        accepts_puts: tells whether the broker still stores events; not while it stops.
     """
 
     def __init__(
         self,
-        store: MessageStore,
+        context: BrokerContext,
         *,
-        config: BrokerConfig,
         checks: PullChecks,
-        offsets: Offsets,
-        hold: HeldPulls[PendingPull],
-        stats: Statistics,
-        store_host: bytes,
-        put_event: MovedEvents,
+        commit_soon: Callable[[], None],
         on_hold: Callable[[int], None],
-        cold: ColdReads,
+        accepts_puts: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._cold = cold
-        self._store = store
-        self._config = config
+        self.held: HeldPulls[PendingPull] = HeldPulls(count_max=context.config.held_pull_count_max)
+        """The pulls that wait for messages."""
+        self._context = context
+        # A pull is so short that looking these up in the context would be seen.
+        self._config, self._store = context.config, context.store
+        self._cold, self._stats = context.cold, context.stats
         self._checks = checks
-        self._offsets = offsets
-        self._hold = hold
-        self._stats = stats
-        self._store_host = store_host
-        self._put_event = put_event
+        self._commit_soon = commit_soon
         self._on_hold = on_hold
-        self._got: dict[tuple[str, str], tuple[Counter, Counter]] = {}
+        self._accepts_puts = accepts_puts
         self._is_waking = False
 
-    def take(
+    def handle_pull(
         self, conn: ServerConn, pull: PullFields, *, opaque: int, serialize: int, now_ms: int
     ) -> None:
         """Answer a pull or hold it.
@@ -150,68 +133,50 @@ class Puller:
         )
         commits = pull.sys_flag & COMMIT and not self._config.is_slave
         if commits and pull.commit_offset >= 0:
-            self._offsets.commit(
+            self._context.offsets.commit(
                 pull.consumer_group,
                 pull.topic,
                 queue_id=pull.queue_id,
                 queue_offset=pull.commit_offset,
             )
 
-    def _serve(
+    def _serve(self, waiting: PendingPull, wait_ms: int | None, now_ms: int) -> None:
+        """Answer a pull or hold it, now or when its bytes are in the page cache.
+
+        Args:
+            waiting: the pull.
+            wait_ms: how long it may wait for messages; None if it may not wait.
+            now_ms: the present time.
+        """
+        self._cold.with_disk(
+            partial(self._attempt, waiting, wait_ms, now_ms),
+            now_ms,
+            peer=waiting.conn,
+            size=waiting.size,
+            failed=partial(_answer_fault, waiting),
+        )
+
+    def _attempt(
         self,
         waiting: PendingPull,
         wait_ms: int | None,
+        began_ms: int,
         now_ms: int,
-        tries: int = 0,
-        began_ms: int = 0,
+        may_wait: bool,
     ) -> None:
-        """Answer a pull, hold it, or try it again when its bytes are in the page cache.
-
-        Args:
-            wait_ms: how long it may wait for messages; None if it may not wait.
-            tries: how often a thread has read bytes from disk for it.
-            began_ms: when the first of these reads began; 0 before it.
-        """
-        try:
-            result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
-        except ColdRead as cold:
-            began_ms = began_ms or now_ms
-            waiting.conn.keep(waiting.size)
-            self._cold.warm(
-                cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1, began_ms)
-            )
-            return
-        except OthersWait as others:
-            waiting.conn.keep(waiting.size)
-            self._cold.go_on(
-                others.begun, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries, began_ms)
-            )
-            return
-        if tries:
+        result = self._read(waiting, may_wait=may_wait)
+        if now_ms > began_ms:
             self._stats.longest_get_ms = max(self._stats.longest_get_ms, now_ms - began_ms)
         code = self._code_of(waiting, result)
         is_empty = code is ResponseCode.PULL_NOT_FOUND
-        if is_empty and wait_ms is not None and self._hold.has_room(waiting.conn):
+        if is_empty and wait_ms is not None and self.held.has_room(waiting.conn):
             self._suspend(waiting, wait_ms, now_ms)
         else:
             self._answer(waiting, result, code, now_ms)
 
-    def _again(
-        self, waiting: PendingPull, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
-    ) -> None:
-        conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
-        conn.keep(-waiting.size)
-        if conn.is_closing:
-            return
-        try:
-            self._serve(waiting, wait_ms, now_ms, tries, began_ms)
-        except OSError as error:
-            remark = f"the messages cannot be read: {error}"
-            conn.send(encode_pull_refusal(serialize, opaque, code=_ERROR, remark=remark))
-
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
         """Note the messages that became visible, for the pulls that wait for them."""
-        hold = self._hold
+        hold = self.held
         if not len(hold):
             return
         for entry in entries:
@@ -235,54 +200,49 @@ class Puller:
 
     def answer_woken(self, now_ms: int) -> None:
         """Answer the first slice of woken pulls now, and one more on each pass of the loop."""
-        if not self._is_waking and self._hold.has_news:
+        if not self._is_waking and self.held.has_news:
             self._wake_some(now_ms)
 
     def _wake_some(self, now_ms: int) -> None:
         self._is_waking = False
-        self._answer_held(self._hold.wake(), now_ms)
-        if self._hold.has_news:
+        self._answer_held(self.held.wake(), now_ms)
+        if self.held.has_news:
             self._is_waking = True
             self._cold.soon(self._wake_some)
 
     def answer_expired(self, now_ms: int) -> None:
         """Answer one slice of the pulls whose time is over; more of them may be left."""
-        self._answer_held(self._hold.expired(now_ms), now_ms)
+        self._answer_held(self.held.expired(now_ms), now_ms)
 
     def drop_topic(self, topic: str, *, now_ms: int) -> None:
         """Answer the pulls that wait for a topic that was deleted."""
-        self._hold.drop_topic(topic)
+        self.held.drop_topic(topic)
         self.answer_woken(now_ms)
 
     def _answer_held(self, pulls: Iterable[HeldPull[PendingPull]], now_ms: int) -> None:
         for held in pulls:
-            waiting = held.pull
             try:
-                self._answer_one(waiting, now_ms)
+                self._answer_one(held.pull, now_ms)
             except Exception as error:
-                LOG.exception("a held pull of topic %s failed", waiting.pull.topic)
-                remark = f"the broker has an error: {error}"
-                waiting.conn.send(
-                    encode_pull_refusal(
-                        waiting.serialize, waiting.opaque, code=_ERROR, remark=remark
-                    )
-                )
+                _answer_fault(held.pull, error)
 
     def _answer_one(self, waiting: PendingPull, now_ms: int) -> None:
+        waiting.conn.keep(-waiting.size)
+        if waiting.conn.is_closing:
+            return
         try:
             wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
         except RequestRefused as refused:
-            waiting.conn.keep(-waiting.size)
             _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
         else:
-            self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
+            self._serve(waiting._replace(wants=wants), None, now_ms)
 
     def _suspend(self, waiting: PendingPull, wait_ms: int, now_ms: int) -> None:
         codes, wants = waiting.wants.codes, waiting.wants.by_properties
         if not self._config.long_polling_enable:
             wait_ms, codes = self._config.short_polling_time_ms, frozenset()
         deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
-        self._hold.hold(
+        self.held.add(
             HeldPull(
                 topic=waiting.pull.topic,
                 queue_id=waiting.pull.queue_id,
@@ -354,36 +314,16 @@ class Puller:
         )
         waiting.conn.send(frame)
         if code is ResponseCode.SUCCESS:
-            self._count(waiting, result)
+            pull = waiting.pull
+            self._stats.count_get(
+                pull.topic, pull.consumer_group, result.count, sum(map(len, result.chunks))
+            )
             return
         self._stats.get_missed.count += 1
         if code is ResponseCode.PULL_OFFSET_MOVED and not self._config.is_slave:
-            self._tell_moved(waiting, result.next_offset, now_ms)
+            self._put_moved_event(waiting, result.next_offset, now_ms)
 
-    def _count(self, waiting: PendingPull, result: GetResult) -> None:
-        stats = self._stats
-        key = (waiting.pull.topic, waiting.pull.consumer_group)
-        got = self._got.get(key)
-        if got is None:
-            name = f"{waiting.pull.topic}@{waiting.pull.consumer_group}"
-            got = (stats.counter(GROUP_GET_NUMS, name), stats.counter(GROUP_GET_SIZE, name))
-            self._got[key] = got
-        nums, size = got
-        nums.sum += result.count
-        nums.times += 1
-        size.sum += sum(map(len, result.chunks))
-        size.times += 1
-        stats.get_found.count += 1
-        # What a tool shows to a person is not consumption: it may not look like a group at work.
-        if waiting.pull.consumer_group != TOOLS_GROUP:
-            stats.broker_get.sum += result.count
-            stats.transferred.count += result.count
-
-    def forget_counters(self) -> None:
-        """Drop the cached counters, because a topic or group was deleted."""
-        self._got.clear()
-
-    def _tell_moved(self, waiting: PendingPull, queue_offset: int, now_ms: int) -> None:
+    def _put_moved_event(self, waiting: PendingPull, queue_offset: int, now_ms: int) -> None:
         event = OffsetMovedEvent(
             consumer_group=waiting.pull.consumer_group,
             message_queue=MessageQueue(
@@ -398,19 +338,17 @@ class Puller:
             {TAGS: waiting.pull.consumer_group, DELAY: "0", KEYS: waiting.pull.consumer_group}
         )
         message = PutMessage(
-            OFFSET_MOVED_TOPIC,
-            OFFSET_MOVED_TOPIC.encode(),
-            0,
-            event.encode(),
-            properties.encode(),
-            0,
-            0,
-            now_ms,
-            self._store_host,
-            self._store_host,
-            0,
-            0,
-            tags_code(waiting.pull.consumer_group),
-            (waiting.pull.consumer_group,),
+            topic=OFFSET_MOVED_TOPIC,
+            topic_bytes=OFFSET_MOVED_TOPIC.encode(),
+            queue_id=0,
+            body=event.encode(),
+            properties=properties.encode(),
+            born_ms=now_ms,
+            born_host=self._context.store_host,
+            store_host=self._context.store_host,
+            tags_code=tags_code(waiting.pull.consumer_group),
+            keys=(waiting.pull.consumer_group,),
         )
-        self._put_event(message, now_ms)
+        if self._accepts_puts():
+            self._store.put(message, now_ms)
+            self._commit_soon()

@@ -1,7 +1,7 @@
 """Choose how the sends of a broker are taken: by the kernel where it was built, or in Python.
 
 RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a read
-                                              all that follows: on_frame ── Sender.take
+                                              all that follows: on_frame ── Sender.handle_send
 """
 
 from collections.abc import Callable

@@ -1,11 +1,15 @@
 """Check a message that a producer sends, and store the record that it becomes.
 
-    checks (in Java's order, with Java's texts) -> topic created if allowed
-      -> properties recoded
-      -> a retry that reached its maximum? -> dead letter topic
-      -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic;
-         otherwise with a time of delivery (TIMER_*)? -> rmq_sys_wheel_timer
-      -> store.put -> the answer waits for the group commit (``Turn``)
+    header ─> route: topic, queue ─> checks ─> transform ─────> put ─> answer, at the group commit
+                (topics may be created)          │
+                                                 ├ batch            its messages, in runs
+                                                 ├ retry            its last one: dead letter topic
+                                                 ├ half (TRAN_MSG)  RMQ_SYS_TRANS_HALF_TOPIC
+                                                 ├ delay (DELAY)    SCHEDULE_TOPIC_XXXX
+                                                 └ timer (TIMER_*)  rmq_sys_wheel_timer
+
+``handle_send`` is that line, and each word of it is a method or a function; ``refusals`` has the
+answers to what was not put. The checks have Java's order and texts.
 
 Rule: everything that is the same for all sends to a topic is cached in a ``Route`` and dropped
 when any topic changes. Where the kernel was built, ``send_kernel`` takes plain sends before they
@@ -19,15 +23,15 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from mqserver.broker import names
 from mqserver.broker.acl.control import AccessControl
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.delay.schedule import DelayLevels, redirect
 from mqserver.broker.files.saves import SavedFirst, StateFiles
 from mqserver.broker.send.batches import RUN_COUNT_MAX, read_batch
+from mqserver.broker.send.refusals import illegal_remark, put_refusal
 from mqserver.broker.send.topic_rules import (
     RETRY_TIMES_VERSION,
     STOPPING,
@@ -38,18 +42,15 @@ from mqserver.broker.send.topic_rules import (
     send_fields,
 )
 from mqserver.broker.serving.answers import SendAnswers
-from mqserver.broker.serving.group_commit import Sink, Turn
+from mqserver.broker.serving.group_commit import GroupCommit, Sink
 from mqserver.broker.serving.overload import store_refusal
-from mqserver.broker.stats.counters import Statistics
 from mqserver.broker.stored_properties import Recoder
 from mqserver.broker.timer.messages import TimerRules, recall_handle
-from mqserver.broker.topics import Topics, topic_config
+from mqserver.broker.topics import topic_config
 from mqserver.broker.transaction.half_messages import is_prepared, prepare
-from mqserver.runtime.clock import Clock
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Slices
 from mqserver.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage, RunResult
-from mqserver.store.store import MessageStore
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from storefmt.formats.properties import CLUSTER, DELAY, PROPERTIES_SIZE_MAX, format_properties
@@ -60,22 +61,6 @@ LOG = logging.getLogger(__name__)
 
 _OK = PutStatus.PUT_OK
 IS_SLAVE = "this broker is a slave"
-_TOO_MANY_LIGHT_QUEUES = (
-    "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
-    "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
-)
-
-
-class _Put(NamedTuple):
-    """What the answer to a send says of a message, or of the first one of a batch."""
-
-    queue_offset: int
-    message_id: str
-    """Offset id, or the ids of a batch joined with commas."""
-    waits: bool
-    """Whether the producer waits for the disk."""
-    recall_handle: str | None = None
-    """With which the producer can take a timer message back."""
 
 
 class Kernel(Protocol):
@@ -98,48 +83,32 @@ class Sender:
     """Handles the sends to one broker.
 
     Args:
-        store: stores the messages.
-        config: the settings.
-        topics: the topics, which sends may create.
-        groups: the settings of consumer groups.
+        context: the parts of the broker; sends may create topics.
         levels: the delay of each level.
-        stats: counts what is stored.
-        turn: the group commit, which sends the answers.
+        group_commit: writes what was put, and sends the answers.
         files: saves topics.json.
         answers: formats the answers.
-        store_host: packed host of this broker.
-        clock: gives the time of each run of a large batch.
         slices: runs large batches in slices.
     """
 
     def __init__(
         self,
-        store: MessageStore,
+        context: BrokerContext,
         *,
-        config: BrokerConfig,
-        topics: Topics,
-        groups: Groups,
         levels: DelayLevels,
-        stats: Statistics,
-        turn: Turn,
+        group_commit: GroupCommit,
         files: StateFiles,
         answers: SendAnswers,
-        store_host: bytes,
-        clock: Clock,
         slices: Slices,
     ) -> None:
-        self._store = store
-        self._config = config
-        self._topics = topics
-        self._groups = groups
+        config = context.config
+        self._context = context
+        self._config, self._store, self._store_host = config, context.store, context.store_host
         self._levels = levels
-        self._stats = stats
-        self._turn = turn
+        self._group_commit = group_commit
         self._files = files
-        self._overload = turn.overload
+        self._overload = group_commit.overload
         self._answers = answers
-        self._store_host = store_host
-        self._clock = clock
         self._slices = slices
         self._recoder = Recoder(config.broker_cluster_name)
         self.timer_rules = TimerRules(config.store, self._have_timer_topic)
@@ -148,21 +117,13 @@ class Sender:
         """Why this broker takes no messages although it is a master; empty when it takes them."""
         self.is_open = True
         """Whether messages are accepted; not while the broker stops."""
-        self._routes = Routes(
-            config=config,
-            topics=topics,
-            stats=stats,
-            refusal=self._role_refusal,
-        )
-        self.settings_changed()
+        self._routes = Routes(context, refusal=self._role_refusal)
+        self.apply_settings()
 
-    def settings_changed(self) -> None:
+    def apply_settings(self) -> None:
         """Apply the settings as they are now."""
         self._body_size_max = self._config.store.max_message_size
-        self._illegal = (
-            "the message is illegal, maybe msg body or properties length not matched. msg body "
-            f"length limit {self._body_size_max}B, msg properties length limit 32KB."
-        )
+        self._illegal = illegal_remark(self._body_size_max)
         self.forget_routes()
 
     def _role_refusal(self) -> str:
@@ -180,29 +141,26 @@ class Sender:
         self.is_open = False
         self._routes.close()
 
-    def take(self, request: Request) -> None:
+    def handle_send(self, request: Request) -> None:
         """Store the message or batch of a request; the answer leaves when it is safe on disk.
 
         Raises:
             BadHeader: a field of the header is missing or has a wrong value.
         """
-        command, now_ms = request.command, request.now_ms
-        send = send_fields(command)
+        send = send_fields(request.command)
         try:
             if self._overload.refusal:
                 raise RequestRefused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
             route = self._routes.get(send.topic)
             queue_id = send.queue_id
             if route is None or not 0 <= queue_id < route.queue_limit:
-                route, queue_id = self.route_of(request.conn, send, now_ms)
+                route, queue_id = self.route_of(request.conn, send, request.now_ms)
             if send.batch:
-                self._take_batch(request, replace(send, queue_id=queue_id))
-                return
-            found = self._put_one(request, send, route, queue_id)
+                self._store_batch(request, replace(send, queue_id=queue_id))
+            else:
+                self._store_message(request, send, route, queue_id)
         except RequestRefused as refused:
             self._refuse(request, refused)
-        else:
-            self._acknowledge(request, route, queue_id, found)
 
     def _refuse(self, request: Request, refused: RequestRefused) -> None:
         command = request.command
@@ -217,30 +175,44 @@ class Sender:
         request: Request,
         route: Route,
         queue_id: int,
-        put: "_Put",
+        *,
+        queue_offset: int,
+        message_id: str,
+        waits: bool,
+        recall_handle: str | None = None,
     ) -> None:
-        """Queue the answer; the group commit sends it when the message is safe."""
+        """Queue the answer; the group commit sends it when the message is safe.
+
+        Args:
+            request: of the producer.
+            route: of the message.
+            queue_id: the queue that the producer is told.
+            queue_offset: of the message, or of the first one of a batch.
+            message_id: offset id, or the ids of a batch joined with commas.
+            waits: whether the producer waits for the disk.
+            recall_handle: with which the producer can take a timer message back.
+        """
         command = request.command
         if command.is_oneway:
-            self._turn.schedule()
+            self._group_commit.schedule()
             return
         serialize, opaque = command.serialize, command.opaque
         answer = self._answers.stored(
             serialize,
             opaque,
             queue_id=queue_id,
-            queue_offset=put.queue_offset,
-            message_id=put.message_id,
-            recall_handle=put.recall_handle,
+            queue_offset=queue_offset,
+            message_id=message_id,
+            recall_handle=recall_handle,
         )
         sink: Sink = request.conn
-        if self._topics.unsaved and self._is_unsaved(route):
+        if self._context.topics.unsaved and self._is_unsaved(route):
             sink = SavedFirst(request.conn, self._files, "topics")
-        self._turn.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=put.waits)
+        self._group_commit.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
         """Tell whether a topic that a message of this route is stored in is not in topics.json."""
-        unsaved = self._topics.unsaved
+        unsaved = self._context.topics.unsaved
         if route.topic in unsaved:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
@@ -261,14 +233,14 @@ class Sender:
             suffix_of=self._recoder.batch_suffix,
             appender=self._store.appender,
             answers=self._answers,
-            turn=self._turn,
+            turn=self._group_commit,
             store_host=self._store_host,
         )
 
     def limits(self) -> tuple[int, int] | None:
         """Return the bytes of the largest body and of the largest record; None to take no sends.
 
-        It is for the kernel, which leaves sends to ``take`` where that would refuse them.
+        It is for the kernel, which leaves sends to ``handle_send`` where that would refuse them.
         """
         if self._config.store.enable_multi_dispatch:
             return None
@@ -292,7 +264,7 @@ class Sender:
         """Return the offset id of a message at ``log_offset``."""
         return self._answers.message_id(log_offset)
 
-    def put(self, message: PutMessage, *, now_ms: int) -> PutResult:
+    def put(self, message: PutMessage, now_ms: int) -> PutResult:
         """Put a message that the broker itself made; the caller schedules the commit or waits.
 
         Raises:
@@ -302,61 +274,71 @@ class Sender:
             # The disk threads end before the connections do.
             raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, STOPPING)
         result = self._store.put(message, now_ms)
-        self._check(result.status)
+        if result.status is not _OK:
+            raise self._refusal_of(result.status)
         return result
 
-    def deliver(self, message: PutMessage, *, now_ms: int) -> PutResult:
+    def deliver(self, message: PutMessage, now_ms: int) -> PutResult:
         """Put a delayed or transactional message of a client, and count it for its topic.
 
         Raises:
             RequestRefused: the store does not accept the message.
         """
-        result = self.put(message, now_ms=now_ms)
-        self._stats.count_put(message.topic, result.size)
+        result = self.put(message, now_ms)
+        self._context.stats.count_put(message.topic, result.size)
         return result
 
-    def _put_one(self, request: Request, send: SendFields, route: Route, queue_id: int) -> "_Put":
-        """Store one message, and return what the answer says of it."""
+    def _store_message(
+        self, request: Request, send: SendFields, route: Route, queue_id: int
+    ) -> None:
+        """Check, transform and put one message, and queue its answer."""
         conn, body, now_ms = request.conn, request.command.body, request.now_ms
         recoded = self._recoder.recode(send.properties)
         if send.sys_flag & TRANSACTION_MASK and not is_prepared(recoded.named):
             self._warn_of_flag(conn, send.sys_flag)
         if len(body) > self._body_size_max or len(recoded.data) > PROPERTIES_SIZE_MAX:
-            self._stats.put_failed_count += 1
+            self._context.stats.put_failed_count += 1
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         message = PutMessage(
-            route.topic,
-            route.topic_bytes,
-            queue_id,
-            body,
-            recoded.data,
-            send.flag,
-            send.sys_flag | route.sys_flag,
-            send.born_timestamp,
-            conn.peer_host,
-            self._store_host,
-            send.reconsume_times or 0,
-            0,
-            recoded.tags_code,
-            recoded.keys,
+            topic=route.topic,
+            topic_bytes=route.topic_bytes,
+            queue_id=queue_id,
+            body=body,
+            properties=recoded.data,
+            flag=send.flag,
+            sys_flag=send.sys_flag | route.sys_flag,
+            born_ms=send.born_timestamp,
+            born_host=conn.peer_host,
+            store_host=self._store_host,
+            reconsume_times=send.reconsume_times or 0,
+            tags_code=recoded.tags_code,
+            keys=recoded.keys,
         )
-        if route.retry_group is not None:
-            self._give_up(message, request, send, route.retry_group)
         handle = None
+        if route.retry_group is not None:
+            self._transform_retry(message, request, send, route.retry_group)
         if recoded.named is not None:
-            handle = self._act_on(message, recoded.named, now_ms)
+            handle = self._transform(message, recoded.named, now_ms)
         result = self._store.put(message, now_ms)
-        self._check(result.status)
+        if result.status is not _OK:
+            raise self._refusal_of(result.status)
         if message.topic is route.topic:
             self.count(route, 1, result.size)
         else:
             # Count it for the topic it waits or ended in. A message that waits is counted
             # for its own topic when it is delivered.
-            self._stats.count_put(message.topic, result.size)
-        message_id = self._answers.message_id(result.log_offset)
-        return _Put(result.queue_offset, message_id, recoded.waits, handle)
+            self._context.stats.count_put(message.topic, result.size)
+        self._acknowledge(
+            request,
+            route,
+            queue_id,
+            queue_offset=result.queue_offset,
+            message_id=self._answers.message_id(result.log_offset),
+            waits=recoded.waits,
+            recall_handle=handle,
+        )
 
-    def _take_batch(self, request: Request, send: SendFields) -> None:
+    def _store_batch(self, request: Request, send: SendFields) -> None:
         """Store a batch: a small one at once, a large one in runs between other requests.
 
         Raises:
@@ -369,13 +351,13 @@ class Sender:
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         runs = read_batch(body, ends=ends, illegal=self._illegal)
         first = next(runs)
-        steps = self._take_runs(request, send, first, runs, waits=ends.waits)
+        steps = self._store_runs(request, send, first, runs, waits=ends.waits)
         if len(first) < RUN_COUNT_MAX:
             deque(steps, maxlen=0)
         else:
             self._slices.later_all(_keeping(request.conn, len(body), steps))
 
-    def _take_runs(
+    def _store_runs(
         self,
         request: Request,
         send: SendFields,
@@ -401,11 +383,11 @@ class Sender:
             queue_offset, put_size = -1, 0
             for run in runs:
                 if log_offsets:
-                    self._turn.when_safe(codes.append)
+                    self._group_commit.when_safe(codes.append)
                     yield
                 if ResponseCode.SERVICE_NOT_AVAILABLE in codes:
-                    self._check(PutStatus.SERVICE_NOT_AVAILABLE)
-                now_ms = self._clock.now_ms()
+                    raise self._refusal_of(PutStatus.SERVICE_NOT_AVAILABLE)
+                now_ms = self._context.clock.now_ms()
                 route, queue_id = self.route_of(request.conn, send, now_ms)
                 put = self._put_run(request.conn, send, route, queue_id, run, now_ms)
                 queue_offset = put.queue_offset if queue_offset < 0 else queue_offset
@@ -415,8 +397,14 @@ class Sender:
             self._refuse(request, refused)
         else:
             self.count(route, len(log_offsets), put_size)
-            message_id = self._answers.message_ids(log_offsets)
-            self._acknowledge(request, route, queue_id, _Put(queue_offset, message_id, waits))
+            self._acknowledge(
+                request,
+                route,
+                queue_id,
+                queue_offset=queue_offset,
+                message_id=self._answers.message_ids(log_offsets),
+                waits=waits,
+            )
 
     def _put_run(
         self,
@@ -440,13 +428,15 @@ class Sender:
         )
         result = self._store.put_run(run, now_ms)
         if result.status is not _OK:
-            self._check(result.status)
+            raise self._refusal_of(result.status)
         return result
 
-    def _give_up(self, message: PutMessage, request: Request, send: SendFields, group: str) -> None:
+    def _transform_retry(
+        self, message: PutMessage, request: Request, send: SendFields, group: str
+    ) -> None:
         """Send a message to the dead letter topic if it reached its maximum of retries."""
         now_ms = request.now_ms
-        found = self._groups.find(group, now_ms=now_ms)
+        found = self._context.groups.find(group, now_ms=now_ms)
         if found is None:
             text = names.see_faq(f"subscription group not exist, {group} ")
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
@@ -455,13 +445,13 @@ class Sender:
         if told is not None and request.command.version >= RETRY_TIMES_VERSION:
             most = told
         if (send.reconsume_times or 0) >= most:
-            dead = self._topics.create_for_group(
+            dead = self._context.topics.create_for_group(
                 names.dlq_topic(group), queue_count=1, now_ms=now_ms
             )
             message.topic, message.topic_bytes = dead.topic_name, dead.topic_name.encode()
             message.queue_id = 0
 
-    def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> str | None:
+    def _transform(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> str | None:
         """Redirect a message whose properties ask for a transaction or a delay.
 
         Returns:
@@ -484,9 +474,9 @@ class Sender:
 
     def _have_timer_topic(self) -> None:
         """Create the topic in which timer messages wait, when the first one comes."""
-        if self._topics.get(TIMER_TOPIC) is None:
-            now_ms = self._clock.now_ms()
-            self._topics.put(topic_config(TIMER_TOPIC, queue_count=1), now_ms=now_ms)
+        if self._context.topics.get(TIMER_TOPIC) is None:
+            now_ms = self._context.clock.now_ms()
+            self._context.topics.put(topic_config(TIMER_TOPIC, queue_count=1), now_ms=now_ms)
 
     def _prepare(self, message: PutMessage, named: Mapping[str, str]) -> None:
         if self._config.reject_transaction_message:
@@ -518,33 +508,15 @@ class Sender:
         sizes.sum += size
         sizes.times += 1
 
-    def _check(self, status: PutStatus) -> None:
-        """Raise ``RequestRefused`` with Java's code and text when a message was not put."""
-        match status:
-            case PutStatus.PUT_OK:
-                return
-            case PutStatus.SERVICE_NOT_AVAILABLE:
-                # Java does not count these as failed puts, because nothing was tried.
-                why = self._store.failure or "shut down"
-                text = self._role_refusal() or store_refusal(self._store, why)
-                raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
-            case _:
-                self._stats.put_failed_count += 1
-        match status:
-            case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
-                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-            case PutStatus.CREATE_MAPPED_FILE_FAILED:
-                text = "create mapped file failed, server is busy or broken."
-                if self._store.failure:
-                    text = f"{self._store.failure}; {text}"
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-            case PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, _TOO_MANY_LIGHT_QUEUES)
-            case PutStatus.OS_PAGE_CACHE_BUSY:
-                text = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-            case _:
-                raise RequestRefused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+    def _refusal_of(self, status: PutStatus) -> RequestRefused:
+        """Return the refusal of a message that was not put, and count it as Java does."""
+        failure = self._store.failure
+        if status is PutStatus.SERVICE_NOT_AVAILABLE:
+            # Java does not count these as failed puts, because nothing was tried.
+            text = self._role_refusal() or store_refusal(self._store, failure or "shut down")
+            return RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
+        self._context.stats.put_failed_count += 1
+        return put_refusal(status, body_size_max=self._body_size_max, failure=failure)
 
 
 def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:

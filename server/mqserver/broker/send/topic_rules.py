@@ -15,10 +15,9 @@ from datetime import datetime
 from typing import Final
 
 from mqserver.broker import names
-from mqserver.broker.config import BrokerConfig
+from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.names import is_writable, perm_text
-from mqserver.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter, Statistics
-from mqserver.broker.topics import Topics
+from mqserver.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter
 from mqserver.runtime.request import RequestRefused
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, ResponseCode
@@ -77,24 +76,13 @@ class Routes:
     """The routes of one broker, by topic.
 
     Args:
-        config: the settings.
-        topics: the topics, which sends may create.
-        stats: has the counters of each topic.
+        context: the parts of the broker; sends may create topics.
         refusal: returns why the broker stores no messages; empty when it stores them.
     """
 
-    def __init__(
-        self,
-        *,
-        config: BrokerConfig,
-        topics: Topics,
-        stats: Statistics,
-        refusal: Callable[[], str],
-    ) -> None:
+    def __init__(self, context: BrokerContext, *, refusal: Callable[[], str]) -> None:
         self._refusal = refusal
-        self._config = config
-        self._topics = topics
-        self._stats = stats
+        self._context = context
         self.known: dict[str, Route] = {}
         """The cached routes by topic."""
         self._is_open = True
@@ -119,16 +107,20 @@ class Routes:
         """
         if not self._is_open:
             raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, STOPPING)
-        accepts_from_ms = self._config.start_accept_send_request_time_stamp
+        accepts_from_ms = self._context.config.start_accept_send_request_time_stamp
         if now_ms < accepts_from_ms:
             text = f"broker unable to service, until {_human_time(accepts_from_ms)}"
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
         if why := self._refusal():
             raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         topic = send.topic
-        config = self._topics.get(topic)
-        if config is not None and config.order and not is_writable(self._config.broker_permission):
-            text = f"the broker[{self._config.broker_ip1}] sending message is forbidden"
+        config = self._context.topics.get(topic)
+        if (
+            config is not None
+            and config.order
+            and not is_writable(self._context.config.broker_permission)
+        ):
+            text = f"the broker[{self._context.config.broker_ip1}] sending message is forbidden"
             raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         fault = names.topic_fault(topic)
         if fault is not None:
@@ -152,10 +144,10 @@ class Routes:
             config.write_queue_nums,
             MULTI_TAGS if config.topic_filter_type == MULTI_TAG else 0,
             topic.removeprefix(RETRY_PREFIX) if is_retry else None,
-            self._stats.counter(TOPIC_PUT_NUMS, topic),
-            self._stats.counter(TOPIC_PUT_SIZE, topic),
+            self._context.stats.counter(TOPIC_PUT_NUMS, topic),
+            self._context.stats.counter(TOPIC_PUT_SIZE, topic),
         )
-        if topic not in self._topics.unsaved:
+        if topic not in self._context.topics.unsaved:
             # Answers of a cached route do not wait for topics.json to be saved.
             self.known[topic] = route
         return route
@@ -164,7 +156,7 @@ class Routes:
         topic = send.topic
         is_retry = topic.startswith(RETRY_PREFIX)
         sys_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if send.unit_mode else 0
-        made = self._topics.create_by_template(
+        made = self._context.topics.create_by_template(
             topic,
             send.default_topic,
             queue_count=send.default_topic_queue_nums,
@@ -172,7 +164,7 @@ class Routes:
             now_ms=now_ms,
         )
         if made is None and is_retry:
-            made = self._topics.create_for_group(
+            made = self._context.topics.create_for_group(
                 topic, queue_count=1, sys_flag=sys_flag, now_ms=now_ms
             )
         if made is None:

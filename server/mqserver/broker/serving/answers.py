@@ -49,9 +49,9 @@ class SendAnswers:
         # A method around this call would double its cost for every message.
         self.message_id: Callable[[int], str] = self._id_format.__mod__
         """Returns the offset id of a message at a log offset."""
-        self.tell(region=region, trace_on=trace_on)
+        self.set_region(region, trace_on=trace_on)
 
-    def tell(self, *, region: str, trace_on: bool) -> None:
+    def set_region(self, region: str, *, trace_on: bool) -> None:
         """Set the region and the trace switch that answers carry from now on."""
         self._ext = {TRACE_ON: "true" if trace_on else "false", MSG_REGION: region}
         # A region with a quote or backslash in it would break the text below.

@@ -1,28 +1,36 @@
 """Let threads read bytes that are not in the page cache, so that the loop does not block.
 
-    pull ─ in the page cache ──────────────────────────> answered at once
-         └ not (ColdRead) ─ a thread reads it ─ loop ──> tried again, now from memory
+    with_disk(attempt) ─ in the page cache ────────────────────────> done at once
+                       └ not (ColdRead) ─ a thread reads it ─ loop ─> attempted again, from memory
 
-Rule: a thread only brings bytes into the page cache. The loop decides what a pull is answered,
-and decides it anew at each try, as if the pull had just come. After ``tries_max`` tries the loop
-itself waits for the disk, because with so little memory the pull might never succeed. Where the
-file system cannot tell what is cached (tmpfs), every read counts as cached. A large pull from
-memory is read in slices while sockets or sends wait for the loop (``ReadSlices``). Other long work
-does one slice and asks to be called again with ``soon``.
+Requests (pulls, pops, handlers) run in ``with_disk``. The broker's own periodic work (delayed
+messages, timers, the revive log) asks a ``WarmUp`` instead, because it looks again by itself.
+
+Rule: a thread only brings bytes into the page cache. The loop decides what a request is answered,
+and decides it anew at each attempt, as if the request had just come. So an attempt changes nothing
+before its last read. After ``tries_max`` reads of a thread the loop itself waits for the disk,
+because with so little memory the attempt might never succeed. Where the file system cannot tell
+what is cached (tmpfs), every read counts as cached. A large pull from memory is read in slices
+while sockets or sends wait for the loop (``ReadSlices``). Other long work does one slice and asks
+to be called again with ``soon``.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from mqserver.broker.serving.group_commit import Turn
+from mqserver.broker.serving.group_commit import GroupCommit
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.program.event_loop import waits_of
-from mqserver.store.commitlog.log_read import PausedRead, ReadSlices
+from mqserver.store.commitlog.log_read import OthersWait, PausedRead, ReadSlices
 from mqserver.store.disk.nowait import ColdRead
+from remoting.aio.server import ServerConn
+
+LOG = logging.getLogger(__name__)
 
 TRIES_MAX: Final = 40
 """This is enough for one pull, which reads a queue file and at most 32 places of the log."""
@@ -32,6 +40,17 @@ DESCRIPTORS_MAX: Final = 128
 
 Again = Callable[[int], object]
 """Called on the loop with ``now_ms`` when the work can go on."""
+Attempt = Callable[[int, bool], None]
+"""Work that reads: gets ``now_ms``, and whether it may wait for the disk. It raises ColdRead or
+OthersWait, and has changed nothing then."""
+
+
+def fault_of(error: Exception) -> str:
+    """Return the remark for a request whose read failed, and log what is not the disk's fault."""
+    if isinstance(error, OSError):
+        return f"the messages cannot be read: {error}"
+    LOG.error("a request that waited failed; the others go on", exc_info=error)
+    return f"the broker has an error: {error}"
 
 
 class ColdReads:
@@ -42,23 +61,75 @@ class ColdReads:
         """Reads that a thread has done, or is doing."""
         self.slices = ReadSlices(lambda: False)
         """Splits large reads of the loop into slices."""
+        self.tries_max = 0
+        """Reads of a thread before the loop waits itself; 0 while there are no threads."""
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._workers: ThreadPoolExecutor | None = None
         self._descriptor_count = 0
         self._postponed: deque[Again] = deque()
 
-    @property
-    def tries_max(self) -> int:
-        """How often a pull is tried before the loop waits itself; 0 while there are no threads."""
-        return TRIES_MAX if self._workers is not None else 0
-
-    def open(self, loop: asyncio.AbstractEventLoop, turn: Turn) -> None:
+    def open(self, loop: asyncio.AbstractEventLoop, group_commit: GroupCommit) -> None:
         """Start the threads; ``again`` is called on this loop from now on."""
         self._loop = loop
         is_waited_for = waits_of(loop)
-        self.slices.is_waited_for = lambda: turn.is_due or is_waited_for()
+        self.slices.is_waited_for = lambda: group_commit.is_due or is_waited_for()
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
+        self.tries_max = TRIES_MAX
+
+    def with_disk(
+        self,
+        attempt: Attempt,
+        now_ms: int,
+        *,
+        peer: ServerConn,
+        size: int,
+        failed: Callable[[Exception], object],
+        needs_peer: bool = True,
+        tries: int = 0,
+    ) -> None:
+        """Run ``attempt`` now, and again whenever a thread has read what was not in memory.
+
+        Args:
+            attempt: the work; errors of the first attempt reach the caller.
+            now_ms: when it runs.
+            peer: the connection that the work is for.
+            size: bytes that count as in flight for the peer while the work waits.
+            failed: called with an error of a later attempt.
+            needs_peer: whether the work is dropped when the connection closes meanwhile.
+            tries: how often a thread has read for it.
+        """
+        try:
+            attempt(now_ms, tries >= self.tries_max)
+        except ColdRead as cold:
+            peer.keep(size)
+            again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries + 1)
+            self.warm(cold, again)
+        except OthersWait as others:
+            peer.keep(size)
+            again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries)
+            self.go_on(others.begun, again)
+
+    def _attempt_again(
+        self,
+        attempt: Attempt,
+        peer: ServerConn,
+        size: int,
+        failed: Callable[[Exception], object],
+        needs_peer: bool,
+        tries: int,
+        now_ms: int,
+    ) -> None:
+        peer.keep(-size)
+        if needs_peer and peer.is_closing:
+            return
+        try:
+            self.with_disk(
+                attempt, now_ms, peer=peer, size=size, failed=failed, needs_peer=needs_peer,
+                tries=tries,
+            )  # fmt: skip
+        except Exception as error:
+            failed(error)
 
     def warm(self, cold: ColdRead, again: Again) -> None:
         """Let a thread read what is not in the page cache, then call ``again``.
@@ -109,7 +180,7 @@ class ColdReads:
         else:
             self.go_on(begun, again)
 
-    def run(self, work: Callable[[], None], then: Again) -> None:
+    def run_in_thread(self, work: Callable[[], None], then: Again) -> None:
         """Let a thread do work that waits for a disk, then call ``then``.
 
         If there are no threads, both are done at once.
@@ -133,6 +204,42 @@ class ColdReads:
     def close(self) -> None:
         """Wait for the threads to end; nothing is called back from now on."""
         workers, self._workers = self._workers, None
+        self.tries_max = 0
         self._postponed.clear()
         if workers is not None:
             workers.shutdown()
+
+
+class WarmUp:
+    """The reads that a thread does for one piece of periodic work.
+
+    Args:
+        cold: the threads.
+        warmed: called with ``now_ms`` when one has read, so that the work goes on.
+    """
+
+    def __init__(self, cold: ColdReads, warmed: Again) -> None:
+        self.is_running = False
+        """Whether a thread reads, or is about to."""
+        self._cold = cold
+        self._warmed = warmed
+        self._tries = 0
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether the work may wait for the disk, because threads have read for it in vain."""
+        return self._tries >= self._cold.tries_max
+
+    def begin(self, missing: ColdRead) -> None:
+        """Let a thread read what the work did not find in the page cache."""
+        self._tries += 1
+        self.is_running = True
+        self._cold.warm(missing, self._ended)
+
+    def _ended(self, now_ms: int) -> None:
+        self.is_running = False
+        self._warmed(now_ms)
+
+    def succeeded(self) -> None:
+        """Note that the work found in memory what it needed."""
+        self._tries = 0

@@ -13,12 +13,12 @@ would cost more than the write; then it serves other requests, and parses and pu
 ``store.commitlog.groups`` has the states of a group.
 
 Rule: an answer is formatted when its message is put. It leaves only when the message is as safe
-as the configuration promises; with SYNC_MASTER a slave must have it, too (``hold``). When a write
-fails, all messages of its group and those that were put behind it are answered 14. When a flush
-fails or takes longer than syncFlushTimeout, its messages are answered 10 (stored, but not known to
-be on disk). A flush that finds no free file descriptor in the process is answered 10 as well, and
-is tried again. ``overload`` limits how many messages may wait. An error at one answer, one
-callback or one observer is logged, and the others of the turn go on (``_apart``).
+as the configuration promises; with SYNC_MASTER a slave must also have it (``await_slaves``). When a
+write fails, all messages of its group and those that were put behind it are answered 14. When a
+flush fails or takes longer than syncFlushTimeout, its messages are answered 10 (stored, but not
+known to be on disk). A flush that finds no free file descriptor in the process is answered 10 as
+well, and is tried again. ``overload`` limits how many messages may wait. An error at one answer,
+one callback or one observer is logged, and the others of the turn go on (``_apart``).
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -63,8 +63,8 @@ class Sink(Protocol):
 
 Ack = tuple[Sink, bytes, Sequence[int], int]
 """Where the answers go, their frames one after another, their opaques, and their serialization."""
-Hold = Callable[[list[Ack], int, int, int], list[Ack]]
-"""Makes answers wait for a slave, too. It takes the answers, the log offsets at which the turn's
+AwaitSlaves = Callable[[list[Ack], int, int, int], list[Ack]]
+"""Makes answers also wait for a slave. It takes the answers, the log offsets at which the turn's
 messages begin and end, and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
 """Called with SUCCESS when a message is safe, or with the code of the failure."""
@@ -85,7 +85,7 @@ class _Waiting:
         return _count(self.acks) + _count(self.hasty_acks) + len(self.done)
 
 
-class Turn:
+class GroupCommit:
     """Commits the messages that are put in one turn, and sends the answers.
 
     Args:
@@ -112,7 +112,7 @@ class Turn:
         sends: Outbox,
     ) -> None:
         self.overload = overload
-        self.hold: Hold | None = None
+        self.await_slaves: AwaitSlaves | None = None
         """Makes answers wait for a slave; set only with SYNC_MASTER."""
         self.written = Observers[[]]()
         """Told when the log has grown."""
@@ -169,7 +169,7 @@ class Turn:
             serialize: serialization code of the requests, for the same answers.
             waits: False sends it after the write, even with SYNC_FLUSH or SYNC_MASTER.
         """
-        if waits or (self.hold is None and not self._sync_flush):
+        if waits or (self.await_slaves is None and not self._sync_flush):
             self._waiting.acks.append((conn, answers, opaques, serialize))
         else:
             self._waiting.hasty_acks.append((conn, answers, opaques, serialize))
@@ -293,7 +293,7 @@ class Turn:
         """Send the answers of a group that is written, or keep them for the sync or a slave."""
         acks, done = waiting.acks, waiting.done
         _apart(self.written)
-        if self.hold is not None and acks:
+        if self.await_slaves is not None and acks:
             acks = self._held(acks, begin, end, now_ms)
         if waiting.hasty_acks:
             self._release(waiting.hasty_acks, [])
@@ -311,9 +311,9 @@ class Turn:
 
     def _held(self, acks: list[Ack], begin: int, end: int, now_ms: int) -> list[Ack]:
         """Return the answers that need not wait for a slave."""
-        assert self.hold is not None
+        assert self.await_slaves is not None
         try:
-            return self.hold(acks, begin, end, now_ms)
+            return self.await_slaves(acks, begin, end, now_ms)
         except Exception:
             LOG.exception("it is not known whether a slave has the messages of one turn")
             for conn, answers, _, _ in acks:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from storefmt.names import TOOLS_GROUP
+
 ROLL_MS: Final = 60_000
 _BANDS: Final = {
     "[<=0ms]": 1, "[0~10ms]": 10, "[10~50ms]": 50, "[50~100ms]": 100, "[100~200ms]": 200,
@@ -210,6 +212,8 @@ class Statistics:
         self.boot_ms = now_ms
         self._sampled_ms = now_ms
         self._counters: dict[tuple[str, str], Counter] = {}
+        self._group_gets: dict[tuple[str, str], tuple[Counter, Counter]] = {}
+        """Two of those counters, by topic and group, since every pull needs them."""
         self.broker_put = self.counter(BROKER_PUT_NUMS, cluster)
         self.broker_get = self.counter(BROKER_GET_NUMS, cluster)
         self.put = Rates()
@@ -257,6 +261,31 @@ class Statistics:
         self.counter(TOPIC_PUT_NUMS, topic).add(1)
         self.counter(TOPIC_PUT_SIZE, topic).add(size)
 
+    def count_get(self, topic: str, group: str, count: int, size: int) -> None:
+        """Count what a pull or a pop gave to a group.
+
+        Args:
+            topic: the topic that was read, which may be a retry topic.
+            group: the consumer group.
+            count: messages.
+            size: bytes of their records.
+        """
+        counters = self._group_gets.get((topic, group))
+        if counters is None:
+            name = f"{topic}@{group}"
+            counters = self.counter(GROUP_GET_NUMS, name), self.counter(GROUP_GET_SIZE, name)
+            self._group_gets[topic, group] = counters
+        nums, sizes = counters
+        nums.sum += count
+        nums.times += 1
+        sizes.sum += size
+        sizes.times += 1
+        self.get_found.count += 1
+        # What a tool shows to a person is not consumption: it may not look like a group at work.
+        if group != TOOLS_GROUP:
+            self.broker_get.sum += count
+            self.transferred.count += count
+
     def count_given_back(self, group: str, topic: str) -> None:
         """Count a message that a consumer sent back."""
         self.counter(SEND_BACK_PUT_NUMS, f"{topic}@{group}").add(1)
@@ -302,6 +331,7 @@ class Statistics:
 
     def forget_topic(self, topic: str) -> None:
         """Drop the counters of a deleted topic."""
+        self._group_gets.clear()
         for name, key in [key for key in self._counters if _topic_of(*key) == topic]:
             gone = self._counters.pop((name, key))
             if name == TOPIC_PUT_NUMS:

@@ -248,9 +248,17 @@ class TimerRules:
         if producer_group is not None:
             named["PGROUP"] = producer_group
         message = PutMessage(
-            handle.topic, handle.topic.encode(), 0, _BODY_OF_RECALL, b"", 0, 0, now_ms,
-            born_host, store_host, 0, 0, tags_code(RECALL_TAG), index_keys(named),
-        )  # fmt: skip
+            topic=handle.topic,
+            topic_bytes=handle.topic.encode(),
+            queue_id=0,
+            body=_BODY_OF_RECALL,
+            properties=b"",
+            born_ms=now_ms,
+            born_host=born_host,
+            store_host=store_host,
+            tags_code=tags_code(RECALL_TAG),
+            keys=index_keys(named),
+        )
         if self.apply(message, named, now_ms=now_ms) is None:
             raise refused_recall("timestamp invalid")
         # Unlike that of a client's message, this map of Java has 16 buckets.

@@ -25,8 +25,10 @@ import logging
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
+from mqserver.broker.intervals import while_used
 from mqserver.broker.queue_records import QueueRecords
-from mqserver.broker.serving.cold_reads import ColdReads
+from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.timer.delivered import Delivered, first_uncounted
 from mqserver.broker.timer.draining import Draining, check_unit
 from mqserver.broker.timer.messages import (
@@ -40,13 +42,11 @@ from mqserver.broker.timer.messages import (
     timer_message,
 )
 from mqserver.broker.timer.metrics import TimingCounts
-from mqserver.broker.undelivered import Route, as_it_is
-from mqserver.runtime.observers import Observers
+from mqserver.broker.undelivered import route_waiting
+from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.nowait import ColdRead, no_wait
-from mqserver.store.results import PutMessage, PutResult
-from mqserver.store.store import MessageStore
+from mqserver.store.results import PutMessage
 from mqserver.store.timer.files import TimerFiles, TimerFlush
 from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
@@ -66,6 +66,7 @@ CHAIN_COUNT: Final = 2_048
 EMPTY_COUNT: Final = 10_000
 """Slots without a message that are passed at once."""
 BACKLOG_MAX: Final = 10_000
+DELIVER_MS: Final = 50
 TAIL_STEPS: Final = 8
 RETRY_MS: Final = 1_000
 CLOCK_BACK_MS: Final = 3_600_000
@@ -75,10 +76,6 @@ DOUBT_MS: Final = 3_600_000
 SAVE_READ_MS: Final = 60_000
 """How far the slot to read may be ahead of the saved one while no message is delivered."""
 _COUNTED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
-
-Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises RequestRefused."""
-WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 
 
 class _Leaving(NamedTuple):
@@ -96,39 +93,40 @@ class TimerService:
     """Delivers the timer messages of one broker.
 
     Args:
-        store: has the messages and the files.
-        config: the settings of the store.
-        put: puts a message under its real topic.
-        when_safe: calls back when everything that was put up to now is safe, or has failed.
-        cold: reads what is not in the page cache.
-        route: decides where a message goes whose topic was deleted.
+        context: the parts of the broker; the store has the messages and the files.
+        puts: stores messages under their real topic.
     """
 
-    def __init__(
-        self,
-        store: MessageStore,
-        config: StoreConfig,
-        *,
-        put: Put,
-        when_safe: WhenSafe,
-        cold: ColdReads,
-        route: Route = as_it_is,
-    ) -> None:
-        self.may_continue: Observers[[]] = Observers()
-        """Called when ``step`` may go on."""
+    def __init__(self, context: BrokerContext, puts: OwnPuts) -> None:
         self.metrics = TimingCounts()
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
-        self._store = store
-        self._config = config
-        self._precision_ms = config.timer_precision_ms
-        self._queue = QueueRecords(store, TIMER_TOPIC, 0, name="the timer")
-        self._put, self._route = put, route
-        self._when_safe = when_safe
-        self._cold = cold
+        self._context, self._puts, self._store = context, puts, context.store
+        self._config = context.config.store
+        self._precision_ms = self._config.timer_precision_ms
+        self._queue = QueueRecords(context.store, TIMER_TOPIC, 0, name="the timer")
+        self._wake: Wake = lambda: None
         self._has_removed = False
         self._running: TimerFlush | None = None
         self._forget()
+
+    def schedule(self, services: Services) -> None:
+        """Deliver messages periodically, and again at once while there are more."""
+        interval_ms = while_used(self._store, DELIVER_MS, TIMER_TOPIC)
+        self._wake = services.every(
+            interval_ms, self.deliver_due, name="timer messages", first_ms=0
+        )
+
+    def deliver_due(self, now_ms: int) -> bool:
+        """Do one ``step`` on a master that accepts messages; return whether there is more to do.
+
+        Raises:
+            OSError: a file of the timer cannot be read, written or removed.
+        """
+        if self._store.is_copy:
+            self.stand_down()
+            return False
+        return not self._puts.refusal() and self.step(now_ms)
 
     def _forget(self) -> None:
         self._files: TimerFiles | None = None
@@ -145,7 +143,7 @@ class TimerService:
         self._group_log_offset: int | None = None
         """Log offset before the group that waits until it is safe; None without such a group."""
         self._look_ms = 0
-        self._cold_count = 0
+        self._warm_up = WarmUp(self._context.cold, self._look_now)
         self._flushing: TimerFlush | None = None
         self._flushed: tuple[int, int, int] | None = None
         self._flushed_ms = 0
@@ -171,7 +169,7 @@ class TimerService:
             self._files.close()
         self._forget()
 
-    def stand_down(self, *, is_slave: bool) -> None:
+    def stand_down(self) -> None:
         """Deliver nothing while another broker is the master; a later ``step`` begins anew.
 
         The log of a slave follows that of its master, so files of its own would not fit it when
@@ -184,7 +182,7 @@ class TimerService:
             return
         if self._files is not None:
             self.close()
-        if is_slave and not self._has_removed:
+        if self._context.config.is_slave and not self._has_removed:
             self._has_removed = True
             self.metrics.reset()
             if self._store.remove_timer_files():
@@ -286,10 +284,8 @@ class TimerService:
         assert files is not None
         count = 0
         while count < ENTER_COUNT:
-            records = self._queue.next(
-                self.queue_offset, may_wait=self._cold_count >= self._cold.tries_max
-            )
-            self._cold_count = 0
+            records = self._queue.next(self.queue_offset, may_wait=self._warm_up.may_wait)
+            self._warm_up.succeeded()
             self.queue_offset = self._queue.next_offset
             if not records:
                 break
@@ -317,8 +313,12 @@ class TimerService:
         if recalled or found.deletes is not None:
             return _Leaving(found.record.queue_offset, "", None)
         message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
-        message = self._route(message, found.topic, found.record.log_offset, now_ms)
+        self._route(message, found, now_ms)
         return _Leaving(found.record.queue_offset, "", message)
+
+    def _route(self, message: PutMessage, found: TimerMessage, now_ms: int) -> None:
+        topic, log_offset = found.topic, found.record.log_offset
+        route_waiting(self._context, message, topic=topic, log_offset=log_offset, now_ms=now_ms)
 
     def _entered_late(self, group: list[_Leaving]) -> None:
         self.queue_offset = group[-1].place + 1
@@ -451,7 +451,7 @@ class TimerService:
         elif not slot.recalls.has(found):
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         if message is not None:
-            message = self._route(message, found.topic, found.record.log_offset, now_ms)
+            self._route(message, found, now_ms)
         return _Leaving(pos, topic, message)
 
     def _waiting_at(self, unit: TimerUnit, slot: Draining) -> TimerMessage | None:
@@ -462,12 +462,12 @@ class TimerService:
             ColdRead: it is not in the page cache; its neighbours are read with it.
         """
         try:
-            with no_wait(self._cold_count < self._cold.tries_max):
+            with no_wait(not self._warm_up.may_wait):
                 data = self._store.reader.read_record(unit.log_offset)
         except ColdRead as cold:
             cold.then = self._warm_next(slot)
             raise
-        self._cold_count = 0
+        self._warm_up.succeeded()
         if unit.log_offset < self._store.min_log_offset:
             LOG.error(
                 "timer message at log offset %d was deleted with its log file", unit.log_offset
@@ -505,17 +505,17 @@ class TimerService:
             elif put:
                 self.delivered_count += count
                 safe(put)
-            self.may_continue()
+            self._wake()
 
         if count:
-            self._when_safe(ended)
+            self._puts.when_safe(ended)
         else:
             ended(ResponseCode.SUCCESS)
 
     def _put_one(self, message: PutMessage, now_ms: int) -> bool:
         """Put a message; return False if that has to be tried again."""
         try:
-            self._put(message, now_ms)
+            self._puts.deliver(message, now_ms)
         except RequestRefused as refused:
             if refused.code != ResponseCode.MESSAGE_ILLEGAL:
                 LOG.warning("the timer waits: %s", refused)
@@ -528,12 +528,12 @@ class TimerService:
     def _warm(self, cold: ColdRead, now_ms: int) -> None:
         """Go on when a thread has brought the bytes into the page cache."""
 
-        def again(at_ms: int) -> None:
-            self._look_ms = 0
-            self.may_continue()
+        self._look_ms = now_ms + RETRY_MS
+        self._warm_up.begin(cold)
 
-        self._cold_count, self._look_ms = self._cold_count + 1, now_ms + RETRY_MS
-        self._cold.warm(cold, again)
+    def _look_now(self, now_ms: int) -> None:
+        self._look_ms = 0
+        self._wake()
 
     def _warm_next(self, slot: Draining) -> Callable[[bytes], None]:
         """Return what reads the messages of the next group into the page cache, in a thread."""

@@ -32,16 +32,16 @@ broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7).
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from mqserver.broker.clients.offsets import NO_OFFSET, Offsets
-from mqserver.broker.delay.schedule import Put, WhenSafe
-from mqserver.broker.serving.cold_reads import ColdReads
-from mqserver.broker.topics import Topics
+from mqserver.broker.broker_context import BrokerContext, OwnPuts
+from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.serving.cold_reads import WarmUp
+from mqserver.broker.transaction.check_requests import CheckRequests
 from mqserver.broker.transaction.half_messages import (
     GROUP,
     QUEUE_ID,
@@ -57,11 +57,10 @@ from mqserver.broker.transaction.half_messages import (
     op_message,
     producer_group,
 )
-from mqserver.runtime.clock import Clock
+from mqserver.runtime.periodic import Services
 from mqserver.runtime.request import RequestRefused
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import GetStatus
-from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from storefmt.errors import RecordDamaged
@@ -92,6 +91,17 @@ class CheckRules(NamedTuple):
     """Age at which the log deletes a message (fileReservedTime)."""
     retention_ms: int = _FOR_EVER_MS
     """The present time of the clock that the log uses for that; this clock does not jump."""
+
+
+def check_rules(context: BrokerContext) -> CheckRules:
+    """Return the rules of a broker as its settings are now."""
+    config = context.config
+    return CheckRules(
+        config.transaction_time_out_ms,
+        config.transaction_check_max,
+        config.store.file_reserved_time_h * HOUR_MS,
+        context.store.cleaner.policy.clock_ms,
+    )
 
 
 class CheckResult(Enum):
@@ -154,11 +164,6 @@ READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
 OP_READ_COUNT: Final = 128
 
-Ask = Callable[[str, Command], None]
-"""Sends a check request to one connected producer of a group."""
-CanAsk = Callable[[str, str], bool]
-"""Tells whether a producer of a group (first) is connected and may know a topic (second)."""
-
 
 @dataclass(slots=True)
 class _CheckRound:
@@ -191,39 +196,25 @@ class TransactionChecks:
     """The checks of one broker.
 
     Args:
-        store: has the half topic and the op topic.
-        topics: creates these topics.
-        offsets: keeps the progress as offsets of CID_RMQ_SYS_TRANS.
-        rules: returns the limits; called for each message, because settings may change.
-        put: puts a copy of a half message.
-        when_safe: calls back when what was put is safe.
-        ask: sends a check request to a producer group.
-        can_ask: tells whether a producer of a group may be asked about a topic now.
-        store_host: packed host of this broker.
+        context: the parts of the broker; the store has the half topic and the op topic, and the
+            offsets of CID_RMQ_SYS_TRANS are the progress.
+        puts: stores the copies of half messages.
+        producers: are asked for their decisions.
+        rules: returns the rules; called for each message, because settings may change.
     """
 
     def __init__(
         self,
-        store: MessageStore,
+        context: BrokerContext,
+        puts: OwnPuts,
+        producers: CheckRequests,
         *,
-        topics: Topics,
-        offsets: Offsets,
-        rules: Callable[[], CheckRules],
-        put: Put,
-        when_safe: WhenSafe,
-        ask: Ask,
-        can_ask: CanAsk,
-        store_host: bytes,
+        rules: Callable[[BrokerContext], CheckRules] = check_rules,
     ) -> None:
-        self._store = store
-        self._topics = topics
-        self._offsets = offsets
+        self._context = context
+        self._puts = puts
+        self._producers = producers
         self._rules = rules
-        self._put = put
-        self._when_safe = when_safe
-        self._ask = ask
-        self._can_ask = can_ask
-        self._store_host = store_host
         self._round: _CheckRound | None = None
         self._progress: deque[_Progress] = deque()
         self._unsafe_count = 0
@@ -235,11 +226,23 @@ class TransactionChecks:
         self._may_wait = True
         self._missing: ColdRead | None = None
 
+    def schedule(self, services: Services) -> None:
+        """Do a round every transactionCheckInterval."""
+        config = self._context.config
+        services.every(
+            lambda: config.transaction_check_interval_ms, self.check_half_messages,
+            name="transactions",
+        )  # fmt: skip
+
+    def check_half_messages(self, now_ms: int) -> Awaitable[None] | None:
+        """Return one round of checks, to be awaited; None on a slave."""
+        return None if self._context.store.is_copy else run_round(self, self._context)
+
     def begin(self, now_ms: int) -> bool:
         """Begin a round; return False if one is running or not on the disk yet."""
         if not self.settle() or self._round is not None:
             return False
-        self._topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
+        self._context.topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
         half_offset, half_end = self._bounds(HALF_TOPIC)
         op_offset, op_end = self._bounds(OP_HALF_TOPIC)
         if self._spared_unknown_until is None:
@@ -261,7 +264,7 @@ class TransactionChecks:
         self._may_wait = may_wait
         begun_at = walk.half_offset, walk.op_offset
         # Ops that this step read must be on the disk, too, before its progress is committed.
-        log_end, more = self._store.written_offset, True
+        log_end, more = self._context.store.written_offset, True
         questions: list[tuple[str, Command]] = []
         for _ in range(STEP_COUNT_MAX):
             if not (more := self._has_more(walk)):
@@ -291,7 +294,7 @@ class TransactionChecks:
         if begun_at != (walk.half_offset, walk.op_offset):
             progress = _Progress(log_end, walk.half_offset, walk.op_offset)
             self._unsafe_count += 1
-            self._when_safe(lambda code: self._stepped(walk, progress, questions, code))
+            self._puts.when_safe(lambda code: self._stepped(walk, progress, questions, code))
         return more
 
     def take_missing(self) -> ColdRead | None:
@@ -301,7 +304,7 @@ class TransactionChecks:
 
     def settle(self) -> bool:
         """Commit the progress whose records are on the disk; return whether none is left."""
-        flushed = self._store.flushed_offset
+        flushed = self._context.store.flushed_offset
         while self._progress and self._progress[0].log_end <= flushed:
             _, half_offset, op_offset = self._progress.popleft()
             self._commit(HALF_TOPIC, half_offset)
@@ -375,28 +378,30 @@ class TransactionChecks:
         else:
             named = count_check(named)
             self._spared.discard(first)
-        put = last = self._put(
-            copy_half_message(record, named, store_host=self._store_host), now_ms
+        put = last = self._puts.put(
+            copy_half_message(record, named, store_host=self._context.store_host), now_ms
         )
         group = producer_group(named)
         if event is CheckResult.ASK:
             if group is not None:
-                questions.append((group, check_request(record, named, put, host=self._store_host)))
+                questions.append(
+                    (group, check_request(record, named, put, host=self._context.store_host))
+                )
             # An op message for a spared one would be taken for its producer's decision.
             with suppress(RequestRefused):
-                done = op_message(record, store_host=self._store_host, now_ms=now_ms)
-                last = self._put(done, now_ms)
+                done = op_message(record, store_host=self._context.store_host, now_ms=now_ms)
+                last = self._puts.put(done, now_ms)
         return event, last.log_offset + last.size
 
     def _judge(
         self, walk: _CheckRound, record: Record, named: Mapping[str, str], now_ms: int
     ) -> CheckResult:
         """Return what to do with a half message; one that nobody can be asked about waits."""
-        event = judge(record, named, rules=self._rules(), now_ms=now_ms)
+        event = judge(record, named, rules=self._rules(self._context), now_ms=now_ms)
         group = producer_group(named)
         if event is not CheckResult.ASK or group is None:
             return event
-        if self._can_ask(group, named[REAL_TOPIC]):
+        if self._producers.can_ask(group, named[REAL_TOPIC]):
             return event
         walk.absent[group] += 1
         return CheckResult.SPARE
@@ -406,10 +411,10 @@ class TransactionChecks:
             "half message at log offset %d was not decided in time, moved to %s",
             record.log_offset, CHECK_MAX_TIME_TOPIC,
         )  # fmt: skip
-        self._topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
-        if not is_asked_enough(named, self._rules()):
+        self._context.topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
+        if not is_asked_enough(named, self._rules(self._context)):
             named = count_check(named)
-        put = self._put(discard_message(record, named), now_ms)
+        put = self._puts.put(discard_message(record, named), now_ms)
         return put.log_offset + put.size
 
     def _stepped(
@@ -429,15 +434,15 @@ class TransactionChecks:
             return
         self._progress.append(progress)
         for group, command in questions:
-            self._ask(group, command)
+            self._producers.ask(group, command)
 
     # The two topics.
 
     def _bounds(self, topic: str) -> tuple[int, int]:
         """Return the queue offset to continue from in a topic, and its end."""
-        known = self._offsets.get(GROUP, topic, queue_id=QUEUE_ID)
-        first = self._store.min_offset(topic, QUEUE_ID)
-        end = self._store.max_offset(topic, QUEUE_ID)
+        known = self._context.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
+        first = self._context.store.min_offset(topic, QUEUE_ID)
+        end = self._context.store.max_offset(topic, QUEUE_ID)
         if known > end:
             LOG.warning("checks of %s were at %d, its queue ends at %d", topic, known, end)
             known = end
@@ -481,7 +486,7 @@ class TransactionChecks:
         Raises:
             ColdRead: the records are not in the page cache, and the step may not wait.
         """
-        found = self._store.reader.get_message(
+        found = self._context.store.reader.get_message(
             topic, QUEUE_ID, queue_offset,
             count_max=count_max, size_max=READ_SIZE, may_wait=self._may_wait,
         )  # fmt: skip
@@ -507,8 +512,8 @@ class TransactionChecks:
             walk.op_offset += 1
 
     def _commit(self, topic: str, queue_offset: int) -> None:
-        if self._offsets.get(GROUP, topic, queue_id=QUEUE_ID) != queue_offset:
-            self._offsets.commit(GROUP, topic, queue_id=QUEUE_ID, queue_offset=queue_offset)
+        if self._context.offsets.get(GROUP, topic, queue_id=QUEUE_ID) != queue_offset:
+            self._context.offsets.commit(GROUP, topic, queue_id=QUEUE_ID, queue_offset=queue_offset)
 
 
 PAUSE_S: Final = 0.01
@@ -516,31 +521,25 @@ PAUSE_S: Final = 0.01
 SETTLE_S: Final = 0.1
 
 
-async def _warmed(missing: ColdRead, cold: ColdReads) -> None:
-    """Return when a thread has read what was not in the page cache."""
-    is_warm = asyncio.Event()
-    cold.warm(missing, lambda at_ms: is_warm.set())
-    await is_warm.wait()
-
-
-async def run_round(checks: TransactionChecks, clock: Clock, *, cold: ColdReads) -> None:
+async def run_round(checks: TransactionChecks, context: BrokerContext) -> None:
     """Run one round: check every half message that exists now.
 
     Args:
         checks: the checks; a round before this one is finished first.
-        clock: gives the time of each step.
-        cold: reads what is not in the page cache.
+        context: the clock gives the time of each step.
     """
+    clock, is_warm = context.clock, asyncio.Event()
+    warm_up = WarmUp(context.cold, lambda at_ms: is_warm.set())
     while not checks.begin(clock.now_ms()):
         await asyncio.sleep(SETTLE_S)
-    tries = 0
-    while checks.step(clock.now_ms(), may_wait=tries >= cold.tries_max):
+    while checks.step(clock.now_ms(), may_wait=warm_up.may_wait):
         missing = checks.take_missing()
         if missing is None:
-            tries = 0
+            warm_up.succeeded()
             await asyncio.sleep(PAUSE_S)
         else:
-            tries += 1
-            await _warmed(missing, cold)
+            is_warm.clear()
+            warm_up.begin(missing)
+            await is_warm.wait()
     while not checks.settle():
         await asyncio.sleep(SETTLE_S)

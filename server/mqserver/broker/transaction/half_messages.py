@@ -108,9 +108,16 @@ def commit_message(half: Record) -> PutMessage:
 def op_message(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
     """Return the op message, which says that this half message needs no check any more."""
     return PutMessage(
-        OP_HALF_TOPIC, _OP_BYTES, half.queue_id, b"%d" % half.queue_offset, _OP_PROPERTIES,
-        0, 0, now_ms, store_host, store_host, 0, 0, _OP_TAGS_CODE, (),
-    )  # fmt: skip
+        topic=OP_HALF_TOPIC,
+        topic_bytes=_OP_BYTES,
+        queue_id=half.queue_id,
+        body=b"%d" % half.queue_offset,
+        properties=_OP_PROPERTIES,
+        born_ms=now_ms,
+        born_host=store_host,
+        store_host=store_host,
+        tags_code=_OP_TAGS_CODE,
+    )
 
 
 def op_half_offset(op: Record) -> int | None:

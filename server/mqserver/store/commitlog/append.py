@@ -179,23 +179,22 @@ class Appender:
             return _RUN_ILLEGAL
         self.log.make_room(total)
         found = []
+        first = run.messages[0]
+        # One object for all of them, because ``_append`` keeps none.
+        message = PutMessage(
+            topic=run.topic,
+            topic_bytes=run.topic_bytes,
+            queue_id=run.queue_id,
+            body=first.body,
+            properties=first.properties,
+            sys_flag=run.sys_flag,
+            born_ms=run.born_ms,
+            born_host=run.born_host,
+            store_host=run.store_host,
+            reconsume_times=run.reconsume_times,
+        )
         for one, queues in zip(run.messages, copies, strict=True):
-            message = PutMessage(
-                run.topic,
-                run.topic_bytes,
-                run.queue_id,
-                one.body,
-                one.properties,
-                one.flag,
-                run.sys_flag,
-                run.born_ms,
-                run.born_host,
-                run.store_host,
-                run.reconsume_times,
-                0,
-                one.tags_code,
-                one.keys,
-            )
+            message.body, message.properties, message.flag, message.tags_code, message.keys = one
             found.append(self._append(message, now_ms))
             if found[0].status is not _OK:
                 # Their numbers are those of the whole run, so the first one stands for all.

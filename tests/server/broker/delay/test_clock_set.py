@@ -72,11 +72,15 @@ async def test_long_pull_waits_as_long_as_before(tmp_path: Path, jump_ms: int) -
         await desk.heartbeat()
         broker = desk.app.broker
         held = asyncio.ensure_future(desk.pull(sys_flag=6, suspend_timeout_millis=WAIT_MS))
-        await until(lambda: len(broker.hold))
+        await until(lambda: len(broker.puller.held))
         jump(desk, clock, jump_ms)
         clock.ms += WAIT_MS - 1
         broker.puller.answer_expired(clock.now_ms())
-        before = len(broker.hold)
+        before = len(broker.puller.held)
         clock.ms += 1
         broker.puller.answer_expired(clock.now_ms())
-        assert (before, len(broker.hold), (await held).code) == (1, 0, ResponseCode.PULL_NOT_FOUND)
+        assert (before, len(broker.puller.held), (await held).code) == (
+            1,
+            0,
+            ResponseCode.PULL_NOT_FOUND,
+        )

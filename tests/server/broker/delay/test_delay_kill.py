@@ -6,6 +6,7 @@ power cut also what was not synced. In every other life somebody sets the wall c
 and back while the broker runs; early and late are told by the true time.
 """
 
+import asyncio
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mqserver.broker import app
+from mqserver.broker.delay import schedule
 from mqserver.broker.delay.schedule import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
 from mqserver.runtime.clock import Times
 from mqserver.store.config import StoreConfig
@@ -22,7 +23,9 @@ from mqserver.store.store import MessageStore
 from remoting.codes import RequestCode, ResponseCode
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
-from tests.server.broker.desk import NO_THREADS, TOPIC, Desk
+from tests.server.broker.contexts import context_of, puts_of
+from tests.server.broker.desk import TOPIC, Desk
+from tests.server.doubles import FakeClock
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
@@ -84,10 +87,14 @@ class Machine:
     def service_of(
         self, levels: DelayLevels, stored: DelayOffsets | None, times: Times
     ) -> DelayService:
+        clock = FakeClock(times.steady_ms)
+        clock.jump(times.now_ms - times.steady_ms)
         return DelayService(
-            self.store, levels, times=times, stored=stored, put=self._put,
-            when_safe=self.unsafe.append, cold=NO_THREADS,
-        )  # fmt: skip
+            context_of(self.store, clock=clock),
+            puts_of(self._put, self.unsafe.append),
+            levels=levels,
+            stored=stored,
+        )
 
     def _put(self, one: PutMessage, now_ms: int) -> PutResult:
         result = self.store.put(one, now_ms)
@@ -200,7 +207,7 @@ async def test_backlog_is_delivered_at_once_and_clients_are_answered_meanwhile(
 ) -> None:
     count = 20 * TURN_COUNT_MAX
     # Only the first look is the timer's.
-    monkeypatch.setattr(app, "DELAY_MS", 1 << 40)
+    monkeypatch.setattr(schedule, "DELIVER_MS", 1 << 40)
 
     await desk.create_topic()
     broker = desk.app.broker
@@ -209,9 +216,10 @@ async def test_backlog_is_delivered_at_once_and_clients_are_answered_meanwhile(
         one = message(number, topic=TOPIC, queue_id=0)
         redirect(one, {"DELAY": "1"}, level=1, delay_ms=1_000, now_ms=put_ms)
         broker.store.put(one, put_ms)
-    broker.turn.commit()
-    await until(lambda: not broker.turn.is_writing)
-    desk.app._deliver_delayed(broker.clock.now_ms())
+    broker.group_commit.commit()
+    await until(lambda: not broker.group_commit.is_writing)
+    broker.delay._wake()
+    await asyncio.sleep(0)
     await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
 
     assert broker.store.max_offset(TOPIC, 0) < count

@@ -17,7 +17,8 @@ from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
-from tests.server.broker.desk import NO_THREADS
+from tests.server.broker.contexts import context_of, puts_of
+from tests.server.doubles import FakeClock
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 
@@ -37,9 +38,11 @@ class Life:
         self.store = MessageStore.open(self.config, now_ms=START_MS, disk=disk)
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.service = DelayService(
-            self.store, LEVELS, times=Times(START_MS, START_MS), stored=saved, put=self._put,
-            when_safe=self.unsafe.append, cold=NO_THREADS,
-        )  # fmt: skip
+            context_of(self.store, clock=FakeClock(START_MS)),
+            puts_of(self._put, self.unsafe.append),
+            levels=LEVELS,
+            stored=saved,
+        )
         self.saved = saved or self.service.durable_offsets()
         self.store.dispatched.add(self._dispatched)
 

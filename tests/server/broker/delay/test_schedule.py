@@ -15,12 +15,13 @@ from mqserver.runtime.request import RequestRefused
 from mqserver.store.commitlog.log_scan import ScannedRecord
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
-from mqserver.store.store import MessageStore
 from remoting.codes import ResponseCode
 from storefmt.config.tables import DelayOffsets
 from storefmt.formats.message import Record, decode_record
 from tests.records import record_bytes
+from tests.server.broker.contexts import context_of, puts_of
 from tests.server.broker.desk import NO_THREADS
+from tests.server.doubles import FakeClock
 
 HOST = b"\x7f\0\0\x01\0\0\0\1"
 LEVELS = DelayLevels([1_000, 5_000])
@@ -56,6 +57,9 @@ class Store:
     def max_offset(self, topic: str, queue_id: int) -> int:
         return 0 if queue_id else self.first + len(self.records)
 
+    def deleted_until(self, topic: str) -> int:
+        return 0
+
     def records_from(self, log_offset: int) -> Iterator[list[ScannedRecord]]:
         return iter(())
 
@@ -84,20 +88,22 @@ class Desk:
     """A delay service, what it puts, and what waits to be safe."""
 
     def __init__(
-        self, store: Store, stored: DelayOffsets | None = None, *, start_ms: int = 0
+        self,
+        store: Store,
+        stored: DelayOffsets | None = None,
+        *,
+        start_ms: int = 0,
+        cold: ColdReads = NO_THREADS,
     ) -> None:
         self.jumped_ms = 0
         self.put: list[PutMessage] = []
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.refusal: RequestRefused | None = None
         self.service = DelayService(
-            cast(MessageStore, store),
-            LEVELS,
-            times=Times(start_ms, start_ms),
+            context_of(store, clock=FakeClock(start_ms), cold=cold),
+            puts_of(self._put, self.unsafe.append),
+            levels=LEVELS,
             stored=stored,
-            put=self._put,
-            when_safe=self.unsafe.append,
-            cold=NO_THREADS,
         )
 
     def _put(self, message: PutMessage, now_ms: int) -> PutResult:
@@ -275,7 +281,18 @@ def test_message_that_cannot_be_read_is_left_out_and_holds_up_no_other(
 
 
 def test_redirected_message_and_back() -> None:
-    message = PutMessage("T", b"T", 3, b"x", b"", 0, 0, 1, HOST, HOST, 0, 0, 77, ("k",))
+    message = PutMessage(
+        topic="T",
+        topic_bytes=b"T",
+        queue_id=3,
+        body=b"x",
+        properties=b"",
+        born_ms=1,
+        born_host=HOST,
+        store_host=HOST,
+        tags_code=77,
+        keys=("k",),
+    )
 
     redirect(message, {"TAGS": "A", "DELAY": "99"}, level=2, delay_ms=5_000, now_ms=1_000)
 
@@ -332,8 +349,8 @@ def test_delivery_of_cold_messages_waits_for_a_thread(tmp_path: Path, *, is_warm
     (tmp_path / "file").write_bytes(b"x")
     fd = os.open(tmp_path / "file", os.O_RDONLY)
     store = ColdStore(waiting(b"a", store_ms=0, queue_offset=0), fd=fd)
-    desk, threads = Desk(store), Threads(tries_max=3)
-    desk.service._cold = cast(ColdReads, threads)
+    threads = Threads(tries_max=3)
+    desk = Desk(store, cold=cast(ColdReads, threads))
 
     assert desk.deliver(1_000) == 0
     assert len(threads.waiting) == 1

@@ -17,6 +17,7 @@ from mqserver.broker.files.live_settings import (
     without_meaning,
 )
 from mqserver.broker.state import Broker
+from mqserver.broker.transaction.checks import check_rules
 from mqserver.runtime.javakeys import BROKER_KEYS, broker_defaults
 from mqserver.runtime.settings import SettingsError, Value, keys_of
 from mqserver.store.config import StoreConfig
@@ -146,9 +147,9 @@ SEEN: dict[str, Callable[[Broker], object]] = {
     "autoCreateSubscriptionGroup=false": lambda b: (
         not b.groups._config.auto_create_subscription_group
     ),
-    "brokerFastFailureEnable=true": lambda b: b.turn.overload.stale_ms == 1_000,
+    "brokerFastFailureEnable=true": lambda b: b.group_commit.overload.stale_ms == 1_000,
     "brokerFastFailureEnable=true\nwaitTimeMillsInSendQueue=7": (
-        lambda b: b.turn.overload.stale_ms == 7
+        lambda b: b.group_commit.overload.stale_ms == 7
     ),
     "deleteWhen=05;06": lambda b: b.store.cleaner._config.delete_hours() == {5, 6},
     "diskMaxUsedSpaceRatio=60": lambda b: b.store.cleaner._config.disk_max_used_space_ratio == 60,
@@ -158,8 +159,8 @@ SEEN: dict[str, Callable[[Broker], object]] = {
     "flushConsumeQueueThoroughInterval=8": lambda b: b.store._upkeep._thorough_interval_ms == 8,
     "flushIntervalConsumeQueue=8": lambda b: b.store._upkeep._interval_ms == 8,
     "maxMsgsNumBatch=5": lambda b: b.store._config.max_msgs_num_batch == 5,
-    "osPageCacheBusyTimeOutMills=4": lambda b: b.turn.overload.busy_ms == 4,
-    "transactionTimeOut=11": lambda b: b._check_rules().timeout_ms == 11,
+    "osPageCacheBusyTimeOutMills=4": lambda b: b.group_commit.overload.busy_ms == 4,
+    "transactionTimeOut=11": lambda b: check_rules(b.context).timeout_ms == 11,
     "warmMapedFileEnable=true": lambda b: b.store._log.warm_size == 4096 * 4096,
 }
 

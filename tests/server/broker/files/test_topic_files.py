@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker import app
+from mqserver.broker import state_tables
 from mqserver.broker.files import topic_files
 from mqserver.broker.files.loads import load_state
 from mqserver.broker.files.topic_files import TopicFiles
@@ -48,7 +48,7 @@ class Writer:
         self.table.data_version = DataVersion(timestamp_ms=counter, counter=counter)
 
     def save(self) -> None:
-        self.files.take()(self.write)
+        self.files.snapshot()(self.write)
 
     def write(self, path: Path, text: str) -> None:
         write_atomic(path, text, files=SimulatedFiles(self.disk))
@@ -152,7 +152,7 @@ async def test_each_of_many_creations_writes_what_changed(
 ) -> None:
     monkeypatch.setattr(topic_files, "WHOLE_COUNT_MAX", 100)
     monkeypatch.setattr(topic_files, "CHANGED_COUNT_MAX", 20)
-    monkeypatch.setattr(app, "TOPICS_MS", NEVER_MS)
+    monkeypatch.setattr(state_tables, "TOPICS_MS", NEVER_MS)
     written: list[tuple[str, int]] = []
 
     def counted(path: Path, text: str) -> None:
@@ -172,7 +172,7 @@ async def test_each_of_many_creations_writes_what_changed(
             assert set(store.topics().topics) == desk.app.broker.topics.names()
         creations = list(written)
         for _ in range(2):
-            desk.app._complete_topics(0)
+            desk.app._tables._complete_topics(0)
             await files.settle()
         completions = written[len(creations) :]
 

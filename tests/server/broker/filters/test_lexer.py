@@ -8,7 +8,7 @@ from mqserver.broker.filters.lexer import BadExpression, Lexer, TokenKind
 def tokens(text: str, *, strict: bool = False) -> list[str]:
     lexer = Lexer(text, strict=strict)
     found = []
-    while (token := lexer.take()).kind is not TokenKind.END:
+    while (token := lexer.next_token()).kind is not TokenKind.END:
         found.append(f"{token.kind.name}:{token.text}")
     return found
 
@@ -69,6 +69,6 @@ def test_errors_read_as_those_of_java(text: str, error: str) -> None:
 def test_nothing_is_cut_before_it_is_wanted() -> None:
     lexer = Lexer("a #")
 
-    assert lexer.take().text == "a"
+    assert lexer.next_token().text == "a"
     with pytest.raises(BadExpression):
         lexer.peek()

@@ -207,7 +207,7 @@ async def test_fenced_master_ends_no_transaction_and_delivers_nothing(pair: Pair
 
     header = end_transaction(0, 0, msg_id=half.ext["msgId"])
     answer = await master.ask(RequestCode.END_TRANSACTION, header)
-    master.app._deliver_delayed(FUTURE)
+    master.app.broker.delay.deliver_due(FUTURE)
 
     assert answer.code != 0
     assert master.app.broker.store.written_offset == end

@@ -10,7 +10,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqserver.broker.clients.offsets import NO_OFFSET
 from mqserver.broker.config import BrokerRole, SlaveStart
 from mqserver.broker.ha.receiving import SlaveState
-from mqserver.runtime.service import Services
+from mqserver.runtime.periodic import Services
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from storefmt.config.tables import TopicConfig

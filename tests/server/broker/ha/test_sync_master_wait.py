@@ -4,7 +4,7 @@ import pytest
 
 from mqserver.broker.config import BrokerConfig
 from mqserver.broker.ha.links import Links, SlaveLink
-from mqserver.broker.ha.sync_master_wait import hold
+from mqserver.broker.ha.sync_master_wait import await_slaves
 from mqserver.broker.serving.answers import SendAnswers, with_code
 from mqserver.broker.serving.group_commit import Ack
 from remoting.codes import ResponseCode
@@ -31,7 +31,7 @@ class Client:
 
 def waiting(links: Links) -> tuple[Client, Ack]:
     client = Client()
-    (held,) = hold(links, [(client, STORED, 1, 0)], begin=BEGIN, log_end=END, now_ms=0)
+    (held,) = await_slaves(links, [(client, STORED, 1, 0)], begin=BEGIN, log_end=END, now_ms=0)
     return client, held
 
 

@@ -131,9 +131,9 @@ async def test_a_stock_broker_refuses_filters(tmp_path: Path, flag: int) -> None
 
 async def test_a_waiting_pull_is_woken_by_what_it_wants(one: Desk) -> None:
     waiting = asyncio.ensure_future(pull(one, "n = 2", sys_flag=6, suspend_timeout_millis=60_000))
-    await until(lambda: len(one.app.broker.hold))
+    await until(lambda: len(one.app.broker.puller.held))
     await put(one, n="1")
-    assert len(one.app.broker.hold) == 1
+    assert len(one.app.broker.puller.held) == 1
     await put(one, n="2")
 
     answer = await waiting

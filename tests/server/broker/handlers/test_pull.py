@@ -177,16 +177,16 @@ async def test_held_pull_is_answered_at_its_deadline(filled: Desk) -> None:
     answer = await filled.pull(**{**HELD, "suspend_timeout_millis": 30})
 
     assert (answer.code, answer.remark) == (19, "OFFSET_OVERFLOW_ONE")
-    assert len(filled.app.broker.hold) == 0
+    assert len(filled.app.broker.puller.held) == 0
 
 
 async def test_held_pull_of_a_closed_connection_is_forgotten(filled: Desk) -> None:
     waiting = await held(filled)
-    assert len(filled.app.broker.hold) == 1
+    assert len(filled.app.broker.puller.held) == 1
     await filled.client.close()
     await asyncio.gather(waiting, return_exceptions=True)
     await until(lambda: not list(filled.app._server.connections))
-    assert len(filled.app.broker.hold) == 0
+    assert len(filled.app.broker.puller.held) == 0
 
 
 @pytest.mark.parametrize(
@@ -258,10 +258,10 @@ async def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) 
 async def test_others_are_served_while_many_pulls_are_woken(filled: Desk) -> None:
     count = 1_000
     waiting = [asyncio.create_task(filled.pull(**HELD)) for _ in range(count)]
-    await until(lambda: len(filled.app.broker.hold) == count)
+    await until(lambda: len(filled.app.broker.puller.held) == count)
     await filled.send()
 
-    assert len(filled.app.broker.hold) > 0
+    assert len(filled.app.broker.puller.held) > 0
     assert {answer.code for answer in await asyncio.gather(*waiting)} == {0}
 
 

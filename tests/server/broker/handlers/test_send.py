@@ -146,7 +146,7 @@ async def test_others_are_served_between_the_runs_of_a_large_batch(desk: Desk) -
 async def test_a_large_batch_of_which_a_run_was_lost_is_not_acknowledged(desk: Desk) -> None:
     await desk.create_topic()
     lost = ResponseCode.SERVICE_NOT_AVAILABLE
-    desk.app.broker.turn.when_safe = lambda done: done(lost)  # type: ignore[method-assign]
+    desk.app.broker.group_commit.when_safe = lambda done: done(lost)  # type: ignore[method-assign]
 
     assert (await send_batch(desk)).code == lost
 

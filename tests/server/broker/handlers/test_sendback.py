@@ -21,8 +21,8 @@ async def pass_time(desk: Desk, clock: FakeClock, ms: int) -> int:
     """Move the clock and let the delay service look; return how many it delivered."""
     clock.ms += ms
     count = desk.app.broker.delay.deliver(read_together(clock))
-    desk.app.broker.turn.commit()
-    await until(lambda: not desk.app.broker.turn.is_writing)
+    desk.app.broker.group_commit.commit()
+    await until(lambda: not desk.app.broker.group_commit.is_writing)
     return count
 
 

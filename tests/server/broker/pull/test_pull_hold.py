@@ -37,7 +37,7 @@ def held(
 def holding(*pulls: HeldPull[str]) -> HeldPulls[str]:
     hold: HeldPulls[str] = HeldPulls()
     for one in pulls:
-        hold.hold(one)
+        hold.add(one)
     return hold
 
 
@@ -106,7 +106,7 @@ def test_deleted_topic_lets_its_pulls_go() -> None:
 def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
     hold: HeldPulls[str] = HeldPulls()
     for number in range(5_000):
-        hold.hold(held(str(number), deadline_ms=10_000_000))
+        hold.add(held(str(number), deadline_ms=10_000_000))
         arrived(hold, 0)
 
     assert len(hold._deadlines) == 1
@@ -153,7 +153,7 @@ def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
     hold = holding(*(held(str(number)) for number in range(25)))
 
     hold.arrived("T", 0, queue_offset=0, tags_code=0)
-    hold.hold(held("came later", queue_offset=1))
+    hold.add(held("came later", queue_offset=1))
     hold.arrived("T", 0, queue_offset=1, tags_code=0)
     slices = []
     while hold.has_news:
@@ -174,7 +174,7 @@ def test_pulls_that_a_message_does_not_suit_cost_work_too() -> None:
     for number in range(100):
         pull = held(str(number))
         pull.wants, pull.wants_work = refuses, 49
-        hold.hold(pull)
+        hold.add(pull)
     hold.arrived("T", 0, queue_offset=0, tags_code=0)
 
     assert hold.wake(work_max=500) == []
@@ -226,7 +226,7 @@ def test_pulls_are_bounded_in_all() -> None:
     hold: HeldPulls[str] = HeldPulls(count_max=4)
     for owner in "abcd":
         assert hold.has_room(owner)
-        hold.hold(held(owner, owner=owner))
+        hold.add(held(owner, owner=owner))
 
     assert not hold.has_room("e")
     hold.drop_owner("a")
@@ -239,7 +239,7 @@ def test_one_connection_leaves_as_much_room_as_it_takes() -> None:
 
     for owner in counts:
         while hold.has_room(owner):
-            hold.hold(held(owner, owner=owner))
+            hold.add(held(owner, owner=owner))
             counts[owner] += 1
 
     assert counts == {"a": 50, "b": 25, "c": 13}

@@ -412,7 +412,7 @@ async def settle(app: BrokerApp) -> None:
     """Wait until all that was put is written, and synced with SYNC_FLUSH, and answered."""
     for _ in range(3):
         await asyncio.sleep(0)
-    turn = app.broker.turn
+    turn = app.broker.group_commit
     while turn.is_due or turn.is_writing or turn._flushing or app.broker.slices._running_count:
         await asyncio.sleep(0.001)
     # Some answers wait until topics.json has the topic that their message created.

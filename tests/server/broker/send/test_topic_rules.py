@@ -4,12 +4,11 @@ from typing import cast
 
 import pytest
 
-from mqserver.broker.config import BrokerConfig
 from mqserver.broker.send.topic_rules import Routes, choose_queue, topic_text
-from mqserver.broker.stats.counters import Statistics
 from mqserver.broker.topics import Topics, topic_config
 from mqserver.runtime.request import RequestRefused
 from remoting.aio.server import ServerConn
+from tests.server.broker.contexts import context_of
 from tests.server.broker.desk import send
 from tests.server.doubles import FakeConn
 
@@ -17,14 +16,9 @@ CONN = cast(ServerConn, FakeConn())
 
 
 def routes(permission: int = 6) -> tuple[Routes, Topics]:
-    config = BrokerConfig(
-        broker_name="b",
-        broker_cluster_name="C",
-        broker_ip1="127.0.0.1",
-        broker_permission=permission,
-    )
-    topics, stats = Topics(config, now_ms=1), Statistics(now_ms=1, cluster="C")
-    return Routes(config=config, topics=topics, stats=stats, refusal=lambda: ""), topics
+    context = context_of(object())
+    context.config.broker_permission = permission
+    return Routes(context, refusal=lambda: ""), context.topics
 
 
 def test_route_is_kept_until_it_is_forgotten() -> None:

@@ -73,7 +73,7 @@ async def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothin
     await asyncio.sleep(0)
     await desk.client.close()
     await asyncio.gather(pull, return_exceptions=True)
-    assert len(desk.app.broker.hold) == 0
+    assert len(desk.app.broker.puller.held) == 0
 
 
 async def test_longest_wait_for_a_disk_is_counted(

@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from mqserver.broker.serving import group_commit
+from mqserver.broker.serving import group_commit as commit_module
 from mqserver.broker.serving.answers import SendAnswers
-from mqserver.broker.serving.group_commit import Turn
+from mqserver.broker.serving.group_commit import GroupCommit
 from mqserver.broker.serving.overload import DISK_IS_BUSY, Overload
 from mqserver.broker.stats.counters import PutTimes
 from mqserver.store.errors import StoreFailed, StoreFull
@@ -22,13 +22,13 @@ from tests.server.doubles import FakeClock, FakeConn
 @pytest.fixture(autouse=True)
 def waits_for_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a turn wait for the end of its write, however long a thread takes."""
-    monkeypatch.setattr(group_commit, "WRITE_WAIT_MS", 60_000)
+    monkeypatch.setattr(commit_module, "WRITE_WAIT_MS", 60_000)
 
 
 @pytest.fixture
 def goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a turn wait for no write."""
-    monkeypatch.setattr(group_commit, "WRITE_WAIT_MS", 0)
+    monkeypatch.setattr(commit_module, "WRITE_WAIT_MS", 0)
 
 
 ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\0\1")
@@ -91,16 +91,16 @@ class Store:
             raise self.flush_error
 
 
-def turn_on(
+def group_commit_on(
     store: Store,
     *,
     sync: bool,
     visible: Callable[[int], None] = lambda _: None,
     clock: FakeClock | None = None,
     sends: "Sends | None" = None,
-) -> Turn:
+) -> GroupCommit:
     clock = clock or FakeClock()
-    turn = Turn(
+    group_commit = GroupCommit(
         cast(MessageStore, store),
         clock=clock,
         answers=ANSWERS,
@@ -110,22 +110,24 @@ def turn_on(
         times=PutTimes(clock.now_ms()),
         after_write=visible,
     )
-    turn.open(asyncio.get_running_loop())
-    return turn
+    group_commit.open(asyncio.get_running_loop())
+    return group_commit
 
 
-async def written(turn: Turn) -> None:
-    while turn._writing is not None:
+async def written(group_commit: GroupCommit) -> None:
+    while group_commit._writing is not None:
         await asyncio.sleep(0)
 
 
-def acknowledge(turn: Turn, conn: FakeConn, opaque: int, *, waits: bool = True) -> None:
+def acknowledge(
+    group_commit: GroupCommit, conn: FakeConn, opaque: int, *, waits: bool = True
+) -> None:
     frame = ANSWERS.stored(0, opaque, queue_id=0, queue_offset=opaque, message_id="x")
-    turn.ack(conn, frame, opaques=(opaque,), serialize=0, waits=waits)  # type: ignore[arg-type]
+    group_commit.ack(conn, frame, opaques=(opaque,), serialize=0, waits=waits)  # type: ignore[arg-type]
 
 
-async def flushed(turn: Turn) -> None:
-    while turn._flushing is not None:
+async def flushed(group_commit: GroupCommit) -> None:
+    while group_commit._flushing is not None:
         await asyncio.sleep(0)
 
 
@@ -135,13 +137,13 @@ def outcome(sent: list[Command]) -> list[tuple[int, int]]:
 
 async def test_answers_of_one_turn_follow_one_write() -> None:
     store, conn, told = Store(), FakeConn(), []
-    turn = turn_on(store, sync=False)
-    acknowledge(turn, conn, 1)
-    acknowledge(turn, conn, 2)
-    turn.when_safe(told.append)
+    group_commit = group_commit_on(store, sync=False)
+    acknowledge(group_commit, conn, 1)
+    acknowledge(group_commit, conn, 2)
+    group_commit.when_safe(told.append)
     assert conn.sent == []
     await asyncio.sleep(0)
-    await turn.close()
+    await group_commit.close()
 
     assert store.calls[:1] == ["write"]
     assert outcome(conn.sent) == [(1, 0), (2, 0)]
@@ -150,14 +152,14 @@ async def test_answers_of_one_turn_follow_one_write() -> None:
 
 async def test_failed_write_acknowledges_nothing_and_says_why() -> None:
     store, conn, told = Store(), FakeConn(), []
-    turn = turn_on(store, sync=False)
+    group_commit = group_commit_on(store, sync=False)
     store.write_error = StoreFull("disk is full; free space")
-    acknowledge(turn, conn, 1)
-    turn.when_safe(told.append)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.when_safe(told.append)
+    group_commit.commit()
     store.write_error = None
-    acknowledge(turn, conn, 2)
-    turn.commit()
+    acknowledge(group_commit, conn, 2)
+    group_commit.commit()
 
     assert outcome(conn.sent) == [(1, 14), (2, 0)]
     assert "disk is full" in (conn.sent[0].remark or "")
@@ -166,17 +168,17 @@ async def test_failed_write_acknowledges_nothing_and_says_why() -> None:
 
 async def test_sync_flush_holds_answers_until_the_disk_has_them_and_groups_the_next() -> None:
     store, conn = Store(), FakeConn()
-    turn = turn_on(store, sync=True)
+    group_commit = group_commit_on(store, sync=True)
     store.gate.clear()
     for opaque in (1, 2):
-        acknowledge(turn, conn, opaque)
-        turn.commit()
-    acknowledge(turn, conn, 3)
-    acknowledge(turn, conn, 4, waits=False)
-    turn.commit()
+        acknowledge(group_commit, conn, opaque)
+        group_commit.commit()
+    acknowledge(group_commit, conn, 3)
+    acknowledge(group_commit, conn, 4, waits=False)
+    group_commit.commit()
     assert outcome(conn.sent) == [(4, 0)]
     store.gate.set()
-    await turn.close()
+    await group_commit.close()
 
     assert outcome(conn.sent) == [(4, 0), (1, 0), (2, 0), (3, 0)]
     assert [call for call in store.calls if call not in ("write", "show")] == ["begin", "end"] * 2
@@ -184,17 +186,17 @@ async def test_sync_flush_holds_answers_until_the_disk_has_them_and_groups_the_n
 
 async def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -> None:
     store, conn, told = Store(), FakeConn(), []
-    turn = turn_on(store, sync=True)
+    group_commit = group_commit_on(store, sync=True)
     store.flush_error = StoreFailed("fsync: input/output error")
     store.gate.clear()
-    acknowledge(turn, conn, 1)
-    turn.when_safe(told.append)
-    turn.commit()
-    acknowledge(turn, conn, 2)
-    turn.when_safe(told.append)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.when_safe(told.append)
+    group_commit.commit()
+    acknowledge(group_commit, conn, 2)
+    group_commit.when_safe(told.append)
+    group_commit.commit()
     store.gate.set()
-    await flushed(turn)
+    await flushed(group_commit)
 
     assert outcome(conn.sent) == [(1, 10), (2, 14)]
     assert told == [ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SERVICE_NOT_AVAILABLE]
@@ -203,21 +205,23 @@ async def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_re
 async def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(group_commit, "FLUSH_AGAIN_S", 0)
+    monkeypatch.setattr(commit_module, "FLUSH_AGAIN_S", 0)
 
     store, conn = Store(), FakeConn()
-    turn = turn_on(store, sync=True, visible=lambda _: store.calls.append("visible"))
+    group_commit = group_commit_on(
+        store, sync=True, visible=lambda _: store.calls.append("visible")
+    )
     store.flush_error = StoreFull("disk sync: too many open files")
     store.gate.clear()
     for opaque in (1, 2):
-        acknowledge(turn, conn, opaque)
-        turn.commit()
+        acknowledge(group_commit, conn, opaque)
+        group_commit.commit()
     store.gate.set()
-    await flushed(turn)
+    await flushed(group_commit)
     store.flush_error = None
     while "visible" not in store.calls:
         await asyncio.sleep(0)
-    await turn.close()
+    await group_commit.close()
 
     assert outcome(conn.sent) == [(1, 10), (2, 10)]
     calls = [call for call in store.calls if call not in ("write", "show")]
@@ -227,9 +231,11 @@ async def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
 async def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
     for sync, flush in ((False, []), (True, ["begin", "end"])):
         store = Store()
-        turn = turn_on(store, sync=sync, visible=lambda _, calls=store.calls: calls.append("woken"))
-        turn.commit()
-        await flushed(turn)
+        group_commit = group_commit_on(
+            store, sync=sync, visible=lambda _, calls=store.calls: calls.append("woken")
+        )
+        group_commit.commit()
+        await flushed(group_commit)
 
         assert store.calls == ["write", "show", *flush, "woken"]
 
@@ -237,29 +243,29 @@ async def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
 async def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
     store, conn = Store(), FakeConn()
     store.is_read_only = True
-    turn = turn_on(store, sync=True)
-    acknowledge(turn, conn, 1)
-    turn.commit()
+    group_commit = group_commit_on(store, sync=True)
+    acknowledge(group_commit, conn, 1)
+    group_commit.commit()
     assert outcome(conn.sent) == [(1, 10)]
 
 
 async def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None:
     store, conn, clock = Store(), FakeConn(), FakeClock()
-    turn = turn_on(store, sync=True, clock=clock)
+    group_commit = group_commit_on(store, sync=True, clock=clock)
     refusals = []
     store.gate.clear()
-    acknowledge(turn, conn, 1)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.commit()
     for passed_ms in (1_000, 1):
         clock.ms += passed_ms
-        acknowledge(turn, conn, clock.ms)
-        turn.commit()
-        refusals.append(turn.overload.refusal)
-    turn.expire(clock.ms, timeout_ms=1_001)
+        acknowledge(group_commit, conn, clock.ms)
+        group_commit.commit()
+        refusals.append(group_commit.overload.refusal)
+    group_commit.expire(clock.ms, timeout_ms=1_001)
     assert outcome(conn.sent) == [(1, 10)]
     store.gate.set()
-    await turn.close()
-    refusals.append(turn.overload.refusal)
+    await group_commit.close()
+    refusals.append(group_commit.overload.refusal)
 
     assert refusals == ["", DISK_IS_BUSY, ""]
     assert outcome(conn.sent)[1:] == [(1_001_000, 0), (1_001_001, 0)]
@@ -268,19 +274,19 @@ async def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None
 @pytest.mark.usefixtures("goes_on")
 async def test_puts_go_on_while_a_write_hangs_and_follow_with_the_next_one() -> None:
     store, conn = Store(), FakeConn()
-    turn = turn_on(store, sync=False)
+    group_commit = group_commit_on(store, sync=False)
     store.write_gate.clear()
-    acknowledge(turn, conn, 1)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.commit()
     for opaque in (2, 3):
         store.is_put = True
-        acknowledge(turn, conn, opaque)
-        turn.commit()
+        acknowledge(group_commit, conn, opaque)
+        group_commit.commit()
     assert conn.sent == []
     assert store.calls == ["write"]
     store.write_gate.set()
-    await written(turn)
-    await turn.close()
+    await written(group_commit)
+    await group_commit.close()
 
     assert outcome(conn.sent) == [(1, 0), (2, 0), (3, 0)]
     assert store.calls[:4] == ["write", "write", "show", "show"]
@@ -289,18 +295,18 @@ async def test_puts_go_on_while_a_write_hangs_and_follow_with_the_next_one() -> 
 @pytest.mark.usefixtures("goes_on")
 async def test_failed_write_refuses_what_was_put_behind_it() -> None:
     store, conn, told = Store(), FakeConn(), []
-    turn = turn_on(store, sync=True)
+    group_commit = group_commit_on(store, sync=True)
     store.write_gate.clear()
-    acknowledge(turn, conn, 1)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.commit()
     store.is_put = True
-    acknowledge(turn, conn, 2)
-    acknowledge(turn, conn, 3, waits=False)
-    turn.when_safe(told.append)
-    turn.commit()
+    acknowledge(group_commit, conn, 2)
+    acknowledge(group_commit, conn, 3, waits=False)
+    group_commit.when_safe(told.append)
+    group_commit.commit()
     store.write_error = StoreFull("disk is full")
     store.write_gate.set()
-    await written(turn)
+    await written(group_commit)
 
     assert sorted(outcome(conn.sent)) == [(1, 14), (2, 14), (3, 14)]
     assert told == [ResponseCode.SERVICE_NOT_AVAILABLE]
@@ -309,15 +315,15 @@ async def test_failed_write_refuses_what_was_put_behind_it() -> None:
 @pytest.mark.usefixtures("goes_on")
 async def test_call_without_a_put_waits_for_the_write_that_runs() -> None:
     store, told = Store(), []
-    turn = turn_on(store, sync=False)
+    group_commit = group_commit_on(store, sync=False)
     store.write_gate.clear()
-    turn.commit()
-    turn.when_safe(told.append)
-    turn.commit()
+    group_commit.commit()
+    group_commit.when_safe(told.append)
+    group_commit.commit()
     assert told == []
     store.write_gate.set()
-    await written(turn)
-    await turn.close()
+    await written(group_commit)
+    await group_commit.close()
 
     assert told == [ResponseCode.SUCCESS]
 
@@ -325,34 +331,34 @@ async def test_call_without_a_put_waits_for_the_write_that_runs() -> None:
 @pytest.mark.usefixtures("goes_on")
 async def test_sends_are_refused_while_a_write_takes_too_long() -> None:
     store, conn, clock = Store(), FakeConn(), FakeClock()
-    turn = turn_on(store, sync=False, clock=clock)
+    group_commit = group_commit_on(store, sync=False, clock=clock)
     store.write_gate.clear()
     refusals = []
-    acknowledge(turn, conn, 1)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.commit()
     for passed_ms in (199, 1, 801):
         clock.ms += passed_ms
-        turn.commit()
-        refusals.append(turn.overload.refusal)
+        group_commit.commit()
+        refusals.append(group_commit.overload.refusal)
     store.write_gate.set()
-    await written(turn)
-    await turn.close()
+    await written(group_commit)
+    await group_commit.close()
 
     busy = (
         "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, "
         "period in queue: 200ms, size of queue: 0"
     )
     assert refusals == ["", busy, DISK_IS_BUSY]
-    assert turn.overload.refusal == ""
+    assert group_commit.overload.refusal == ""
     assert outcome(conn.sent) == [(1, 0)]
 
 
 async def test_refused_write_says_how_full_the_disk_is() -> None:
     store, conn = Store(), FakeConn()
-    turn = turn_on(store, sync=False)
+    group_commit = group_commit_on(store, sync=False)
     store.write_error = StoreFull("no space")
-    acknowledge(turn, conn, 1)
-    turn.commit()
+    acknowledge(group_commit, conn, 1)
+    group_commit.commit()
     assert conn.sent[0].remark == (
         "no space; service not available now. It may be caused by one of the following reasons: "
         "the broker's disk is full [CL:  0.50 CQ:  0.50 INDEX:  0.50], messages are put to the "
@@ -380,7 +386,7 @@ async def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> Non
         store.calls.append("wake")
         raise OSError("the messages cannot be read")
 
-    turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
-    turn.commit()
+    group_commit = group_commit_on(store, sync=False, visible=fail, sends=Sends(store.calls))
+    group_commit.commit()
 
     assert store.calls == ["write", "show", "hold", "wake", "flush"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker import app
+from mqserver.broker import disk_work
 from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
 from tests.server.broker.desk import TOPIC, broker_settings, running
@@ -26,7 +26,7 @@ async def test_the_loop_makes_no_call_that_the_table_does_not_list(
     sync: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_compiled_thread(monkeypatch)
-    monkeypatch.setattr(app, "HOUSEKEEPING_MS", 20)
+    monkeypatch.setattr(disk_work, "HOUSEKEEPING_MS", 20)
     config = broker_settings(tmp_path, sync=sync)
     config.store.flush_interval_consume_queue_ms = 20
     config.store.flush_consume_queue_thorough_interval_ms = 50

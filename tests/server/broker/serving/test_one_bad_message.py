@@ -45,7 +45,7 @@ async def test_every_send_of_the_turn_is_answered_and_stored(
     kind, method = STEPS[name]
     async with with_topic(tmp_path, sync=sync) as desk:
         held = asyncio.create_task(hold_a_pull(desk))
-        while not len(desk.app.broker.hold):
+        while not len(desk.app.broker.puller.held):
             await asyncio.sleep(0)
         with monkeypatch.context() as patch:
             patch.setattr(kind, method, failing)
@@ -103,15 +103,15 @@ async def test_callback_and_observer_that_raise_leave_the_answers_alone(
     sync: bool, tmp_path: Path
 ) -> None:
     async with with_topic(tmp_path, sync=sync) as desk:
-        turn = desk.app.broker.turn
-        turn.written.add(failing)
-        turn.when_safe(failing)
-        turn.hold = failing_hold
+        group_commit = desk.app.broker.group_commit
+        group_commit.written.add(failing)
+        group_commit.when_safe(failing)
+        group_commit.await_slaves = failing_wait
 
         assert (await desk.send(b"one")).code == 12
-        turn.hold = None
+        group_commit.await_slaves = None
         assert (await desk.send(b"two")).code == 0
         assert await desk.bodies() == [b"one", b"two"]
 
 
-failing_hold: Callable[..., Any] = failing
+failing_wait: Callable[..., Any] = failing

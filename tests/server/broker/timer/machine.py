@@ -21,7 +21,7 @@ from mqserver.store.timer import files, wheel
 from remoting.codes import ResponseCode
 from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import SLOT_SIZE
-from tests.server.broker.desk import NO_THREADS
+from tests.server.broker.contexts import context_of, puts_of
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
@@ -77,7 +77,7 @@ class Machine:
         self.store = MessageStore.open(self.config, now_ms=self.now_ms, disk=self.disk)
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.timer = TimerService(
-            self.store, self.config, put=self._put, when_safe=self.unsafe.append, cold=NO_THREADS
+            context_of(self.store, config=self.config), puts_of(self._put, self.unsafe.append)
         )
 
     def _put(self, one: PutMessage, now_ms: int) -> PutResult:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
 from mqserver.broker.timer.service import TimerService
 from mqserver.store.disk.disk import RealDisk
 from mqserver.store.store import MessageStore
@@ -22,7 +23,7 @@ from storefmt.formats.timer import (
 )
 from storefmt.paths import StorePaths
 from tests.golden import Golden
-from tests.server.broker.desk import NO_THREADS
+from tests.server.broker.contexts import context_of, puts_of
 from tests.server.broker.timer.machine import START_MS, Machine
 from tests.server.store.simdisk import refusing
 from tests.server.store.stores import bodies, config_of, small_config
@@ -92,7 +93,7 @@ def test_store_of_java_goes_on_where_it_was(golden: Golden, tmp_path: Path) -> N
     store = MessageStore.open(config, now_ms=later_ms)
     before = bodies(store, "v5-timer", 0) + bodies(store, "v5-timer", 1)
     safe: list = []
-    timer = TimerService(store, config, put=store.put, when_safe=safe.append, cold=NO_THREADS)
+    timer = TimerService(context_of(store, config=config), puts_of(store.put, safe.append))
 
     for _ in range(3_000):
         if not timer.step(later_ms) and not safe:
@@ -327,7 +328,8 @@ def test_slave_has_no_files_and_delivers_when_it_takes_over(
     machine.run(3_000)
     delivered = machine.stored()
 
-    machine.timer.stand_down(is_slave=True)
+    machine.timer._context.config.broker_role = BrokerRole.SLAVE
+    machine.timer.stand_down()
     there = (tmp_path / "timerwheel").exists()
     machine.run(6_000)
 

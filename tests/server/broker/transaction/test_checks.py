@@ -105,7 +105,7 @@ def test_message_is_asked_as_often_as_allowed_and_then_given_up() -> None:
     assert check_times(end.properties) == 3
     assert (end.queue_id, end.tags, end.body) == (0, "a", b"k")
     assert world.progress() == (4, 3)
-    assert world.topics.get(CHECK_MAX_TIME_TOPIC) is not None
+    assert world.context.topics.get(CHECK_MAX_TIME_TOPIC) is not None
 
 
 def test_message_older_than_the_log_keeps_is_given_up_and_the_look_counts() -> None:
@@ -223,7 +223,14 @@ def test_decision_in_the_round_after_the_immunity_time_is_not_asked_about() -> N
 def test_record_that_is_no_half_message_is_left_out() -> None:
     world = World()
     message = PutMessage(
-        HALF_TOPIC, HALF_TOPIC.encode(), 0, b"x", b"", 0, 0, START_MS, HOST, HOST, 0, 0, 0, ()
+        topic=HALF_TOPIC,
+        topic_bytes=HALF_TOPIC.encode(),
+        queue_id=0,
+        body=b"x",
+        properties=b"",
+        born_ms=START_MS,
+        born_host=HOST,
+        store_host=HOST,
     )
     world.store.put(message, world.now_ms)
     world.send("k")

@@ -78,9 +78,17 @@ def test_prepared_message_is_the_real_half_record(story: Story) -> None:
     sent = dict(half.properties)
     topic, queue_id = sent.pop("REAL_TOPIC"), int(sent.pop("REAL_QID"))
     message = PutMessage(
-        topic, topic.encode(), queue_id, half.body, b"", 0, 4, half.born_ms, half.born_host,
-        half.store_host, 0, 0, half.tags_code, (),
-    )  # fmt: skip
+        topic=topic,
+        topic_bytes=topic.encode(),
+        queue_id=queue_id,
+        body=half.body,
+        properties=b"",
+        sys_flag=4,
+        born_ms=half.born_ms,
+        born_host=half.born_host,
+        store_host=half.store_host,
+        tags_code=half.tags_code,
+    )
 
     prepare(message, sent)
 

@@ -41,7 +41,7 @@ async def test_round_over_cold_half_messages_lets_sends_pass(
         if not hangs:
             may_read.set()
         forget(tmp_path)
-        checks = asyncio.ensure_future(broker.check_transactions(0))
+        checks = asyncio.ensure_future(broker.transactions.check_half_messages(0))
         if hangs:
             await until(lambda: broker.cold.count or checks.done())
             assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqserver.broker.clients.offsets import Offsets
-from mqserver.broker.config import BrokerConfig
-from mqserver.broker.topics import Topics
+from mqserver.broker.transaction.check_requests import CheckRequests
 from mqserver.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
 from mqserver.broker.transaction.half_messages import GROUP, commit_message, op_message, prepare
 from mqserver.runtime.request import RequestRefused
@@ -21,6 +20,7 @@ from storefmt.config.tables import ConsumerOffsets
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.names import HALF_TOPIC
+from tests.server.broker.contexts import context_of, puts_of
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import abandon, flush, open_store, small_config
 
@@ -30,7 +30,19 @@ TOPIC = "T"
 PRODUCERS = "PG"
 START_MS = 1_700_000_000_000
 TIMEOUT_MS = 6_000
-CONFIG = BrokerConfig(broker_name="broker-a", broker_cluster_name="TestCluster")
+
+
+class Producers(CheckRequests):
+    """The producers of a world: it says whether one is connected, and notes what it is asked."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+
+    def can_ask(self, group: str, topic: str) -> bool:
+        return self._world.has_producer
+
+    def ask(self, group: str, question: Command) -> None:
+        self._world.questions.append((group, question))
 
 
 @dataclass
@@ -55,17 +67,12 @@ class World:
         self.store: MessageStore = open_store(self._config(), disk=self.disk)
         self.offsets = Offsets(self.saved)
         self._waiting: list[Callable[[ResponseCode], None]] = []
-        self.topics = Topics(CONFIG, now_ms=self.now_ms)
+        self.context = context_of(self.store, offsets=self.offsets)
         self.checks = TransactionChecks(
-            self.store,
-            topics=self.topics,
-            offsets=self.offsets,
-            rules=lambda: CheckRules(TIMEOUT_MS, self.check_max, self.reserved_ms),
-            put=self._put,
-            when_safe=self._waiting.append,
-            ask=lambda group, command: self.questions.append((group, command)),
-            can_ask=lambda group, topic: self.has_producer,
-            store_host=HOST,
+            self.context,
+            puts_of(self._put, self._waiting.append),
+            Producers(self),
+            rules=lambda context: CheckRules(TIMEOUT_MS, self.check_max, self.reserved_ms),
         )
 
     def _config(self) -> StoreConfig:
@@ -83,8 +90,16 @@ class World:
     def send(self, key: str, **properties: str) -> int:
         """Send a prepared message; return the log offset of its half message."""
         message = PutMessage(
-            TOPIC, TOPIC.encode(), 0, key.encode(), b"", 0, 4, self.now_ms, HOST, HOST, 0, 0, 0, (),
-        )  # fmt: skip
+            topic=TOPIC,
+            topic_bytes=TOPIC.encode(),
+            queue_id=0,
+            body=key.encode(),
+            properties=b"",
+            sys_flag=4,
+            born_ms=self.now_ms,
+            born_host=HOST,
+            store_host=HOST,
+        )
         prepare(message, {"TRAN_MSG": "true", "PGROUP": PRODUCERS, "UNIQ_KEY": key, **properties})
         return self._put(message, self.now_ms).log_offset
 

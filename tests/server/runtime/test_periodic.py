@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from mqserver.runtime.service import Services
+from mqserver.runtime.periodic import Services
 from tests.server.doubles import FakeClock
 
 
@@ -139,3 +139,63 @@ async def test_an_interval_that_changes_during_a_run_counts_for_the_next_wait() 
     await services.stop()
     assert sleeps.asked_s == [60.0, 3.0, 3.0]
     assert runs == [5_000] * 2
+
+
+async def test_a_run_that_has_more_to_do_goes_on_in_the_next_passes_without_a_wait() -> None:
+    clock, runs = FakeClock(5_000), []
+
+    def action(now_ms: int) -> bool:
+        runs.append(now_ms)
+        clock.ms += 1
+        return len(runs) < 3
+
+    sleeps = Sleeps(1)
+    services = Services(clock, sleep=sleeps)
+    services.every(2_000, action, name="test")
+    services.start()
+    await sleeps.done.wait()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    await services.stop()
+
+    assert runs == [5_000, 5_001, 5_002]
+    assert sleeps.asked_s == [2.0, 2.0]
+
+
+async def test_a_service_is_woken_once_a_pass_and_only_while_the_services_run() -> None:
+    runs: list[int] = []
+    sleeps = Sleeps(0)
+    services = Services(FakeClock(5_000), sleep=sleeps)
+    wake = services.every(2_000, runs.append, name="test")
+
+    wake()
+    services.start()
+    await sleeps.done.wait()
+    assert runs == []
+    wake()
+    wake()
+    await asyncio.sleep(0)
+    assert runs == [5_000]
+    wake()
+    await services.stop()
+    wake()
+    await asyncio.sleep(0)
+    assert runs == [5_000]
+
+
+async def test_an_error_after_a_wake_is_logged_and_the_service_goes_on(caplog) -> None:
+    def failing(now_ms: int) -> None:
+        raise OSError("disk full")
+
+    sleeps = Sleeps(0)
+    services = Services(FakeClock(5_000), sleep=sleeps)
+    wake = services.every(2_000, failing, name="test")
+    services.start()
+    await sleeps.done.wait()
+
+    for _ in range(2):
+        wake()
+        await asyncio.sleep(0)
+    await services.stop()
+
+    assert [record.name for record in caplog.records] == ["mqserver.runtime.periodic"]

@@ -4,9 +4,14 @@ import logging
 
 import pytest
 
-from mqserver.runtime.dispatch import LOG_AGAIN_MS, LOG_KINDS_MAX, RequestDispatcher, UnknownCode
 from mqserver.runtime.registry import Handlers
 from mqserver.runtime.request import RequestRefused
+from mqserver.runtime.request_dispatcher import (
+    LOG_AGAIN_MS,
+    LOG_KINDS_MAX,
+    RequestDispatcher,
+    UnknownCode,
+)
 from remoting.codes import ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame

@@ -1,8 +1,15 @@
 """Periodic work of a server: each service is one task with a name and an interval.
 
-Rule: if a service raises, the error is logged and the service runs again at its next turn. The same
+    every(50, action, name=…)   action(now_ms) ── None ──> runs again in 50 ms
+                                     └─ True: there is more to do ──> runs again on the next pass of
+                                        the loop, after the requests that wait; so does ``wake()``
+
+A class with periodic work declares it in a method ``schedule(services)``, which calls ``every``.
+
+Rule: if a run raises, the error is logged and the service runs again after its interval. The same
 error again is logged once a minute, since a disk that stays full must not fill the log as well. The
-interval lasts from the end of one run to the start of the next, so slow runs never pile up.
+interval lasts from the end of one run to the start of the next, so slow runs never pile up. Nothing
+runs after ``stop``.
 """
 
 import asyncio
@@ -19,8 +26,11 @@ LOG = logging.getLogger(__name__)
 REPEAT_MS: Final = 60_000
 """So long the same error of a service is not logged again."""
 
-Action = Callable[[int], Awaitable[None] | None]
-"""The work of a service; its argument is ``now_ms``."""
+Action = Callable[[int], Awaitable[None] | bool | None]
+"""The work of a service; its argument is ``now_ms``. True means that there is more to do."""
+Wake = Callable[[], None]
+"""Lets a service run on the next pass of the loop; does nothing before the start and after the
+end of the services."""
 
 
 @dataclass(slots=True)
@@ -33,6 +43,8 @@ class _Service:
     """How long the service waits for its next run."""
     action: Action
     is_running: bool = False
+    is_woken: bool = False
+    """Whether it runs on the next pass of the loop."""
     error: str = ""
     """The error of the last run; empty if it had none."""
     logged_ms: int = 0
@@ -62,7 +74,7 @@ class Services:
         *,
         name: str,
         first_ms: int | None = None,
-    ) -> None:
+    ) -> Wake:
         """Run ``action(now_ms)`` every ``interval_ms``, the first time after ``first_ms``.
 
         Args:
@@ -71,11 +83,16 @@ class Services:
             action: the work of the service.
             name: the name of its task, which is logged with errors.
             first_ms: wait before the first run; None for one interval.
+
+        Returns:
+            A function that lets an action that is not a coroutine run soon.
         """
         interval = interval_ms if callable(interval_ms) else lambda: interval_ms
         set_ms = interval()
         wait_ms = set_ms if first_ms is None else first_ms
-        self._services.append(_Service(name, interval, set_ms, wait_ms, action))
+        service = _Service(name, interval, set_ms, wait_ms, action)
+        self._services.append(service)
+        return lambda: self._wake(service)
 
     def start(self) -> None:
         """Start every service; call it in a running event loop."""
@@ -108,7 +125,9 @@ class Services:
             service.is_running = True
             try:
                 outcome = service.action(self._clock.now_ms())
-                if outcome is not None:
+                if outcome is True:
+                    self._wake(service)
+                elif isinstance(outcome, Awaitable):
                     await outcome
             except Exception as error:
                 self._log(service, error)
@@ -117,6 +136,24 @@ class Services:
             finally:
                 service.is_running = False
             service.set_ms = service.wait_ms = service.interval_ms()
+
+    def _wake(self, service: _Service) -> None:
+        """Let a service run on the next pass of the loop, once however often it is woken."""
+        if self._tasks and not service.is_woken:
+            service.is_woken = True
+            asyncio.get_running_loop().call_soon(self._go_on, service)
+
+    def _go_on(self, service: _Service) -> None:
+        service.is_woken = False
+        if not self._tasks:
+            return
+        try:
+            if service.action(self._clock.now_ms()) is True:
+                self._wake(service)
+        except Exception as error:
+            self._log(service, error)
+        else:
+            service.error = ""
 
     def _log(self, service: _Service, error: Exception) -> None:
         """Log the error of a run, unless it is the one that was logged a moment ago."""
