@@ -19,7 +19,7 @@ import bisect
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from storefmt.arrow.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
 from storefmt.arrow.columns_plain import PlainColumns
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.scan import (
     Damage,
@@ -94,7 +94,21 @@ OnEnd = Callable[[str, End], None]
 
 
 class BatchMaker(Protocol):
-    """Makes record batches from the records of one file; each kernel has a class for it."""
+    """Makes record batches from the records of one file.
+
+    Args:
+        schema: the columns.
+        file_name: what the column ``file`` says.
+        check_crc: fill ``crc_ok``.
+        rows_max: most rows of a batch.
+
+    Attributes:
+        window_size: how many bytes of a file it takes at a time.
+    """
+
+    window_size: ClassVar[int]
+
+    def __init__(self, schema: Any, file_name: str, check_crc: bool, rows_max: int) -> None: ...
 
     @property
     def gathers(self) -> bool:
@@ -104,31 +118,14 @@ class BatchMaker(Protocol):
     def take(self) -> Any: ...
 
 
-class ColumnKernel(NamedTuple):
-    """An implementation; ``maker`` takes schema, file name, check_crc and rows_max."""
-
-    window_size: int
-    maker: Callable[[Any, str, bool, int], BatchMaker]
-
-
-def kernels() -> dict[str, ColumnKernel]:
-    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
-    # What is done to a whole slice at once pays for large slices, what is done record by
-    # record for those that stay in the cache of the core.
-    found = {"pure": ColumnKernel(8 << 20, PlainColumns)}
-    try:
-        from storefmt.arrow.columns_compiled import CompiledColumns
-    except ImportError:
-        return found
-    return {**found, "compiled": ColumnKernel(1 << 20, CompiledColumns)}
-
-
-_kernel = chosen(kernels())
+_maker: type[BatchMaker] = load(
+    "storefmt.arrow.columns_compiled", "CompiledColumns", pure=PlainColumns
+)
 
 
 def has_kernel() -> bool:
     """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
-    return _kernel.maker is not PlainColumns
+    return _maker is not PlainColumns
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
@@ -186,7 +183,7 @@ def iter_batches(
                 listeners.tell(file.name, wrong, is_here=start <= file.base)
             if place.is_double:
                 continue
-            maker = _kernel.maker(schema, file.name, check_crc, rows_max)
+            maker = _maker(schema, file.name, check_crc, rows_max)
             scan = _FileScan(file, place.base, maker, rows_max, bytes_max, listeners)
             yield from scan.batches(max(start - file.base, 0), stop)
 
@@ -225,7 +222,7 @@ def batch_of(
     buffer: Bytes = np.zeros(len(data) + PAD_SIZE, dtype=np.uint8)
     buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     starts, behind = scan_log(buffer.data, 0, len(data))
-    maker = _kernel.maker(schema, "", check_crc, max(len(starts), 1))
+    maker = _maker(schema, "", check_crc, max(len(starts), 1))
     good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64), None) if len(starts) else 0
     if good < len(starts) or behind < len(data):
         bad = starts[good] if good < len(starts) else behind
@@ -283,14 +280,14 @@ class _FileScan:
         pos = self._first_start(first, stop)
         if pos >= stop:
             return
-        window_size = _kernel.window_size
+        window_size = self._maker.window_size
         while pos < stop:
             starts, behind = self._read(pos, window_size)
             if behind == 0 and window_size < WINDOW_SIZE:
                 # Perhaps a large record.
                 window_size = WINDOW_SIZE
                 continue
-            window_size = _kernel.window_size
+            window_size = self._maker.window_size
             inside = bisect.bisect_left(starts, stop - pos)
             if inside < len(starts):
                 behind = starts[inside]

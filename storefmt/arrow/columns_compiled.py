@@ -8,7 +8,7 @@ where the kernel was built. A batch may come from many slices of a file.
 Source: as ``storefmt.arrow.columns_plain``.
 """
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,8 @@ class CompiledColumns:
     """Gathers records into batches."""
 
     gathers: Final = True
+    # Records are decoded one by one, from a window that stays in the cache of the core.
+    window_size: ClassVar[int] = 1 << 20
 
     def __init__(self, schema: Any, file_name: str, check_crc: bool, rows_max: int) -> None:
         self._schema = schema

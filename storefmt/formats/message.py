@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 from storefmt.formats.msgid import offset_id
 from storefmt.formats.properties import (
     KEYS,
@@ -296,14 +296,9 @@ def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[
     return records
 
 
-def decoders() -> dict[str, DecodeGood]:
-    """Return the short ways by name: ``pure`` reads nothing; ``compiled`` if it was built."""
-    found: dict[str, DecodeGood] = {"pure": lambda data, check_crc: ([], 0)}
-    try:
-        from storefmt.formats.message_kernel import decode_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": decode_compiled}
+def decode_good_pure(data: bytes, check_crc: bool) -> tuple[list[Record], int]:
+    """Leave every record to the general way."""
+    return [], 0
 
 
 def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
@@ -416,5 +411,7 @@ def _bad_topic(raw: bytes, pos: int) -> RecordDamaged:
     )
 
 
-_decode_good: Final[DecodeGood] = chosen(decoders())
+_decode_good: Final[DecodeGood] = load(
+    "storefmt.formats.message_kernel", "decode_compiled", pure=decode_good_pure
+)
 """The short way in use."""

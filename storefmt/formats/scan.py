@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 from storefmt.formats.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
@@ -155,17 +155,7 @@ def _scan_crc(data: memoryview, pos: int, end: int) -> RecordStarts:
     return starts, pos
 
 
-def scans() -> dict[str, Scan]:
-    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
-    found: dict[str, Scan] = {"pure": scan_pure}
-    try:
-        from storefmt.formats.scan_kernel import scan_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": scan_compiled}
-
-
-_scan: Scan = chosen(scans())
+_scan: Scan = load("storefmt.formats.scan_kernel", "scan_compiled", pure=scan_pure)
 
 
 def next_start(

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storefmt.errors import RecordDamaged
-from storefmt.formats import message
 from storefmt.formats.message import Record, decode_record, decode_records, encode_record
 from tests.storefmt.formats.test_message import FIELDS, SMALL
 from tests.storefmt.formats.test_scan_kernel import EDGES, logs
+from tests.twins import compiled, needs_kernel
 
-COMPILED = message.decoders().get("compiled")
-pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
+COMPILED = compiled("decode_compiled")
+pytestmark = needs_kernel("decode_compiled")
 
 
 def one_by_one(data: bytes, *, check_crc: bool) -> tuple[list[Record], int, str]:
