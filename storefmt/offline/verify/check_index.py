@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from storefmt.dispatch.record_entries import is_indexed, texts_of
+from storefmt.dispatch.record_entries import is_indexed, tag_and_keys_of
 from storefmt.errors import NotInStore, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.index import (
@@ -184,7 +184,7 @@ def _groups(view: IndexView) -> Iterator[_Group]:
 
 
 def _hashes(record: Record) -> "Counter[int]":
-    keys = texts_of(record.properties_raw)[1] if is_indexed(record.sys_flag) else ()
+    keys = tag_and_keys_of(record.properties_raw)[1] if is_indexed(record.sys_flag) else ()
     return Counter(index_key_hash(index_key(record.topic, key)) for key in keys)
 
 
