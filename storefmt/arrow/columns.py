@@ -9,8 +9,8 @@ of the log: a record belongs to the range in which it starts, so ranges that tou
 every record once. Damage is skipped only where ``on_damage`` is there to hear of it. It belongs
 to the range in which the record before it starts, so that no range has to know another one.
 
-A record that says that it lies elsewhere is damage, too. A file whose name is wrong is read as its
-records say; if the file of the right name has the same records, it is left out.
+A record that says that it lies elsewhere also counts as damage. A file whose name is wrong is read
+as its records say; if the file of the right name has the same records, it is left out.
 
 Source: as ``storefmt.formats.message`` and ``storefmt.formats.scan``, with which the rows agree.
 """
@@ -24,12 +24,13 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from storefmt.arrow.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
+from storefmt.arrow.columns_decode import TIMESTAMP
 from storefmt.arrow.columns_plain import PlainColumns
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
 from storefmt.formats.kernels import load
 from storefmt.formats.message import Record, decode_record
+from storefmt.formats.record_positions import PAD_SIZE, Bytes, Ints
 from storefmt.formats.scan import (
     Damage,
     End,
@@ -233,7 +234,7 @@ def batch_of(
 
 
 class _Listeners(NamedTuple):
-    """The functions that are told of damage, and of the end of the data."""
+    """The functions that are called for damage, and at the end of the data."""
 
     damage: OnDamage | None
     end: OnEnd | None
@@ -369,7 +370,7 @@ class _FileScan:
         count = self._rows_max - self._rows
         stop = starts[first] + self._bytes_max - self._size
         end = bisect.bisect_right(starts, stop, first)
-        # The last of them must end within the limit, too.
+        # The last of them must also end within the limit.
         if end < len(starts) or behind > stop:
             end = max(end - 1, first)
         return max(min(end, first + count), first + 1 if self._rows == 0 else first)

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import pyarrow as pa
 
-from storefmt.arrow.columns_decode import LANES, Bytes, Ints, same_text, timestamps
+from storefmt.arrow.columns_decode import same_text, timestamps
 from storefmt.arrow.columns_kernel import Columns
+from storefmt.formats.record_positions import LANES, Bytes, Ints
 
 _DTYPES: Final = tuple(LANES.values())
 _FIELDS: Final = {

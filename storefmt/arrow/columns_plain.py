@@ -16,13 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from storefmt.arrow.columns_decode import (
-    Bytes,
-    Ints,
     Records,
     same_text,
     timestamps,
 )
 from storefmt.formats.properties import KEYS, PRODUCER_GROUP, TAGS, UNIQUE_KEY
+from storefmt.formats.record_positions import Bytes, Ints
 
 
 class PlainColumns:
