@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Final, NamedTuple, Self
 
 from remoting.errors import BadCall, BadHeader
+from storefmt.names import camel_case
 
 
 class Width(NamedTuple):
@@ -64,12 +65,6 @@ class HeaderField(NamedTuple):
     default: object
     optional: bool
     """True when the value may be None."""
-
-
-def camel_case(name: str) -> str:
-    """Return the Java name of a snake_case attribute: ``queue_id`` gives ``queueId``."""
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 def _kind_of(hint: object) -> tuple[type, int, bool]:
@@ -202,7 +197,7 @@ class Header:
         """Return the header in a wire map; keys that it does not know are ignored.
 
         Raises:
-            BadHeader: a required field is missing, or a value is no number or out of range.
+            BadHeader: a required field is missing, or a value is not a number or out of range.
         """
         values: dict[str, object] = {}
         for declared in fields_of(cls):

@@ -26,12 +26,13 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, Self, TypeVar, cast
 
 from remoting.errors import BadBody
-from remoting.header import camel_case, parse_int
+from remoting.header import parse_int
 from remoting.serialize import java_text
 from storefmt.config import fastjson
 from storefmt.config.fastjson import Json, Key
 from storefmt.config.fastjson_reader import to_object_key
 from storefmt.errors import ConfigDamaged
+from storefmt.names import camel_case
 
 _E = TypeVar("_E", bound=enum.Enum)
 _Read = Callable[[object], object]
@@ -251,7 +252,7 @@ def _codec(hint: object) -> tuple[_Read, _Write]:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum_codec(hint)
     if isinstance(hint, type) and hasattr(hint, "from_json"):
-        # This is a body, or a value of ``storefmt.config.tables`` that a store contains, too.
+        # This is a body, or a value of ``storefmt.config.tables`` that a store also contains.
         kind = cast("type[JsonValue]", hint)
         return (
             lambda value: kind.from_json(cast(Json, value)),

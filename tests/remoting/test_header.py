@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from remoting.errors import BadCall, BadHeader
-from remoting.header import Header, Int32, Int64, camel_case, fields_of, key, limits, parse_int
+from remoting.header import Header, Int32, Int64, fields_of, key, limits, parse_int
+from storefmt.names import camel_case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
