@@ -74,7 +74,7 @@ def is_signed(command: Command, secret_key: str) -> bool:
     """Return True when the command carries a signature made with ``secret_key``."""
     given = command.ext.get(SIGNATURE, "").encode("utf-8", "surrogatepass")
     accepted = signatures_of(command.ext, command.body, secret_key)
-    return any(hmac.compare_digest(given, one.encode()) for one in accepted)
+    return any(hmac.compare_digest(given, signature.encode()) for signature in accepted)
 
 
 def sign(

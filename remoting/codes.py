@@ -195,7 +195,7 @@ class RequestCode(IntEnum):
 
 
 class LaterCode(IntEnum):
-    """Requests of RocketMQ 5 that our servers handle, too."""
+    """Requests of RocketMQ 5 that our servers also handle."""
 
     GET_TIMER_CHECK_POINT = 60
     GET_TIMER_METRICS = 61

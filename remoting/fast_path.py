@@ -157,12 +157,12 @@ def read_stored(raw: RawFrame) -> Stored | None:
     if serialize:
         return None
     try:
-        found = _STORED.fullmatch(header.decode())
+        match = _STORED.fullmatch(header.decode())
     except UnicodeDecodeError:
         return None
-    if found is None:
+    if match is None:
         return None
-    queue_id, trace_on, region_id, msg_id, queue_offset, opaque = found.groups()
+    queue_id, trace_on, region_id, msg_id, queue_offset, opaque = match.groups()
     return _new_stored(
         Stored,
         (int(opaque), int(queue_id), trace_on == "true", region_id, msg_id, int(queue_offset), raw),

@@ -97,12 +97,12 @@ def fields_of(cls: "type[Header]") -> tuple[HeaderField, ...]:
 
 def _read_declaration(cls: "type[Header]") -> tuple[HeaderField, ...]:
     hints = typing.get_type_hints(cls, include_extras=True)
-    found = []
+    header_fields = []
     for declared in dataclasses.fields(cls):
         kind, bits, optional = _kind_of(hints[declared.name])
         meta = declared.metadata
         required = declared.default is dataclasses.MISSING
-        found.append(
+        header_fields.append(
             HeaderField(
                 name=declared.name,
                 key=meta.get("key") or camel_case(declared.name),
@@ -114,7 +114,7 @@ def _read_declaration(cls: "type[Header]") -> tuple[HeaderField, ...]:
                 optional=optional,
             )
         )
-    return tuple(found)
+    return tuple(header_fields)
 
 
 def _encode_value(cls: type, declared: HeaderField, value: object) -> str:

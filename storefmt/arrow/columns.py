@@ -113,10 +113,10 @@ class BatchMaker(Protocol):
 
     @property
     def gathers(self) -> bool:
-        """Whether more may be added before ``take``; else each slice is a batch."""
+        """Whether more may be added before ``take_batch``; else each slice is a batch."""
 
     def add(self, data: Bytes, starts: Ints, at: int | None) -> int: ...
-    def take(self) -> Any: ...
+    def take_batch(self) -> Any: ...
 
 
 _maker: type[BatchMaker] = load(
@@ -181,7 +181,7 @@ def iter_batches(
             stop = file.size if end is None else min(end - file.base, file.size)
             place = place_in_log(path, file)
             if wrong := name_mismatch(file, place.base):
-                listeners.tell(file.name, wrong, is_here=start <= file.base)
+                listeners.report(file.name, wrong, is_here=start <= file.base)
             if place.is_double:
                 continue
             maker = _maker(schema, file.name, check_crc, rows_max)
@@ -230,7 +230,7 @@ def batch_of(
         # It cannot be decoded either, and the decoder says why.
         decode_record(data, bad, check_crc=False)
         raise BadCall(f"the record at byte {bad} is good and makes no columns")
-    return maker.take()
+    return maker.take_batch()
 
 
 class _Listeners(NamedTuple):
@@ -239,7 +239,7 @@ class _Listeners(NamedTuple):
     damage: OnDamage | None
     end: OnEnd | None
 
-    def tell(self, file_name: str, damage: Damage, *, is_here: bool = True) -> None:
+    def report(self, file_name: str, damage: Damage, *, is_here: bool = True) -> None:
         """Report damage, or raise it without a listener.
 
         Args:
@@ -293,12 +293,12 @@ class _FileScan:
             if inside < len(starts):
                 behind = starts[inside]
                 del starts[inside:]
-            done = yield from self._add_window(starts, behind, pos)
-            good_end = starts[done] if done < len(starts) else behind
+            added_count = yield from self._add_window(starts, behind, pos)
+            good_end = starts[added_count] if added_count < len(starts) else behind
             pos += good_end
-            if good_end == 0 or done < len(starts):
+            if good_end == 0 or added_count < len(starts):
                 # A fresh window that does not begin with a record, or a damaged record.
-                yield from self._take()
+                yield from self._take_batch()
                 step = self._step_over(pos)
                 if step == 0:
                     return
@@ -306,7 +306,7 @@ class _FileScan:
                     pos += step
                 else:
                     window_size = -step
-        yield from self._take()
+        yield from self._take_batch()
         self._tell_damage_at(pos)
 
     def _add_window(self, starts: "array[int]", behind: int, pos: int) -> Generator[Any, None, int]:
@@ -314,21 +314,21 @@ class _FileScan:
 
         Whole records that say that they lie elsewhere are damage, and are passed over here.
         """
-        done = 0
+        added_count = 0
         while True:
-            done = yield from self._add(starts, done, behind, self._base + pos)
-            passed = done
+            added_count = yield from self._add(starts, added_count, behind, self._base + pos)
+            passed = added_count
             while passed < len(starts):
                 end = starts[passed + 1] if passed + 1 < len(starts) else behind
                 damage = self._misplaced(starts[passed], end, pos)
                 if damage is None:
                     break
-                yield from self._take()
-                self._listeners.tell(self._file.name, damage)
+                yield from self._take_batch()
+                self._listeners.report(self._file.name, damage)
                 passed += 1
-            if passed == done:
-                return done
-            done = passed
+            if passed == added_count:
+                return added_count
+            added_count = passed
 
     def _misplaced(self, start: int, end: int, pos: int) -> Damage | None:
         """Return the damage that a record of the window is, None if it is not whole or in place."""
@@ -348,22 +348,24 @@ class _FileScan:
             behind: where the last record of the window ends.
             at: the log offset of the window.
         """
-        done = first
-        while done < len(starts):
-            end = self._fitting(starts, done, behind)
-            if end == done:
-                yield from self._take()
+        added_count = first
+        while added_count < len(starts):
+            end = self._fitting(starts, added_count, behind)
+            if end == added_count:
+                yield from self._take_batch()
                 continue
-            some = np.frombuffer(starts, dtype=np.int64)[done:end]
+            some = np.frombuffer(starts, dtype=np.int64)[added_count:end]
             added = self._maker.add(self._buffer, some, at)
-            before, done = done, done + added
+            before, added_count = added_count, added_count + added
             self._rows += added
-            self._size += (starts[done] if done < len(starts) else behind) - starts[before]
-            if done < end:
+            self._size += (starts[added_count] if added_count < len(starts) else behind) - starts[
+                before
+            ]
+            if added_count < end:
                 break
             if not self._maker.gathers:
-                yield from self._take()
-        return done
+                yield from self._take_batch()
+        return added_count
 
     def _fitting(self, starts: "array[int]", first: int, behind: int) -> int:
         """Return the end of the records from ``first`` on that the next batch has room for."""
@@ -375,17 +377,17 @@ class _FileScan:
             end = max(end - 1, first)
         return max(min(end, first + count), first + 1 if self._rows == 0 else first)
 
-    def _take(self) -> Iterator[Any]:
+    def _take_batch(self) -> Iterator[Any]:
         if self._rows:
-            yield self._maker.take()
+            yield self._maker.take_batch()
         self._rows = self._size = 0
 
     def _first_start(self, first: int, stop: int) -> int:
         if first <= 0 or first >= stop:
             return first
         file = self._file
-        found = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
-        return stop if found is None else found
+        start = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
+        return stop if start is None else start
 
     def _read(self, pos: int, window_size: int) -> RecordStarts:
         size = min(window_size, self._file.size - pos)
@@ -420,7 +422,7 @@ class _FileScan:
             self._listeners.end(file.name, item)
         if not isinstance(item, Damage):
             return 0
-        self._listeners.tell(file.name, item)
+        self._listeners.report(file.name, item)
         return item.size
 
     def _tell_damage_at(self, pos: int) -> None:

@@ -1,6 +1,6 @@
 """Makes the columns with the compiled kernel, whose buffers become Arrow arrays.
 
-    data, starts ──kernel.Columns.add──> buffers ──take──> arrays ──> RecordBatch
+    data, starts ──kernel.Columns.add──> buffers ──take_batch──> arrays ──> RecordBatch
 
 Rule: the rows are those of ``columns_plain``. Only ``columns`` imports this module, and only
 where the kernel was built. A batch may come from many slices of a file.
@@ -72,7 +72,7 @@ class CompiledColumns:
         """
         return self._columns.add(data, starts, at)
 
-    def take(self) -> Any:
+    def take_batch(self) -> Any:
         """Return what was added since the last time as a record batch."""
         columns, self._columns = self._columns, self._fresh(self._columns)
         made = columns.finish()

@@ -177,15 +177,15 @@ class Properties:
         """Return the value of ``name`` for every record, null where it has none."""
         if name in self._found:
             return self._found[name]
-        wanted = name.encode()
-        found = np.flatnonzero(self.middles - self.starts == len(wanted))
-        if len(found):
-            window = np.lib.stride_tricks.sliding_window_view(self._data, len(wanted))
-            names = window[self.starts[found]].view(f"S{len(wanted)}")[:, 0]
-            found = found[names == wanted]
+        raw_name = name.encode()
+        pairs = np.flatnonzero(self.middles - self.starts == len(raw_name))
+        if len(pairs):
+            window = np.lib.stride_tricks.sliding_window_view(self._data, len(raw_name))
+            names = window[self.starts[pairs]].view(f"S{len(raw_name)}")[:, 0]
+            pairs = pairs[names == raw_name]
         # Of equal names the last wins, and numpy keeps the last of equal indices.
         places = np.full(self._rows_count, -1, dtype=np.int64)
-        places[self.rows[found]] = found
+        places[self.rows[pairs]] = pairs
         missing = places < 0
         starts, ends = self._offsets[:-1].copy(), self._offsets[:-1].copy()
         starts[~missing] = self.middles[places[~missing]] + 1

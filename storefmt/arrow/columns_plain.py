@@ -50,7 +50,7 @@ class PlainColumns:
         self._batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         return records.count
 
-    def take(self) -> Any:
+    def take_batch(self) -> Any:
         """Return what was added since the last time as a record batch."""
         return self._batch
 

@@ -345,24 +345,24 @@ def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
 
 def _misfit(data: bytes, pos: int, shift: int) -> RecordDamaged:
     """Return the error that says why the bytes at ``pos`` are not a complete record."""
-    left, at = len(data) - pos, pos + shift
+    left, shown_pos = len(data) - pos, pos + shift
     if left < _BLANK.size:
-        return _damage(DamageKind.TRUNCATED, at, "size", left, RECORD_SIZE_MIN)
+        return _damage(DamageKind.TRUNCATED, shown_pos, "size", left, RECORD_SIZE_MIN)
     size, magic = _BLANK.unpack_from(data, pos)
     if magic not in (MAGIC_V1, MAGIC_V2):
-        found = f"{magic & 0xFFFFFFFF:08x}"
-        return _damage(DamageKind.BAD_MAGIC, at, "magic", found, "daa320a7 or daa320ab")
+        magic_text = f"{magic & 0xFFFFFFFF:08x}"
+        return _damage(DamageKind.BAD_MAGIC, shown_pos, "magic", magic_text, "daa320a7 or daa320ab")
     if size < RECORD_SIZE_MIN:
-        return _damage(DamageKind.BAD_SIZE, at, "size", size, RECORD_SIZE_MIN)
+        return _damage(DamageKind.BAD_SIZE, shown_pos, "size", size, RECORD_SIZE_MIN)
     if size > left:
-        return _damage(DamageKind.TRUNCATED, at, "size", left, size)
+        return _damage(DamageKind.TRUNCATED, shown_pos, "size", left, size)
     used = 0
     try:
         for span in layout_of(magic).spans(data[pos : pos + size]):
             used += span.size
     except RecordDamaged as error:
-        return _damage(DamageKind.BAD_LENGTH, at, error.field, error.found, size - used)
-    return _damage(DamageKind.BAD_LENGTH, at, "size", size, used)
+        return _damage(DamageKind.BAD_LENGTH, shown_pos, error.field, error.found, size - used)
+    return _damage(DamageKind.BAD_LENGTH, shown_pos, "size", size, used)
 
 
 _SAYS: Final = {
@@ -388,14 +388,14 @@ def _damage(
 
 
 def _bad_crc(body: bytes, expected: int, pos: int) -> RecordDamaged:
-    found = body_crc(body)
+    crc = body_crc(body)
     return RecordDamaged(
-        f"record at byte {pos}: body of {len(body)} bytes has crc {found:08x}, body_crc says "
+        f"record at byte {pos}: body of {len(body)} bytes has crc {crc:08x}, body_crc says "
         f"{expected & 0xFFFFFFFF:08x}; decode without the crc check to see the body",
         kind=DamageKind.BAD_CRC,
         pos=pos,
         field="body",
-        found=found,
+        found=crc,
         expected=expected,
     )
 

@@ -70,8 +70,8 @@ class Window:
 
     def odd(self, count: int) -> list[int]:
         """Return which of the first ``count`` records are not plain."""
-        found: list[int] = np.flatnonzero(~self.plain[:count]).tolist()
-        return found
+        numbers: list[int] = np.flatnonzero(~self.plain[:count]).tolist()
+        return numbers
 
     def record(self, number: int, file: StoreFile) -> Record:
         """Decode one record, any but the last."""
@@ -104,15 +104,15 @@ class Bulk:
     window_size: int = WINDOW_SIZE
     _topics: "TopicNumbers" = field(default_factory=lambda: TopicNumbers())
 
-    def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
+    def check_window(self, span: FileSpan, pos: int, base: int) -> Window | None:
         """Check the window at a position of a file, mark its entries and return it."""
         file = self.matching.store.log.open(span)
-        found = self.window(file.read(pos, self.window_size), pos, base)
-        if found is not None:
-            self.mark(found)
-        return found
+        window = self.window(file.read(pos, self.window_size), pos, base)
+        if window is not None:
+            self.mark_entries(window)
+        return window
 
-    def mark(self, window: Window) -> None:
+    def mark_entries(self, window: Window) -> None:
         """Mark the queue entries of the plain records of ``window``."""
         for key, first, more in window.marked:
             if self.matching.view(key) is not None:

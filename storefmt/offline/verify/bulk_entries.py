@@ -79,8 +79,8 @@ def match(
     there = more < np.repeat(counts, row_counts)
     places = more + np.repeat(counts.cumsum() - counts, row_counts)
     rows = order[there]
-    found = np.frombuffer(b"".join(parts), dtype=_ENTRY)[places[there]]
-    fits[rows] = _same(found, Claims(*(column[rows] for column in claims)))
+    entries = np.frombuffer(b"".join(parts), dtype=_ENTRY)[places[there]]
+    fits[rows] = _same(entries, Claims(*(column[rows] for column in claims)))
     return fits, _marked(keys, first, starts, more, fits[order])
 
 

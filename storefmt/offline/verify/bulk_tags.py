@@ -74,12 +74,16 @@ def find_tags(texts: Texts) -> Tags:
     # What is looked for behind the last one lies in no properties.
     names = np.append(names, [len(view), len(view)])
     separators = np.append(np.flatnonzero(view == _SEPARATOR), len(view))
-    at = np.searchsorted(names, texts.start)
-    first = names[at]
+    name_rows = np.searchsorted(names, texts.start)
+    first = names[name_rows]
     has_tag = first + _NAMED <= texts.end
     start = np.where(has_tag, first + _NAMED, texts.end)
     end = np.minimum(separators[np.searchsorted(separators, start)], texts.end)
-    odd = (names[at + 1] + _NAMED <= texts.end) | (start == end) | (view[first - 1] != _SEPARATOR)
+    odd = (
+        (names[name_rows + 1] + _NAMED <= texts.end)
+        | (start == end)
+        | (view[first - 1] != _SEPARATOR)
+    )
     return Tags(start, end, has_tag & odd)
 
 
@@ -95,7 +99,7 @@ def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
         letters, inside = table[:, number], sizes > number
         codes = np.where(inside, codes * 31 + letters, codes)
         is_plain &= ~inside | (letters < 128)
-    found: Ints = codes.astype(np.int64)
+    tags_codes: Ints = codes.astype(np.int64)
     for row in np.flatnonzero(~is_plain).tolist():
-        found[row] = tags_code(data[start[row] : end[row]].decode("utf-8", "replace"))
-    return found
+        tags_codes[row] = tags_code(data[start[row] : end[row]].decode("utf-8", "replace"))
+    return tags_codes

@@ -73,7 +73,7 @@ def both(raw: bytes, names: list[str]) -> tuple:
     schema = columns.schema_of(names)
     makers = [make(schema, "a file", True, 9) for make in (PlainColumns, COMPILED)]
     counts = [maker.add(data, starts, None) for maker in makers]
-    batches = [maker.take() for maker in makers]
+    batches = [maker.take_batch() for maker in makers]
     for batch in batches:
         batch.validate(full=True)
     return counts, batches
@@ -112,7 +112,7 @@ def test_nothing_behind_the_data_is_read() -> None:
         view = np.frombuffer(memory, dtype=np.uint8)[page - len(data) : page]
         maker = COMPILED(columns.SCHEMA, "a file", True, 9)
         if maker.add(view, np.zeros(1, dtype=np.int64), None):
-            maker.take().validate(full=True)
+            maker.take_batch().validate(full=True)
 
 
 def test_kernel_refuses_starts_outside_of_the_data() -> None:
@@ -131,4 +131,4 @@ def test_time_grows_with_the_number_of_names_and_no_faster() -> None:
     maker = COMPILED(columns.schema_of(["properties"]), "a file", False, 300)
 
     assert maker.add(np.frombuffer(raw, dtype=np.uint8), starts, None) == 300
-    assert len(maker.take().column(0)[299]) == 4_000
+    assert len(maker.take_batch().column(0)[299]) == 4_000
