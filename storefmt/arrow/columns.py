@@ -26,11 +26,11 @@ import pyarrow as pa
 
 from storefmt.arrow.columns_decode import TIMESTAMP
 from storefmt.arrow.columns_plain import PlainColumns
+from storefmt.arrow.record_positions import PAD_SIZE, Bytes, Ints
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
 from storefmt.formats.kernels import load
 from storefmt.formats.message import Record, decode_record
-from storefmt.formats.record_positions import PAD_SIZE, Bytes, Ints
 from storefmt.formats.scan import (
     Damage,
     End,

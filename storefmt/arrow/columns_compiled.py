@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from storefmt.arrow.columns_decode import same_text, timestamps
 from storefmt.arrow.columns_kernel import Columns
-from storefmt.formats.record_positions import LANES, Bytes, Ints
+from storefmt.arrow.record_positions import LANES, Bytes, Ints
 
 _DTYPES: Final = tuple(LANES.values())
 _FIELDS: Final = {

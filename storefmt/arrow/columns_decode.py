@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storefmt.arrow.record_positions import Bytes, Flags, Ints, RecordHeads
 from storefmt.formats.hosts import address_text
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import CALENDAR_MS, body_crc
 from storefmt.formats.properties import TAGS
-from storefmt.formats.record_positions import Bytes, Flags, Ints, RecordHeads
 
 _HEX: Final = np.frombuffer("".join(f"{n:02X}" for n in range(256)).encode(), dtype=np.uint16)
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")

@@ -20,8 +20,8 @@ from storefmt.arrow.columns_decode import (
     same_text,
     timestamps,
 )
+from storefmt.arrow.record_positions import Bytes, Ints
 from storefmt.formats.properties import KEYS, PRODUCER_GROUP, TAGS, UNIQUE_KEY
-from storefmt.formats.record_positions import Bytes, Ints
 
 
 class PlainColumns:

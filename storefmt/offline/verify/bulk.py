@@ -18,10 +18,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from storefmt.arrow.record_positions import Bytes, Flags, Ints, RecordHeads, RecordPositions
 from storefmt.errors import BadCall
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import INNER_MULTI_DISPATCH
-from storefmt.formats.record_positions import Bytes, Flags, Ints, RecordHeads, RecordPositions
 from storefmt.formats.scan import scan_log
 from storefmt.formats.sysflag import COMPRESSED, TRANSACTION_COMMIT, TRANSACTION_MASK
 from storefmt.names import SCHEDULE_TOPIC

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from storefmt.arrow.record_positions import Flags, Ints
 from storefmt.formats import layout
 from storefmt.formats.consumequeue import ENTRY_SIZE, EXT_ADDRESS_MAX
-from storefmt.formats.record_positions import Flags, Ints
 from storefmt.offline.verify.entries import DELAY_MS_MAX
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import QueueKey

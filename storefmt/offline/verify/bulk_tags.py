@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from storefmt.arrow.record_positions import Bytes, Flags, Ints
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import TAGS
-from storefmt.formats.record_positions import Bytes, Flags, Ints
 
 _NAME: Final = TAGS.encode()
 _NAMED: Final = len(_NAME) + 1

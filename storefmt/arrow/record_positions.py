@@ -3,10 +3,10 @@
     starts ──> heads (one gather of 88 bytes a record, viewed as a big-endian struct)
            ──> where body, topic and properties lie, and whether the lengths add up
 
-Rule: records with IPv6 hosts have longer heads. Each of the four combinations of hosts is a lane:
-its heads are gathered separately, and the results are scattered back into the order of records.
-The numpy types come from ``layout.MESSAGE``. A record need not be whole, but its head must lie
-within the data (see ``PAD_SIZE``).
+Rule: numpy is enough here, without pyarrow. Records with IPv6 hosts have longer heads. Each of the
+four combinations of hosts is a lane: its heads are gathered separately, and the results are
+scattered back into the order of records. The numpy types come from ``layout.MESSAGE``. A record
+need not be whole, but its head must lie within the data (see ``PAD_SIZE``).
 
 Source: as ``storefmt.formats.message``, against which it is tested record by record.
 """
