@@ -43,8 +43,7 @@ from mqspark.sessions import session
 from mqspark.sources.store.reading import ReadOptions
 from mqspark.sources.store.spread import TaskRows, spread
 from mqspark.sources.store.tables import plan, read, schema_of
-from storefmt.arrow.columns import iter_batches
-from storefmt.arrow.columns import kernels as decoders
+from storefmt.arrow.columns import has_kernel, iter_batches
 from storefmt.formats.kernels import PURE
 from tests.mqspark.cluster import environment, running_cluster
 
@@ -360,7 +359,7 @@ def main() -> int:
                     spent[name].append(took)
         count = commitlog(spark, str(store), columns=["topic"]).count()
     load = os.getloadavg()[0]
-    decoder = "pure" if os.environ.get(PURE) else list(decoders())[-1]
+    decoder = "compiled" if has_kernel() else "pure"
     text = tables_of(
         spent,
         count,

@@ -30,8 +30,9 @@ from typing import Final, NamedTuple
 from benchmarks.logs import make_log
 from benchmarks.telling import markdown, tell
 from storefmt.arrow.columns import SCHEMA, iter_batches
+from storefmt.formats.kernels import forms
 from storefmt.formats.message import Record, crc32
-from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_items, scan_pure, scans
+from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_items, scan_pure
 from tests.golden import REPOSITORY
 from tests.interop.kit.java_build import class_path
 
@@ -135,12 +136,12 @@ def our_ways(path: Path, file: LogFile, data: memoryview) -> dict[str, Way]:
     if library == "isal":
         ways["plain isal crc32, in memory"] = timed(lambda: whole(crc32, data))
     ways["scan without crc, in memory"] = timed(lambda: scanned(mapped, scan_pure, False))
-    for name, scan in scans().items():
+    for name, scan in forms("scan_compiled").items():
         title = f"scan with crc ({library}), {name}"
         ways[f"{title}, in memory"] = timed(lambda scan=scan: scanned(mapped, scan, True))
     ways["read alone, file"] = timed(lambda: summed(file, None))
     ways["plain zlib crc32, file"] = timed(lambda: summed(file, zlib.crc32))
-    for name, scan in scans().items():
+    for name, scan in forms("scan_compiled").items():
         title = f"scan with crc ({library}), {name}"
         ways[f"{title}, file"] = timed(lambda scan=scan: scanned(read_by(file), scan, True))
     ways["walk: a Record each, crc, file"] = timed(lambda: walked(file))

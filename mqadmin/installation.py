@@ -11,9 +11,8 @@ from importlib.util import find_spec
 from typing import Final
 
 from mqadmin import VERSION
-from storefmt.formats.kernels import PURE
+from storefmt.formats.kernels import KERNELS, PURE
 
-PACKAGES: Final = ("storefmt", "remoting", "mqclient", "mqserver", "mqspark", "mqadmin")
 EXTRAS: Final = {
     "cli": ("click", "prompt_toolkit", "yaml", "msgpack", "rich", "wcwidth"),
     "fast": ("isal", "uvloop"),
@@ -38,7 +37,6 @@ FILES: Final = (
     "mqadmin/grafana-dashboard.json",
 )
 """What the distribution `mqadmin` installs below ``share/``, see toolkit/pyproject.toml."""
-_KERNELS: Final = tuple(f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
 
 
 def version_text() -> str:
@@ -69,12 +67,16 @@ def files_text() -> str:
 def _kernels() -> str:
     if os.environ.get(PURE):
         return f"none (left out by {PURE})"
-    names = sorted(
-        name.partition("_kernel.")[0]
-        for spec in filter(None, map(find_spec, PACKAGES))
-        for folder in spec.submodule_search_locations or ()
-        for _, _, files in os.walk(folder)
-        for name in files
-        if name.endswith(_KERNELS)
-    )
+    built = filter(_is_built, KERNELS)
+    names = sorted(module.rpartition(".")[2].removesuffix("_kernel") for module in built)
     return ", ".join(names) or "none (not built)"
+
+
+def _is_built(module: str) -> bool:
+    package, _, name = module.partition(".")
+    spec = find_spec(package)
+    return spec is not None and any(
+        os.path.exists(os.path.join(folder, name.replace(".", os.sep) + suffix))
+        for folder in spec.submodule_search_locations or ()
+        for suffix in EXTENSION_SUFFIXES
+    )

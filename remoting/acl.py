@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from remoting.command import Command
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"
@@ -74,7 +74,7 @@ def is_signed(command: Command, secret_key: str) -> bool:
     """Return True when the command carries a signature made with ``secret_key``."""
     given = command.ext.get(SIGNATURE, "").encode("utf-8", "surrogatepass")
     accepted = signatures_of(command.ext, command.body, secret_key)
-    return any(hmac.compare_digest(given, one.encode()) for one in accepted)
+    return any(hmac.compare_digest(given, signature.encode()) for signature in accepted)
 
 
 def sign(
@@ -100,15 +100,12 @@ ReadProof = Callable[[int, bytes, bytes], Proof | None]
 """Takes serialisation, header and body of a request; None leaves it to ``is_signed``."""
 
 
-def proof_readers() -> dict[str, ReadProof]:
-    """Return the short ways by name: ``pure`` reads nothing; ``compiled`` if it was built."""
-    found: dict[str, ReadProof] = {"pure": lambda serialize, header, body: None}
-    try:
-        from remoting.acl_kernel import read_proof_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": read_proof_compiled}
+def read_proof_pure(serialize: int, header: bytes, body: bytes) -> Proof | None:
+    """Leave every request to ``is_signed``."""
+    return None
 
 
-read_proof: Final[ReadProof] = chosen(proof_readers())
+read_proof: Final[ReadProof] = load(
+    "remoting.acl_kernel", "read_proof_compiled", pure=read_proof_pure
+)
 """The short way in use."""

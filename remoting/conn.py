@@ -1,12 +1,12 @@
 """Matches answers with requests: the client side of one connection, without I/O.
 
-    add ──> opaque 7 waits until its deadline ──┬── take(7): the answer came
+    add ──> opaque 7 waits until its deadline ──┬── pop_waiter(7): the answer came
                                                 ├── expired(now): it did not come in time
                                                 └── drain(): the connection is gone
 
 Rule: an opaque is unique among the requests that wait on ONE connection. The peer counts its own
-requests, so only responses are matched here, never a request of the peer. For an answer that nobody
-waits for any more ``take`` returns None, and the caller drops it.
+requests, so only responses are matched here, never a request of the peer. ``pop_waiter`` returns
+None for an answer that nothing waits for any more, and the caller drops it.
 
 Source: remoting/netty/NettyRemotingAbstract.java#responseTable, #scanResponseTable.
 """
@@ -60,28 +60,28 @@ class PendingRequests(Generic[_W]):
         else:
             heapq.heappush(self._deadlines, (deadline_ms, opaque))
 
-    def take(self, opaque: int) -> _W | None:
+    def pop_waiter(self, opaque: int) -> _W | None:
         """Stop waiting for ``opaque`` and return its waiter, None when nothing waits."""
-        found = self._waiting.pop(opaque, None)
-        return None if found is None else found[1]
+        entry = self._waiting.pop(opaque, None)
+        return None if entry is None else entry[1]
 
     def expired(self, now_ms: int) -> list[_W]:
         """Stop waiting for all whose deadline is reached, and return them, the earliest first."""
         late = []
         while self._deadlines and self._deadlines[0][0] <= now_ms:
             deadline_ms, opaque = heapq.heappop(self._deadlines)
-            found = self._waiting.get(opaque)
-            if found is not None and found[0] == deadline_ms:
+            entry = self._waiting.get(opaque)
+            if entry is not None and entry[0] == deadline_ms:
                 del self._waiting[opaque]
-                late.append(found[1])
+                late.append(entry[1])
         return late
 
     def next_deadline_ms(self) -> int | None:
         """Return the earliest deadline of the requests that wait, None when nothing waits."""
         while self._deadlines:
             deadline_ms, opaque = self._deadlines[0]
-            found = self._waiting.get(opaque)
-            if found is not None and found[0] == deadline_ms:
+            entry = self._waiting.get(opaque)
+            if entry is not None and entry[0] == deadline_ms:
                 return deadline_ms
             heapq.heappop(self._deadlines)
         return None

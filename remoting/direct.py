@@ -131,7 +131,7 @@ class DirectClient:
         self, address: str, command: Command, until_s: float, *, wants_answer: bool
     ) -> Command | None:
         # The socket is out of the table meanwhile: after an error or Ctrl-C its answer may still
-        # arrive, and nobody must read that as the answer to another request.
+        # arrive, and it must not be read as the answer to another request.
         peer = self._sockets.pop(address, None)
         if peer is None:
             peer = self._connect(address, _left_s(until_s))

@@ -1,11 +1,11 @@
 """Errors of the wire.
 
     RemotingError
-    ├── BadFrame          the peer sent bytes that are no frame: close the connection
+    ├── BadFrame          the peer sent bytes that are not a frame: close the connection
     ├── BadHeader         the frame is fine, but a typed field in it is missing or wrong
     ├── BadBody           the frame is fine, but its JSON body is not what the code promises
     ├── BadCall           our own caller asked for something that cannot be encoded
-    ├── ConnectFailed     nobody answered at that address
+    ├── ConnectFailed     there was no answer from that address
     ├── ConnectionLost    the connection went away before the answer came
     └── RequestTimedOut   the answer did not come in time
 

@@ -20,7 +20,7 @@ from remoting.codes import VERSION, LanguageCode, RequestCode, SerializeType
 from remoting.errors import BadCall
 from remoting.frame import RawFrame, frame_bytes
 from storefmt.config.quoting import quote
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 _STORED: Final = re.compile(
     r'\{"code":0,"extFields":\{"queueId":"([0-9]{1,9})","TRACE_ON":"(true|false)",'
@@ -157,12 +157,12 @@ def read_stored(raw: RawFrame) -> Stored | None:
     if serialize:
         return None
     try:
-        found = _STORED.fullmatch(header.decode())
+        match = _STORED.fullmatch(header.decode())
     except UnicodeDecodeError:
         return None
-    if found is None:
+    if match is None:
         return None
-    queue_id, trace_on, region_id, msg_id, queue_offset, opaque = found.groups()
+    queue_id, trace_on, region_id, msg_id, queue_offset, opaque = match.groups()
     return _new_stored(
         Stored,
         (int(opaque), int(queue_id), trace_on == "true", region_id, msg_id, int(queue_offset), raw),
@@ -184,27 +184,16 @@ ReadFirst = Callable[[bytes], tuple[list[Stored], int]]
 first frames, and the size of these. It may stop before any frame."""
 
 
-def writers() -> dict[str, Writers]:
-    """Return the writers of sends by name: ``pure``, and ``compiled`` if it was built."""
-    found: dict[str, Writers] = {"pure": SendFrames}
-    try:
-        from remoting.fast_path_kernel import SendFramesCompiled
-    except ImportError:
-        return found
-    return {**found, "compiled": SendFramesCompiled}
+def read_first_stored_pure(data: bytes) -> tuple[list[Stored], int]:
+    """Leave every answer to ``read_stored``."""
+    return [], 0
 
 
-def readers() -> dict[str, ReadFirst]:
-    """Return the readers of answers by name: ``pure``, which leaves all to others; ``compiled``."""
-    found: dict[str, ReadFirst] = {"pure": lambda data: ([], 0)}
-    try:
-        from remoting.fast_path_kernel import read_stored_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": read_stored_compiled}
-
-
-send_frames: Final[Writers] = chosen(writers())
+send_frames: Final[Writers] = load(
+    "remoting.fast_path_kernel", "SendFramesCompiled", pure=SendFrames
+)
 """Makes the writer in use."""
-read_first_stored: Final[ReadFirst] = chosen(readers())
+read_first_stored: Final[ReadFirst] = load(
+    "remoting.fast_path_kernel", "read_stored_compiled", pure=read_first_stored_pure
+)
 """The reader in use."""

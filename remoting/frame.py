@@ -5,7 +5,7 @@
 
 ``length`` counts what follows it: 4 + header + body, at most 16 MiB. A frame that is too long,
 has an unknown serialisation byte, or a header longer than itself or than 256 KiB is a BadFrame:
-close the connection without an answer, because nobody knows where the next frame starts.
+close the connection without an answer, because the start of the next frame is unknown.
 
 Rule: a length is checked as soon as its bytes are there, before memory is allocated for it.
 
@@ -203,11 +203,11 @@ def peek_code(raw: RawFrame) -> int:
 
 
 def _read_code(raw: RawFrame) -> int:
-    found = _CODE_FIRST.match(raw.header)
-    if found is None:
+    match = _CODE_FIRST.match(raw.header)
+    if match is None:
         return decode_header(raw.serialize, raw.header).code
-    code = int(found[1])
-    if found.end() <= _CODE_SIZE:
+    code = int(match[1])
+    if match.end() <= _CODE_SIZE:
         if len(_CODES) >= _CODES_MAX:
             # A client sends invented codes: empty the table so that it does not grow further.
             _CODES.clear()

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Final, NamedTuple, Self
 
 from remoting.errors import BadCall, BadHeader
+from storefmt.names import camel_case
 
 
 class Width(NamedTuple):
@@ -66,12 +67,6 @@ class HeaderField(NamedTuple):
     """True when the value may be None."""
 
 
-def camel_case(name: str) -> str:
-    """Return the Java name of a snake_case attribute: ``queue_id`` gives ``queueId``."""
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
-
-
 def _kind_of(hint: object) -> tuple[type, int, bool]:
     """Return (plain type, bits, may be None) of an annotation."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -102,12 +97,12 @@ def fields_of(cls: "type[Header]") -> tuple[HeaderField, ...]:
 
 def _read_declaration(cls: "type[Header]") -> tuple[HeaderField, ...]:
     hints = typing.get_type_hints(cls, include_extras=True)
-    found = []
+    header_fields = []
     for declared in dataclasses.fields(cls):
         kind, bits, optional = _kind_of(hints[declared.name])
         meta = declared.metadata
         required = declared.default is dataclasses.MISSING
-        found.append(
+        header_fields.append(
             HeaderField(
                 name=declared.name,
                 key=meta.get("key") or camel_case(declared.name),
@@ -119,7 +114,7 @@ def _read_declaration(cls: "type[Header]") -> tuple[HeaderField, ...]:
                 optional=optional,
             )
         )
-    return tuple(found)
+    return tuple(header_fields)
 
 
 def _encode_value(cls: type, declared: HeaderField, value: object) -> str:
@@ -202,7 +197,7 @@ class Header:
         """Return the header in a wire map; keys that it does not know are ignored.
 
         Raises:
-            BadHeader: a required field is missing, or a value is no number or out of range.
+            BadHeader: a required field is missing, or a value is not a number or out of range.
         """
         values: dict[str, object] = {}
         for declared in fields_of(cls):

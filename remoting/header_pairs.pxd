@@ -172,7 +172,7 @@ cdef inline bint read_digits(Header *header, int first, Span *text) noexcept nog
         return False
     if not 0 < header.at - digits <= DIGITS_MAX:
         return False
-    # JSON has no leading zeros, and nobody writes -0.
+    # JSON has no leading zeros, and -0 is never written.
     return digits[0] != c"0" or text.size == 1
 
 

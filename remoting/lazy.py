@@ -22,9 +22,9 @@ def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], object
     def load(name: str) -> object:
         if name not in place_of:
             raise AttributeError(f"module {package} has no {name}")
-        found: object = getattr(import_module(place_of[name]), name)
+        value: object = getattr(import_module(place_of[name]), name)
         # The next access finds the name in the module and does not call this function.
-        setattr(sys.modules[package], name, found)
-        return found
+        setattr(sys.modules[package], name, value)
+        return value
 
     return load

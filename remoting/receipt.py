@@ -125,7 +125,7 @@ def decode_receipt(text: str) -> ReceiptHandle:
     """Return the handle that a text is.
 
     Raises:
-        BadHeader: the text is not a handle; nobody got it from a broker.
+        BadHeader: the text is not a handle that a broker gave out.
     """
     words = _Words(text, header="ReceiptHandle", key="extraInfo")
     parts = text.split(" ")
@@ -259,7 +259,7 @@ class _Words:
 
     def kind(self, word: str) -> str:
         if word not in (NORMAL, RETRY_V1, RETRY_V2):
-            raise self.wrong(f"{word!r} is no kind of topic; the kinds are 0, 1 and 2")
+            raise self.wrong(f"{word!r} is not a kind of topic; the kinds are 0, 1 and 2")
         return word
 
     def order_key(self, kind: str, word: str) -> OrderKey:
@@ -269,9 +269,9 @@ class _Words:
         return OrderKey(self.kind(kind), self.number(queue, _INT), self.number(offset, _LONG))
 
     def table(self, pairs: Iterable[tuple[_K, _V]]) -> dict[_K, _V]:
-        found: dict[_K, _V] = {}
+        entries: dict[_K, _V] = {}
         for key, value in pairs:
-            if key in found:
+            if key in entries:
                 raise self.wrong("the same entry twice")
-            found[key] = value
-        return found
+            entries[key] = value
+        return entries

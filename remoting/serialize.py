@@ -119,7 +119,7 @@ def decode_header(serialize: int, data: bytes) -> Command:
         data: the whole header.
 
     Raises:
-        BadFrame: unknown serialisation, or the bytes are no header.
+        BadFrame: unknown serialisation, or the bytes are not a header.
     """
     if serialize == SerializeType.JSON:
         return _decode_json(data)
@@ -200,10 +200,10 @@ def _ext_of(value: object) -> dict[str, str]:
 
 def _plain(text: str) -> Command | None:
     """Return the command in a header of the usual layout without escapes, None for any other."""
-    found = _PLAIN.fullmatch(text)
-    if found is None:
+    match = _PLAIN.fullmatch(text)
+    if match is None:
         return None
-    code, ext_text, flag, language, opaque, remark, version = found.groups()
+    code, ext_text, flag, language, opaque, remark, version = match.groups()
     ext = {}
     if ext_text:
         parts = ext_text.split('"')

@@ -19,5 +19,5 @@ _LINE: Final = re.compile(r"^\s*(accessKey|secretKey)\s*:\s*[\"']?([^\s\"'#]+)",
 
 def tools_keys(text: str) -> tuple[str | None, str | None]:
     """Return access key and secret key, each None if the text does not have it."""
-    found = dict(_LINE.findall(text))
-    return found.get("accessKey"), found.get("secretKey")
+    keys = dict(_LINE.findall(text))
+    return keys.get("accessKey"), keys.get("secretKey")

@@ -7,7 +7,7 @@
     ├── NotInStore      a store has no such message, queue or file
     └── BadCall         the caller asked for something no format can hold
 
-Rule: text is for people, attributes are for programs; nobody parses a message.
+Rule: text is for people, attributes are for programs; a message is never parsed.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What the names in a store mean: system topics, properties, delay levels.
+"""What the names in a store mean: system topics, permissions, delay levels, keys of settings.
 
 Rule: this module knows names only; ``storefmt.offline.analyse.message_history`` interprets whole
 records. A name that is not listed here means nothing to RocketMQ and belongs to the user.
@@ -37,6 +37,14 @@ SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 REVIVE_PREFIX: Final = "rmq_sys_REVIVE_LOG_"
 REPLY_SUFFIX: Final = "_REPLY_TOPIC"
 
+PERM_READ: Final = 4
+"""A bit of a topic's permission (PermName.java): consumers may pull from it."""
+PERM_WRITE: Final = 2
+"""Producers may send to it."""
+PERM_INHERIT: Final = 1
+"""Topics that are created when they are used may copy its settings."""
+PERM_READ_WRITE: Final = PERM_READ | PERM_WRITE
+
 
 class TopicKind(Enum):
     """The purpose of a topic; the value is a text for people."""
@@ -45,7 +53,7 @@ class TopicKind(Enum):
     DELAY = "delayed messages wait here, one queue a delay level"
     HALF = "half messages of transactions wait here for their end"
     OP = "ends of transactions: which half messages are done with"
-    CHECK_MAX = "half messages that nobody ended, given up after the last check"
+    CHECK_MAX = "half messages that were never ended, given up after the last check"
     RETRY = "messages of a group that will be delivered to it again"
     DLQ = "messages that a group did not consume in all its deliveries"
     LMQ = "a light queue: entries alone, the records are in another topic"
@@ -131,9 +139,23 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
     for word in text.split():
         number, unit = word[:-1], word[-1]
         if unit not in _UNITS_MS or not (number.isascii() and number.isdigit()) or len(word) > 10:
-            raise BadCall(f"delay level {word[:20]!r} is no time; expected as 10s, 5m, 2h or 1d")
+            raise BadCall(
+                f"delay level {word[:20]!r} is not a time; expected for example 10s, 5m, 2h or 1d"
+            )
         levels.append(int(number) * _UNITS_MS[unit])
     return tuple(levels)
 
 
 DELAYS_MS: Final[Sequence[int]] = parse_delay_levels(DELAY_LEVELS)
+
+
+def perm_text(perm: int) -> str:
+    """Return a permission as Java prints it, for example ``RW-``, ``R--`` or ``RWX``."""
+    bits = (("R", PERM_READ), ("W", PERM_WRITE), ("X", PERM_INHERIT))
+    return "".join(letter if perm & bit else "-" for letter, bit in bits)
+
+
+def camel_case(attribute: str) -> str:
+    """Return the Java name of an attribute: ``queue_id`` gives ``queueId``."""
+    first, *rest = attribute.split("_")
+    return first + "".join(word.capitalize() for word in rest)

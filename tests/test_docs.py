@@ -29,6 +29,7 @@ PAGES = [
     if path != DIRECTORY / "cli.md"
 ]
 """Every page but the one that `mqadmin help` prints."""
+TESTS = REPOSITORY / "tests"
 SENTENCE_END = re.compile(r"[.:](?=\s|$)")
 OPERATORS = ";&|<>()\n"
 ONLY_NAMED = re.compile(r"^missing |^no store directory given| needs -")
@@ -71,6 +72,21 @@ def anchors(page: Path) -> set[str]:
         found.append(re.sub(r"[^\w\- ]", "", text).replace(" ", "-"))
     assert len(found) == len(set(found)), f"{page.name} has two headings of the same words"
     return set(found)
+
+
+def test_every_path_in_the_map_of_the_tests_exists() -> None:
+    text = (TESTS / "README.md").read_text()
+    table = text[text.index("## Where to look first") :]
+    paths = set(re.findall(r"`([\w/]+(?:/|\.py))`", table))
+
+    missing = [
+        path
+        for path in sorted(paths)
+        if not any((at / path).exists() for at in (REPOSITORY, TESTS))
+    ]
+
+    assert missing == []
+    assert len(paths) > 20
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

@@ -5,14 +5,15 @@ import shutil
 import pytest
 
 from benchmarks.instructions import BASELINE, MARGIN, per_message
-from mqserver.broker.send import kernel
+from mqserver.broker.send import kernel  # noqa: F401 - loads the forms of the kernel
+from tests.twins import needs_kernel
 
 TRIES = 3
 """The broker's timers run while valgrind counts: on a busy machine more of them fall into a run."""
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed"),
-    pytest.mark.skipif("compiled" not in kernel.kernels(), reason="the kernel was not built here"),
+    needs_kernel("SendKernel"),
 ]
 
 

@@ -36,11 +36,11 @@ from mqadmin.output.rows import (
     Row,
     exit_code_of,
 )
-from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from storefmt.config.tables import TopicConfig
 from storefmt.config.topic_attributes import MESSAGE_TYPE
+from storefmt.names import perm_text
 from storefmt.paths import check_topic_name
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.write import ChangeStep
 from mqadmin.cluster.brokers import ServerNode
-from mqadmin.cluster.group_positions import READ
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.standing import QueuePosition, QueueState
 from mqadmin.output.rows import REFUSED
 from mqclient.errors import ClientError
 from storefmt.config.tables import TopicConfig
+from storefmt.names import PERM_READ
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -61,12 +61,12 @@ def lost_queues(old: TopicConfig | None, new: TopicConfig) -> range:
     after = _readable(new)
     if old is None or old.read_queue_nums >= old.write_queue_nums:
         # It is new that messages are sent to queues which are never read.
-        before = max(before, new.write_queue_nums if new.perm & READ else 0)
+        before = max(before, new.write_queue_nums if new.perm & PERM_READ else 0)
     return range(after, max(after, before))
 
 
 def _readable(config: TopicConfig) -> int:
-    return config.read_queue_nums if config.perm & READ else 0
+    return config.read_queue_nums if config.perm & PERM_READ else 0
 
 
 async def _reason(admin: "Admin", step: TopicStep) -> str:
@@ -87,7 +87,7 @@ async def _reason(admin: "Admin", step: TopicStep) -> str:
             unread = f"and what is unread there is not known: {error}"
     if unread:
         return f"{names} could not be read any more, {unread}"
-    if step.new.perm & READ and step.new.read_queue_nums < step.new.write_queue_nums:
+    if step.new.perm & PERM_READ and step.new.read_queue_nums < step.new.write_queue_nums:
         return f"{names} would be written and never read"
     return ""
 

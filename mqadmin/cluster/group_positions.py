@@ -16,7 +16,7 @@ Rule: what a silent broker has stands ``UNKNOWN`` where a route says that the gr
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.cluster.groups import connection
@@ -34,14 +34,12 @@ from remoting.bodies import (
 )
 from remoting.codes import ResponseCode
 from storefmt.config.tables import TopicConfig
-from storefmt.names import RETRY_PREFIX
+from storefmt.names import PERM_READ, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 R = TypeVar("R")
-READ: Final = 4
-"""The bit of a permission."""
 OffsetsByTopic = Mapping[str, Mapping[int, int]]
 
 
@@ -185,7 +183,7 @@ class GroupReader:
                 for queue_id, offset in offsets.items()
             ]
         ends = await self.ends_at(node, topic)
-        readable = config.read_queue_nums if config.perm & READ else 0
+        readable = config.read_queue_nums if config.perm & PERM_READ else 0
         listed = []
         for queue_id in sorted({*range(config.read_queue_nums), *ends, *offsets}):
             low, high = await self._ends(node, topic, queue_id, ends)
@@ -280,7 +278,7 @@ def position_of(
 
     This answer counts write queues, so that queues beyond the read queues are in it.
     """
-    readable = config.read_queue_nums if config is not None and config.perm & READ else 0
+    readable = config.read_queue_nums if config is not None and config.perm & PERM_READ else 0
     state = QueueState.READABLE if queue.queue_id < readable else QueueState.UNREADABLE
     return QueuePosition(
         group=group,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.output.topic_kinds import perm_text
 from mqclient.client.routes import masters
 from mqclient.errors import BrokerRefused
+from storefmt.names import perm_text
 
 if TYPE_CHECKING:
     from mqadmin.session.call import Call

@@ -27,9 +27,9 @@ from typing import Final
 
 from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.output.rows import Row, omitted
-from mqadmin.output.topic_kinds import perm_text
 from remoting.bodies import MessageQueue, TopicRouteData
 from storefmt.config.tables import TopicConfig
+from storefmt.names import perm_text
 
 DISK_WARNING: Final = 0.75
 """From here a 4.9 broker deletes before the time (diskMaxUsedSpaceRatio)."""

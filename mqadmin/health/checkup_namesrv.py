@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.health.checkup import Check, CheckupFinding, CheckupSeverity
-from mqadmin.output.topic_kinds import perm_text
 from remoting.bodies import TopicRouteData
+from storefmt.names import perm_text
 
 Queues = tuple[int, int, int]
 """Read queues, write queues, permission."""

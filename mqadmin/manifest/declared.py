@@ -24,9 +24,10 @@ from typing import Final, Generic, TypeVar
 from mqadmin.changes.group_change import SETTINGS
 from mqadmin.errors import Usage, did_you_mean
 from mqadmin.output.rows import Row
-from mqadmin.output.topic_kinds import parse_perm, perm_text
+from mqadmin.output.topic_kinds import parse_perm
 from remoting.bodies import PlainAccessConfig
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.names import perm_text
 
 T = TypeVar("T")
 Setting = bool | int | str | list[str]

@@ -17,12 +17,12 @@ from typing import Final
 from mqadmin.messages.browse import MessageQuery, consumer_and_queues
 from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.message_rows import MessageRow, row_of
-from mqadmin.output.compat.java_maps import hash_order, queue_hash
 from mqadmin.output.rows import Row
 from mqadmin.session.call import Call
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import COUNT_MAX, PullConsumer
 from remoting.bodies import MessageQueue
+from storefmt.formats.javamaps import hash_order, queue_hash
 
 START: Final = "START"
 ENDS: Final = frozenset({PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL})

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.messages.message_rows import row_of
 from mqadmin.messages.pulls import with_ends
 from mqadmin.messages.trace import groups_of
-from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.rows import Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
@@ -27,6 +26,7 @@ from mqclient.message import MessageExt
 from remoting.bodies import ConsumeType
 from remoting.codes import ResponseCode
 from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order
 from storefmt.names import RETRY_PREFIX
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ _NAMES: Final[dict[TopicKind, TopicKindName]] = {
     TopicKind.DLQ: "dead_letter",
 }
 
-READ, WRITE, INHERIT = 4, 2, 1
 PERM_TEXT: Final = re.compile(r"[rR-]?[wW-]?[xX-]?")
 
 
@@ -27,13 +26,6 @@ def kind_of(topic: str, *, brokers_and_clusters: Collection[str] = ()) -> TopicK
     """Return what a topic is for; every broker and cluster has a topic of its own name."""
     kind = _NAMES.get(names.kind_of(topic), "system")
     return "system" if kind == "normal" and topic in brokers_and_clusters else kind
-
-
-def perm_text(perm: int) -> str:
-    """Return a permission as RocketMQ prints it: ``RW-``."""
-    return (
-        ("R" if perm & READ else "-") + ("W" if perm & WRITE else "-") + ("X" if perm & 1 else "-")
-    )
 
 
 def parse_perm(text: str) -> int:
@@ -48,5 +40,6 @@ def parse_perm(text: str) -> int:
             return value
     elif text and PERM_TEXT.fullmatch(text):
         letters = text.lower()
-        return READ * ("r" in letters) | WRITE * ("w" in letters) | INHERIT * ("x" in letters)
-    raise ValueError(f"{text!r} is no permission; expected 2 (write), 4 (read), 6, or RW, R, W")
+        bits = (("r", names.PERM_READ), ("w", names.PERM_WRITE), ("x", names.PERM_INHERIT))
+        return sum(bit for letter, bit in bits if letter in letters)
+    raise ValueError(f"{text!r} is not a permission; expected 2 (write), 4 (read), 6, or RW, R, W")

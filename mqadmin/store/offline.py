@@ -19,11 +19,11 @@ from mqadmin.errors import ItemNotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
 from mqadmin.output.rows import Outcome, Row, one
-from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
+from storefmt.names import perm_text
 from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
 

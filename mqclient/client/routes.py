@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from mqclient.errors import BadAnswer
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
+from storefmt.names import PERM_READ, PERM_WRITE
 
 TEMPLATE_QUEUE_COUNT: Final = 4
 """How many queues a producer asks for where its send creates the topic (defaultTopicQueueNums)."""
@@ -22,9 +23,6 @@ ROUTE_LIFE_MS: Final = 30_000
 """The age at which a route is asked for again, in ms (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
 """The pause between two warnings that a route could not be renewed, in ms."""
-
-READABLE: Final = 4
-WRITABLE: Final = 2
 
 
 class PublishInfo(NamedTuple):
@@ -127,7 +125,7 @@ def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
     return [
         MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
         for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
-        if data.perm & WRITABLE and data.broker_name in with_master
+        if data.perm & PERM_WRITE and data.broker_name in with_master
         for queue_id in range(data.write_queue_nums)
     ]
 
@@ -144,7 +142,7 @@ def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
     return sorted(
         MessageQueue(topic=topic, broker_name=data.broker_name, queue_id=queue_id)
         for data in route.queue_datas
-        if data.perm & READABLE
+        if data.perm & PERM_READ
         for queue_id in range(data.read_queue_nums)
     )
 

@@ -30,13 +30,13 @@ from remoting.bodies import ConsumerRunningInfo, MessageQueue
 from remoting.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
 from remoting.codes import VERSION_NAME, RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.header import camel_case
 from remoting.headers import (
     ConsumeMessageDirectly,
     GetConsumerRunningInfo,
     GetConsumerStatus,
     ResetOffset,
 )
+from storefmt.names import camel_case
 
 LOG = logging.getLogger(__name__)
 

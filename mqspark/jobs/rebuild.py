@@ -371,7 +371,8 @@ def _take_queue(part: Rebuild, key: QueueKey, claims: Any) -> None:
                 start = end
                 continue
             offset, size, code = entries[start].item()
-            part.take(PlacedEntry(key, first, offset, size, code, first, bool(copies[start])))
+            has_copies = bool(copies[start])
+            part.write_claim(PlacedEntry(key, first, offset, size, code, first, has_copies))
             start += 1
 
 

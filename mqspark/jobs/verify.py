@@ -22,7 +22,8 @@ from mqspark.schemas import schema, struct_of
 from mqspark.sources.store.reading import SPLIT_SIZE
 from mqspark.sources.store.spread import TaskRows, keep_modules, one_batch, sorted_once, spread
 from mqspark.sources.store.stores import open_store
-from storefmt.offline.verify.bulk import Bulk, MarkedEntries, Window
+from storefmt.offline.verify.bulk import Bulk, Window
+from storefmt.offline.verify.bulk_entries import MarkedEntries
 from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.parallel_verify import (
     LOG_PART_SIZE,

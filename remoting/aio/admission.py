@@ -23,7 +23,7 @@ from remoting.aio.resources import Places
 LOG = logging.getLogger(__name__)
 
 CROWD_MAX: Final = 64
-"""The most connections beyond the limits that wait to be told SYSTEM_BUSY."""
+"""The most connections beyond the limits that wait for their SYSTEM_BUSY."""
 
 
 class AdmissionResult(Enum):
@@ -38,7 +38,7 @@ class Admission:
     """Counts the connections of one server.
 
     Args:
-        connections_max: the connections beyond this number are told SYSTEM_BUSY.
+        connections_max: connections beyond this number are answered with SYSTEM_BUSY.
         per_address_max: the same for the connections of one address; 0 for no such limit.
         may_connect: tells whether an address may connect; without it everybody may.
         places: the descriptors that this server shares with others.
@@ -65,7 +65,7 @@ class Admission:
         if self._may_connect is not None and not self._may_connect(ip):
             LOG.info("%s is not let in, its connection is closed", ip)
             return AdmissionResult.OUT
-        if not self._places.take():
+        if not self._places.reserve():
             self._tell("%d connections take all descriptors there are for them", self._places.count)
             return AdmissionResult.OUT
         if not self._is_full(ip):
@@ -93,7 +93,11 @@ class Admission:
         is_crowding = self._per_address_max > 0 and self._counts[ip] >= self._per_address_max
         if total < self._connections_max and not is_crowding:
             return False
-        self._tell("%d connections, too many, or of %s: new ones are told so", total, ip)
+        self._tell(
+            "too many connections (%d), or too many of %s: new ones are answered with SYSTEM_BUSY",
+            total,
+            ip,
+        )
         return True
 
     def _tell(self, text: str, *values: object) -> None:

@@ -134,7 +134,7 @@ class Channel(Link):
                 self.abort()
                 return
             if cmd.is_response:
-                waiter = self.pending.take(cmd.opaque)
+                waiter = self.pending.pop_waiter(cmd.opaque)
                 if waiter is not None:
                     waiter.answered(cmd)
             else:
@@ -148,7 +148,7 @@ class Channel(Link):
         return size
 
     def _pass_on(self, stored: Stored) -> None:
-        waiter = self.pending.take(stored.opaque)
+        waiter = self.pending.pop_waiter(stored.opaque)
         if waiter is not None:
             waiter.stored(stored)
 
@@ -180,7 +180,7 @@ class Channel(Link):
             deadline_s: the time until which to wait, by the clock of the loop.
 
         Raises:
-            BadCall: the loop of this connection has ended, so nobody would take the answer.
+            BadCall: the loop of this connection has ended, so the answer could not be delivered.
         """
         if self._loop.is_closed():
             raise BadCall(

@@ -98,7 +98,7 @@ class RemotingClient:
             timeout_s: the limit for connection, request and answer together.
 
         Raises:
-            ConnectFailed: nobody answered at ``address``.
+            ConnectFailed: there was no answer from ``address``.
             ConnectionLost: the connection ended first; the request may have been executed.
             RequestTimedOut: no answer in ``timeout_s``; the request may have been executed.
             BadCall: the command cannot be encoded, the address is invalid, or the client is closed.
@@ -118,8 +118,8 @@ class RemotingClient:
             try:
                 outcome = await asking.future
             except BaseException:
-                # The caller gave up or failed: nobody waits for the answer any more.
-                channel.pending.take(opaque)
+                # The caller gave up or failed and no longer waits for the answer.
+                channel.pending.pop_waiter(opaque)
                 raise
         except TimeoutError:
             outcome = RequestTimedOut.of(address, command.code, timeout_s=timeout_s)
@@ -136,7 +136,7 @@ class RemotingClient:
         """Send a request that is not answered, and return when it is queued for the socket.
 
         Raises:
-            ConnectFailed: nobody answered at ``address``.
+            ConnectFailed: there was no answer from ``address``.
             ConnectionLost: the connection ended before the request could be queued.
             BadCall: the command is not a oneway request, or cannot be encoded.
         """

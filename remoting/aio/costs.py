@@ -1,7 +1,7 @@
 """What a peer can make a server hold or do, and what each of it costs: one list for all ports.
 
     bytes         ``Budget.charge(holder, size)``: payload plus the price of its objects, below
-    descriptors   ``Places.take()``: one for each connection, also for those to brokers that the
+    descriptors   ``Places.reserve()``: one for each connection, also for those to brokers that the
                   gRPC endpoint opens for a client
     time          ``Turns``: the work of all connections in one turn of the event loop
     expensive     ``FairLane``: what runs in threads or asks other servers, a few at a time

@@ -33,7 +33,7 @@ class TransportOwner(Protocol):
         """The address of the peer."""
 
     def not_opened(self) -> None:
-        """Take note that there is no transport, and that the socket is closed."""
+        """Record that there is no transport and that the socket is closed."""
 
 
 class FirstByte:
@@ -152,7 +152,9 @@ class FirstByte:
                 ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
             )
         except BadCall as error:
-            LOG.error("%s wants TLS and there is no certificate: %s", self._name, error)
+            LOG.error(
+                "%s asks for TLS, but the server has no usable certificate: %s", self._name, error
+            )
         except (OSError, TimeoutError) as error:
             LOG.info("%s: no TLS connection: %s", self._name, error)
         else:

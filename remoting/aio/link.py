@@ -57,7 +57,7 @@ class Outbox:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self.flush)
 
-    def hold(self) -> None:
+    def defer_writes(self) -> None:
         """Do not schedule a write for connections that are added now; the caller will ``flush``."""
         self._scheduled = True
 
@@ -102,7 +102,7 @@ class Link(asyncio.BufferedProtocol, ABC):
 
     @abstractmethod
     def on_bad_frame(self, error: BadFrame) -> None:
-        """Handle the error about bytes that are no frame; the connection is closed afterwards."""
+        """Handle the error about bytes that are not a frame; the connection is then closed."""
 
     @property
     def is_closing(self) -> bool:

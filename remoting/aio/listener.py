@@ -60,11 +60,11 @@ class Listener:
             OSError: the address cannot be bound.
         """
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(
+        addresses = await loop.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         try:
-            for family, address in {(family, address) for family, _, _, _, address in found}:
+            for family, address in {(family, address) for family, _, _, _, address in addresses}:
                 sock = socket.create_server(address, family=family, backlog=self._backlog)
                 sock.setblocking(False)
                 self._sockets[sock] = None

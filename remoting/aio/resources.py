@@ -32,7 +32,7 @@ LOG = logging.getLogger(__name__)
 
 PLACES_MAX: Final = 65_536
 IN_FLIGHT_SIZE_MAX: Final = 1 << 30
-"""The limit of bytes in flight if nobody has found out how much memory there is."""
+"""The limit of bytes in flight where the size of the memory is unknown."""
 RELIEF: Final = 8
 """Connections are closed until an eighth of the budget is free, so that this happens rarely."""
 
@@ -98,14 +98,14 @@ class Budget:
             by_ip[holder.ip].append(holder)
         addresses = [(-of_ip, ip) for ip, of_ip in held.items()]
         heapq.heapify(addresses)
-        found: list[Holder] = []
+        holders: list[Holder] = []
         while size > 0:
             of_ip, ip = addresses[0]
             holder = by_ip[ip].pop()
-            found.append(holder)
+            holders.append(holder)
             size -= self._sizes[holder]
             heapq.heapreplace(addresses, (of_ip + self._sizes[holder], ip))
-        return found
+        return holders
 
 
 class Places:
@@ -119,8 +119,8 @@ class Places:
         self.count_max = count_max
         self.count = 0
 
-    def take(self) -> bool:
-        """Take a place; return False when none is left."""
+    def reserve(self) -> bool:
+        """Reserve a place; return False if all of them are in use."""
         if self.count >= self.count_max:
             return False
         self.count += 1

@@ -54,8 +54,8 @@ def self_signed(now: datetime, *, name: str = "localhost") -> Certificate:
     valid = _der(_SEQUENCE, _time(now - timedelta(days=1)) + _time(now + _VALID))
     key_info = _der(_SEQUENCE, _der(_SEQUENCE, _EC_PUBLIC_KEY + _P256) + _bits(public))
     serial = _integer(1 + secrets.randbelow(2**63))
-    told = _der(_SEQUENCE, serial + _ECDSA_SHA256 + subject + valid + subject + key_info)
-    whole = _der(_SEQUENCE, told + _ECDSA_SHA256 + _bits(_signature(private, told)))
+    signed_part = _der(_SEQUENCE, serial + _ECDSA_SHA256 + subject + valid + subject + key_info)
+    whole = _der(_SEQUENCE, signed_part + _ECDSA_SHA256 + _bits(_signature(private, signed_part)))
     key = _der(
         _SEQUENCE,
         _integer(1)

@@ -5,8 +5,8 @@
         on_close(conn)        once, when the connection is gone
 
 Rule: this module knows frames and sockets, not what a request means. A peer can only harm itself:
-bytes that are no frame, a frame that never ends, silence and a full send queue each close that one
-connection. ``resources`` limits what all connections use together, and shares the time of the loop
+bytes that are not a frame, a frame that never ends, silence and a full send queue each close that
+one connection. ``resources`` limits what all connections use together, and shares the time of the loop
 among them: requests that come faster than they are handled wait in their own connection.
 
 Source: remoting/netty/NettyRemotingServer.java.
@@ -333,7 +333,7 @@ class RemotingServer:
         idle_s: a connection without traffic is closed after this time.
         partial_frame_s: a frame that is not complete after this time closes its connection.
         write_buffer_max: the bytes that a peer may leave unread before its connection is closed.
-        connections_max: connections beyond this number are told SYSTEM_BUSY and closed.
+        connections_max: connections beyond this number are answered with SYSTEM_BUSY and closed.
         per_address_max: the same for the connections of one address; 0 for no such limit.
         may_connect: tells whether an address may connect; without it everybody may.
         backlog: the connections that may wait until they are accepted.
@@ -442,7 +442,7 @@ class RemotingServer:
             self._emptied.clear()
 
     def forget(self, conn: ServerConn) -> None:
-        """Forget a lost connection, and tell the owner unless the connection was only told BUSY."""
+        """Forget a lost connection, and tell the owner unless it only got SYSTEM_BUSY."""
         self.connections.discard(conn)
         if not self.connections and self._emptied is not None:
             self._emptied.set()

@@ -4,9 +4,9 @@
     ClientTls  whom to trust, a certificate of our own            -> client_context
 
 Rule: as in Java, a client checks no certificate unless ``auth_server`` says so, and a server asks
-for none unless it is told to. TLS then protects against eavesdroppers, but not against impostors.
-No text contains a password. Key and certificate are read again when their files change; if the new
-files cannot be used, the old context stays.
+for one only where the settings say so. TLS then protects against eavesdroppers, but not against
+impostors. No text contains a password. Key and certificate are read again when their files change;
+if the new files cannot be used, the old context stays.
 
 Source: remoting/netty/TlsHelper.java, TlsSystemConfig.java, common/TlsMode.java.
 """
@@ -145,7 +145,7 @@ def server_context(tls: ServerTls) -> ssl.SSLContext:
     if tls.cert_path is None or tls.key_path is None:
         raise BadCall(
             "tls.server.certPath and tls.server.keyPath are both needed; or set "
-            "tls.test.mode.enable=true for a certificate that nobody can check"
+            "tls.test.mode.enable=true for a certificate that clients cannot check"
         )
     _load_chain(context, tls.cert_path, tls.key_path, tls.key_password)
     if tls.auth_client and tls.need_client_auth is not ClientAuth.NONE:
@@ -192,7 +192,7 @@ def _load_chain(
     context: ssl.SSLContext, cert_path: Path, key_path: Path | None, password: str | None
 ) -> None:
     try:
-        # A password that the key does not need is no error. If one is missing, OpenSSL must not
+        # A password that the key does not need is not an error. If one is missing, OpenSSL must not
         # ask for it on the terminal.
         context.load_cert_chain(cert_path, key_path, password or "")
     except (OSError, ssl.SSLError, ValueError) as error:

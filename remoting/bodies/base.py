@@ -26,12 +26,13 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, Self, TypeVar, cast
 
 from remoting.errors import BadBody
-from remoting.header import camel_case, parse_int
+from remoting.header import parse_int
 from remoting.serialize import java_text
 from storefmt.config import fastjson
 from storefmt.config.fastjson import Json, Key
 from storefmt.config.fastjson_reader import to_object_key
 from storefmt.errors import ConfigDamaged
+from storefmt.names import camel_case
 
 _E = TypeVar("_E", bound=enum.Enum)
 _Read = Callable[[object], object]
@@ -116,13 +117,13 @@ class Body:
         values: dict[str, object] = {}
         folded: dict[str, Json] | None = None
         for item in items_of(cls):
-            found = value.get(item.key)
-            if found is None and item.key not in value:
+            item_json = value.get(item.key)
+            if item_json is None and item.key not in value:
                 if folded is None:
-                    folded = {_fold(key): one for key, one in value.items()}
-                found = folded.get(_fold(item.key))
-            read = None if found is None else cls._read(item, found)
-            if read is not None or (found is not None and item.nullable):
+                    folded = {_fold(key): item_value for key, item_value in value.items()}
+                item_json = folded.get(_fold(item.key))
+            read = None if item_json is None else cls._read(item, item_json)
+            if read is not None or (item_json is not None and item.nullable):
                 values[item.name] = read
             elif item.required:
                 raise BadBody(
@@ -134,9 +135,9 @@ class Body:
         return build(**values)
 
     @classmethod
-    def _read(cls, item: _Item, found: Json) -> object:
+    def _read(cls, item: _Item, item_json: Json) -> object:
         try:
-            return item.read(found)
+            return item.read(item_json)
         except (_Wrong, ConfigDamaged) as error:
             raise BadBody(
                 f"{cls.__name__}.{item.key}: {error}", body=cls.__name__, field=item.key
@@ -153,7 +154,7 @@ def items_of(cls: type[Body]) -> tuple[_Item, ...]:
         hints = typing.get_type_hints(cls)
         declared = cast("dict[str, dataclasses.Field[object]]", vars(cls)["__dataclass_fields__"])
         items = _ITEMS[cls] = tuple(
-            _item_of(one, hints[one.name]) for one in declared.values() if one.name in hints
+            _item_of(item, hints[item.name]) for item in declared.values() if item.name in hints
         )
     return items
 
@@ -251,7 +252,7 @@ def _codec(hint: object) -> tuple[_Read, _Write]:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum_codec(hint)
     if isinstance(hint, type) and hasattr(hint, "from_json"):
-        # This is a body, or a value of ``storefmt.config.tables`` that a store contains, too.
+        # This is a body, or a value of ``storefmt.config.tables`` that a store also contains.
         kind = cast("type[JsonValue]", hint)
         return (
             lambda value: kind.from_json(cast(Json, value)),

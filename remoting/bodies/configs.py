@@ -1,4 +1,4 @@
-"""Bodies with values that a store contains, too: topics, groups, and their versions.
+"""Bodies with values that a store also contains: topics, groups, and their versions.
 
 ``storefmt.config.tables`` declares ``TopicConfig``, ``SubscriptionGroup`` and ``DataVersion``. This
 module declares the bodies that contain them. Where such a value is the whole body (request codes

@@ -76,7 +76,7 @@ class RegisterBrokerBody(Body):
                 topic_config_table={topic.topic_name: topic for topic in topics},
                 data_version=version,
             ),
-            filter_server_list=[str(one) for one in filters] if isinstance(filters, list) else [],
+            filter_server_list=[str(name) for name in filters] if isinstance(filters, list) else [],
         )
 
 
@@ -138,7 +138,7 @@ def _topic_of(text: bytes) -> TopicConfig:
     try:
         read, write, perm = (int(number) for number in numbers)
     except ValueError:
-        raise _bad(f"topic {text[:60]!r} holds a number that is none") from None
+        raise _bad(f"topic {text[:60]!r} contains an invalid number") from None
     return TopicConfig(
         topic_name=name,
         read_queue_nums=read,

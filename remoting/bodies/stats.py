@@ -42,7 +42,7 @@ class OffsetWrapper(Body):
 
     @property
     def inflight(self) -> int | None:
-        """How many messages members have and did not finish, in entries; None if not told."""
+        """Messages that members got and did not finish, in entries; None if unknown."""
         if self.pull_offset is None:
             return None
         return max(0, self.pull_offset - self.consumer_offset)
@@ -58,7 +58,10 @@ class ConsumeStats(Body):
 
     def total_diff(self) -> int:
         """Return how many messages the group is behind in all queues together."""
-        return sum(one.broker_offset - one.consumer_offset for one in self.offset_table.values())
+        return sum(
+            offsets.broker_offset - offsets.consumer_offset
+            for offsets in self.offset_table.values()
+        )
 
 
 @dataclass(slots=True, kw_only=True)

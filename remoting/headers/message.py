@@ -73,7 +73,7 @@ class SendMessageV2(Header):
 class SendMessageResponse(Header):
     """The broker returns where it stored a message.
 
-    The response codes 10, 11 and 12 carry this header, too: the message is stored in these cases.
+    The response codes 10, 11 and 12 also carry this header: the message is stored in these cases.
     """
 
     msg_id: str

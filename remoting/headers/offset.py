@@ -131,7 +131,7 @@ class ResetOffset(Header):
     timestamp: Int64 = 0
     """The store time to move to, in ms since 1970; -1 means the end of each queue."""
     is_force: bool = False
-    """True moves the group forward, too; False moves it only back."""
+    """True also moves the group forward; False moves it only back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ of the log: a record belongs to the range in which it starts, so ranges that tou
 every record once. Damage is skipped only where ``on_damage`` is there to hear of it. It belongs
 to the range in which the record before it starts, so that no range has to know another one.
 
-A record that says that it lies elsewhere is damage, too. A file whose name is wrong is read as its
-records say; if the file of the right name has the same records, it is left out.
+A record that says that it lies elsewhere also counts as damage. A file whose name is wrong is read
+as its records say; if the file of the right name has the same records, it is left out.
 
 Source: as ``storefmt.formats.message`` and ``storefmt.formats.scan``, with which the rows agree.
 """
@@ -19,16 +19,17 @@ import bisect
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from storefmt.arrow.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
+from storefmt.arrow.columns_decode import TIMESTAMP
 from storefmt.arrow.columns_plain import PlainColumns
+from storefmt.arrow.record_positions import PAD_SIZE, Bytes, Ints
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.scan import (
     Damage,
@@ -94,41 +95,38 @@ OnEnd = Callable[[str, End], None]
 
 
 class BatchMaker(Protocol):
-    """Makes record batches from the records of one file; each kernel has a class for it."""
+    """Makes record batches from the records of one file.
+
+    Args:
+        schema: the columns.
+        file_name: what the column ``file`` says.
+        check_crc: fill ``crc_ok``.
+        rows_max: most rows of a batch.
+
+    Attributes:
+        window_size: how many bytes of a file it takes at a time.
+    """
+
+    window_size: ClassVar[int]
+
+    def __init__(self, schema: Any, file_name: str, check_crc: bool, rows_max: int) -> None: ...
 
     @property
     def gathers(self) -> bool:
-        """Whether more may be added before ``take``; else each slice is a batch."""
+        """Whether more may be added before ``take_batch``; else each slice is a batch."""
 
     def add(self, data: Bytes, starts: Ints, at: int | None) -> int: ...
-    def take(self) -> Any: ...
+    def take_batch(self) -> Any: ...
 
 
-class ColumnKernel(NamedTuple):
-    """An implementation; ``maker`` takes schema, file name, check_crc and rows_max."""
-
-    window_size: int
-    maker: Callable[[Any, str, bool, int], BatchMaker]
-
-
-def kernels() -> dict[str, ColumnKernel]:
-    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
-    # What is done to a whole slice at once pays for large slices, what is done record by
-    # record for those that stay in the cache of the core.
-    found = {"pure": ColumnKernel(8 << 20, PlainColumns)}
-    try:
-        from storefmt.arrow.columns_compiled import CompiledColumns
-    except ImportError:
-        return found
-    return {**found, "compiled": ColumnKernel(1 << 20, CompiledColumns)}
-
-
-_kernel = chosen(kernels())
+_maker: type[BatchMaker] = load(
+    "storefmt.arrow.columns_compiled", "CompiledColumns", pure=PlainColumns
+)
 
 
 def has_kernel() -> bool:
     """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
-    return _kernel.maker is not PlainColumns
+    return _maker is not PlainColumns
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
@@ -183,10 +181,10 @@ def iter_batches(
             stop = file.size if end is None else min(end - file.base, file.size)
             place = place_in_log(path, file)
             if wrong := name_mismatch(file, place.base):
-                listeners.tell(file.name, wrong, is_here=start <= file.base)
+                listeners.report(file.name, wrong, is_here=start <= file.base)
             if place.is_double:
                 continue
-            maker = _kernel.maker(schema, file.name, check_crc, rows_max)
+            maker = _maker(schema, file.name, check_crc, rows_max)
             scan = _FileScan(file, place.base, maker, rows_max, bytes_max, listeners)
             yield from scan.batches(max(start - file.base, 0), stop)
 
@@ -225,23 +223,23 @@ def batch_of(
     buffer: Bytes = np.zeros(len(data) + PAD_SIZE, dtype=np.uint8)
     buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     starts, behind = scan_log(buffer.data, 0, len(data))
-    maker = _kernel.maker(schema, "", check_crc, max(len(starts), 1))
+    maker = _maker(schema, "", check_crc, max(len(starts), 1))
     good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64), None) if len(starts) else 0
     if good < len(starts) or behind < len(data):
         bad = starts[good] if good < len(starts) else behind
         # It cannot be decoded either, and the decoder says why.
         decode_record(data, bad, check_crc=False)
         raise BadCall(f"the record at byte {bad} is good and makes no columns")
-    return maker.take()
+    return maker.take_batch()
 
 
 class _Listeners(NamedTuple):
-    """The functions that are told of damage, and of the end of the data."""
+    """The functions that are called for damage, and at the end of the data."""
 
     damage: OnDamage | None
     end: OnEnd | None
 
-    def tell(self, file_name: str, damage: Damage, *, is_here: bool = True) -> None:
+    def report(self, file_name: str, damage: Damage, *, is_here: bool = True) -> None:
         """Report damage, or raise it without a listener.
 
         Args:
@@ -283,24 +281,24 @@ class _FileScan:
         pos = self._first_start(first, stop)
         if pos >= stop:
             return
-        window_size = _kernel.window_size
+        window_size = self._maker.window_size
         while pos < stop:
             starts, behind = self._read(pos, window_size)
             if behind == 0 and window_size < WINDOW_SIZE:
                 # Perhaps a large record.
                 window_size = WINDOW_SIZE
                 continue
-            window_size = _kernel.window_size
+            window_size = self._maker.window_size
             inside = bisect.bisect_left(starts, stop - pos)
             if inside < len(starts):
                 behind = starts[inside]
                 del starts[inside:]
-            done = yield from self._add_window(starts, behind, pos)
-            good_end = starts[done] if done < len(starts) else behind
+            added_count = yield from self._add_window(starts, behind, pos)
+            good_end = starts[added_count] if added_count < len(starts) else behind
             pos += good_end
-            if good_end == 0 or done < len(starts):
+            if good_end == 0 or added_count < len(starts):
                 # A fresh window that does not begin with a record, or a damaged record.
-                yield from self._take()
+                yield from self._take_batch()
                 step = self._step_over(pos)
                 if step == 0:
                     return
@@ -308,7 +306,7 @@ class _FileScan:
                     pos += step
                 else:
                     window_size = -step
-        yield from self._take()
+        yield from self._take_batch()
         self._tell_damage_at(pos)
 
     def _add_window(self, starts: "array[int]", behind: int, pos: int) -> Generator[Any, None, int]:
@@ -316,21 +314,21 @@ class _FileScan:
 
         Whole records that say that they lie elsewhere are damage, and are passed over here.
         """
-        done = 0
+        added_count = 0
         while True:
-            done = yield from self._add(starts, done, behind, self._base + pos)
-            passed = done
+            added_count = yield from self._add(starts, added_count, behind, self._base + pos)
+            passed = added_count
             while passed < len(starts):
                 end = starts[passed + 1] if passed + 1 < len(starts) else behind
                 damage = self._misplaced(starts[passed], end, pos)
                 if damage is None:
                     break
-                yield from self._take()
-                self._listeners.tell(self._file.name, damage)
+                yield from self._take_batch()
+                self._listeners.report(self._file.name, damage)
                 passed += 1
-            if passed == done:
-                return done
-            done = passed
+            if passed == added_count:
+                return added_count
+            added_count = passed
 
     def _misplaced(self, start: int, end: int, pos: int) -> Damage | None:
         """Return the damage that a record of the window is, None if it is not whole or in place."""
@@ -350,44 +348,46 @@ class _FileScan:
             behind: where the last record of the window ends.
             at: the log offset of the window.
         """
-        done = first
-        while done < len(starts):
-            end = self._fitting(starts, done, behind)
-            if end == done:
-                yield from self._take()
+        added_count = first
+        while added_count < len(starts):
+            end = self._fitting(starts, added_count, behind)
+            if end == added_count:
+                yield from self._take_batch()
                 continue
-            some = np.frombuffer(starts, dtype=np.int64)[done:end]
+            some = np.frombuffer(starts, dtype=np.int64)[added_count:end]
             added = self._maker.add(self._buffer, some, at)
-            before, done = done, done + added
+            before, added_count = added_count, added_count + added
             self._rows += added
-            self._size += (starts[done] if done < len(starts) else behind) - starts[before]
-            if done < end:
+            self._size += (starts[added_count] if added_count < len(starts) else behind) - starts[
+                before
+            ]
+            if added_count < end:
                 break
             if not self._maker.gathers:
-                yield from self._take()
-        return done
+                yield from self._take_batch()
+        return added_count
 
     def _fitting(self, starts: "array[int]", first: int, behind: int) -> int:
         """Return the end of the records from ``first`` on that the next batch has room for."""
         count = self._rows_max - self._rows
         stop = starts[first] + self._bytes_max - self._size
         end = bisect.bisect_right(starts, stop, first)
-        # The last of them must end within the limit, too.
+        # The last of them must also end within the limit.
         if end < len(starts) or behind > stop:
             end = max(end - 1, first)
         return max(min(end, first + count), first + 1 if self._rows == 0 else first)
 
-    def _take(self) -> Iterator[Any]:
+    def _take_batch(self) -> Iterator[Any]:
         if self._rows:
-            yield self._maker.take()
+            yield self._maker.take_batch()
         self._rows = self._size = 0
 
     def _first_start(self, first: int, stop: int) -> int:
         if first <= 0 or first >= stop:
             return first
         file = self._file
-        found = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
-        return stop if found is None else found
+        start = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
+        return stop if start is None else start
 
     def _read(self, pos: int, window_size: int) -> RecordStarts:
         size = min(window_size, self._file.size - pos)
@@ -422,7 +422,7 @@ class _FileScan:
             self._listeners.end(file.name, item)
         if not isinstance(item, Damage):
             return 0
-        self._listeners.tell(file.name, item)
+        self._listeners.report(file.name, item)
         return item.size
 
     def _tell_damage_at(self, pos: int) -> None:

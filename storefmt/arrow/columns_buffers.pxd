@@ -4,10 +4,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-
-cdef struct Part:
-    const uint8_t *at
-    int64_t size
+from storefmt.formats.record cimport Part
 
 
 cdef inline void copy(char *out, const uint8_t *at, int64_t size) noexcept nogil:

@@ -2,7 +2,7 @@
 """Growing buffers in the layout of Arrow, for the compiled kernel of the columns.
 
     Texts    offsets (int32, one more than there are texts) | data
-    Values   the same, and a bit for each that is no null
+    Values   the same, and a bit for each that is not null
     Lists    offsets alone: the items are in other buffers
 
 All are made with room for ``count`` items of ``size`` bytes together, and grow beyond it.

@@ -1,6 +1,6 @@
 """Makes the columns with the compiled kernel, whose buffers become Arrow arrays.
 
-    data, starts ──kernel.Columns.add──> buffers ──take──> arrays ──> RecordBatch
+    data, starts ──kernel.Columns.add──> buffers ──take_batch──> arrays ──> RecordBatch
 
 Rule: the rows are those of ``columns_plain``. Only ``columns`` imports this module, and only
 where the kernel was built. A batch may come from many slices of a file.
@@ -8,13 +8,14 @@ where the kernel was built. A batch may come from many slices of a file.
 Source: as ``storefmt.arrow.columns_plain``.
 """
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
 
-from storefmt.arrow.columns_decode import LANES, Bytes, Ints, same_text, timestamps
+from storefmt.arrow.columns_decode import same_text, timestamps
 from storefmt.arrow.columns_kernel import Columns
+from storefmt.arrow.record_positions import LANES, Bytes, Ints
 
 _DTYPES: Final = tuple(LANES.values())
 _FIELDS: Final = {
@@ -47,6 +48,8 @@ class CompiledColumns:
     """Gathers records into batches."""
 
     gathers: Final = True
+    # Records are decoded one by one, from a window that stays in the cache of the core.
+    window_size: ClassVar[int] = 1 << 20
 
     def __init__(self, schema: Any, file_name: str, check_crc: bool, rows_max: int) -> None:
         self._schema = schema
@@ -69,7 +72,7 @@ class CompiledColumns:
         """
         return self._columns.add(data, starts, at)
 
-    def take(self) -> Any:
+    def take_batch(self) -> Any:
         """Return what was added since the last time as a record batch."""
         columns, self._columns = self._columns, self._fresh(self._columns)
         made = columns.finish()

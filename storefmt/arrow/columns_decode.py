@@ -1,63 +1,32 @@
 """Decodes many records at once into Arrow columns, without a Python object for each row.
 
-    starts ──> heads (one gather of 88 bytes a record, viewed as a big-endian struct)
-           ──> where body, topic and properties lie ──> binary arrays over the raw bytes
+    starts ──record_positions──> where the parts lie ──> binary arrays over the raw bytes
+                                 properties ──────────> maps, tags, keys, ids
 
-Rule: records with IPv6 hosts have longer heads. Each of the four combinations of hosts is a lane:
-its heads are gathered separately, and the results are scattered back into the order of records.
-The numpy types come from ``layout.MESSAGE``. Nothing here reads files or knows which columns
-exist (see ``storefmt.arrow.columns``).
+Rule: nothing here reads files or knows which columns exist (see ``storefmt.arrow.columns``).
 
 Source: as ``storefmt.formats.message``, against which it is tested record by record.
 """
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storefmt.formats import layout
+from storefmt.arrow.record_positions import Bytes, Flags, Ints, RecordHeads
 from storefmt.formats.hosts import address_text
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.message import (
-    CALENDAR_MS,
-    MAGIC_V2,
-    RECORD_SIZE_MIN,
-    TOPIC_SIZE_V1_MAX,
-    TOPIC_SIZE_V2_MAX,
-    body_crc,
-)
-from storefmt.formats.properties import PROPERTIES_SIZE_MAX, TAGS
-from storefmt.formats.sysflag import HOSTS_V6
+from storefmt.formats.message import CALENDAR_MS, body_crc
+from storefmt.formats.properties import TAGS
 
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-
-PAD_SIZE: Final = 128
-"""Spare bytes behind the last record of a buffer: a head is gathered before it is checked."""
-_HEAD: Final = layout.MESSAGE.part("body_size")
-_SYS_FLAG_LOW: Final = layout.MESSAGE.part("sys_flag").struct().size - 1
-_TAIL_SIZE: Final = RECORD_SIZE_MIN - _HEAD.struct().size
 _HEX: Final = np.frombuffer("".join(f"{n:02X}" for n in range(256)).encode(), dtype=np.uint16)
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _NAME_END: Final = 1
 _PART_END: Final = 2
-
-LANES: Final = {
-    v6: np.dtype(_HEAD.numpy_fields(v6=v6)) for v6 in range(0, HOSTS_V6 + 1, HOSTS_V6 // 3)
-}
-assert [dtype.itemsize for dtype in LANES.values()] == [88, 100, 100, 112]
-
-
-class Lane(NamedTuple):
-    """The records of one combination of hosts: their rows (None for all), their heads."""
-
-    rows: Ints | None
-    heads: npt.NDArray[np.void]
 
 
 class Records:
@@ -73,85 +42,37 @@ class Records:
     def __init__(self, data: Bytes, starts: Ints, at: int | None = None) -> None:
         self._data = data
         self._whole = pa.py_buffer(data)
-        self._gather(starts)
-        good = self._locate(starts)
+        good = self._find(starts)
         if at is not None:
             good &= self.ints("log_offset") == starts + at
         if not good.all():
-            self._cut(starts, int(good.argmin()))
-        raw = self._binary(self._topic_pos, self._topic_end)
+            self._find(starts[: int(good.argmin())])
+        raw = self._binary(self._positions.topic, self._positions.topic_end)
         try:
             self.topics = raw.cast(pa.string())
         except pa.ArrowInvalid:
             bad = first_bad_text(raw)
-            self._cut(starts, bad)
+            self._find(starts[:bad])
             self.topics = raw.slice(0, bad).cast(pa.string())
 
-    def _cut(self, starts: Ints, count: int) -> None:
-        self._gather(starts[:count])
-        self._locate(starts[:count])
-
-    def _gather(self, starts: Ints) -> None:
-        data, self.count = self._data, len(starts)
-        kinds = data[starts + _SYS_FLAG_LOW] & HOSTS_V6
-        present = np.flatnonzero(np.bincount(kinds, minlength=1)).tolist() or [0]
-        self._lanes: list[Lane] = []
-        self._head_sizes: Ints | int = LANES[present[0]].itemsize
-        if len(present) > 1:
-            self._head_sizes = np.empty(len(starts), dtype=np.int64)
-        for kind in present:
-            dtype = LANES[kind]
-            rows = np.flatnonzero(kinds == kind) if len(present) > 1 else None
-            picked = starts if rows is None else starts[rows]
-            window = np.lib.stride_tricks.sliding_window_view(data, dtype.itemsize)
-            self._lanes.append(Lane(rows, window[picked].view(dtype).reshape(len(picked))))
-            if rows is not None and not isinstance(self._head_sizes, int):
-                self._head_sizes[rows] = dtype.itemsize
-
-    def _locate(self, starts: Ints) -> npt.NDArray[np.bool_]:
-        """Find the variable parts; return which records' lengths add up to their sizes."""
-        data = self._data
-        ends = starts + self.ints("size")
-        self._body_pos = starts + self._head_sizes
-        body_sizes = self.ints("body_size")
-        self._body_end = self._body_pos + body_sizes
-        good = (body_sizes >= 0) & (self._body_end + _TAIL_SIZE <= ends)
-        at = np.where(good, self._body_end, starts)
-        topic_sizes = data[at].astype(np.int64)
-        long_topics = self.ints("magic") == MAGIC_V2
-        self._topic_pos = self._body_end + 1 + long_topics
-        limits: Ints | int = TOPIC_SIZE_V1_MAX
-        if long_topics.any():
-            limits = np.where(long_topics, TOPIC_SIZE_V2_MAX, TOPIC_SIZE_V1_MAX)
-            wide = topic_sizes << 8 | data[at + 1]
-            topic_sizes = np.where(long_topics, wide, topic_sizes)
-        self._topic_end = self._topic_pos + topic_sizes
-        good &= (topic_sizes <= limits) & (self._topic_end + 2 <= ends)
-        at = np.where(good, self._topic_end, starts)
-        sizes = data[at].astype(np.int64) << 8 | data[at + 1]
-        self._properties_pos = self._topic_end + 2
-        self._ends = ends
-        good &= (sizes <= PROPERTIES_SIZE_MAX) & (self._properties_pos + sizes == ends)
-        return good
+    def _find(self, starts: Ints) -> Flags:
+        """Find the parts of the records; return which of them are whole."""
+        self.heads, self.count = RecordHeads(self._data, starts), len(starts)
+        self._positions = self.heads.positions()
+        return self._positions.is_whole
 
     def ints(self, name: str) -> Ints:
         """Return a fixed field (or ``born_host_port``) of every record, as int64."""
-        first = self._lanes[0]
-        if first.rows is None:
-            return first.heads[name].astype(np.int64)
-        values = np.empty(sum(len(lane.heads) for lane in self._lanes), dtype=np.int64)
-        for lane in self._lanes:
-            values[lane.rows] = lane.heads[name]
-        return values
+        return self.heads.ints(name)
 
     def bodies(self) -> pa.Array:
         """Return the bodies as stored."""
-        return self._binary(self._body_pos, self._body_end)
+        return self._binary(self._positions.body, self._positions.body_end)
 
     @cached_property
     def properties_raw(self) -> pa.Array:
         """The raw properties."""
-        return self._binary(self._properties_pos, self._ends)
+        return self._binary(self._positions.properties, self._positions.end)
 
     @cached_property
     def properties(self) -> "Properties":
@@ -169,17 +90,18 @@ class Records:
     def crcs(self) -> Ints:
         """Return the CRC of every body; 0 for an empty one."""
         view = self._data.data
-        sizes = zip(self._body_pos.tolist(), self._body_end.tolist(), strict=True)
+        sizes = zip(self._positions.body.tolist(), self._positions.body_end.tolist(), strict=True)
         return np.array([body_crc(view[pos:end]) for pos, end in sizes], dtype=np.int64)
 
     def _by_lane(self, convert: Callable[[npt.NDArray[np.void]], pa.Array]) -> pa.Array:
         """Return what ``convert`` makes of the heads of each lane, in the order of records."""
-        if self._lanes[0].rows is None:
-            return convert(self._lanes[0].heads)
-        rows = np.concatenate([lane.rows for lane in self._lanes if lane.rows is not None])
+        lanes = self.heads.lanes
+        if lanes[0].rows is None:
+            return convert(lanes[0].heads)
+        rows = np.concatenate([lane.rows for lane in lanes if lane.rows is not None])
         places = np.empty(len(rows), dtype=np.int64)
         places[rows] = np.arange(len(rows))
-        parts = [convert(lane.heads) for lane in self._lanes]
+        parts = [convert(lane.heads) for lane in lanes]
         return pa.concat_arrays(parts).take(pa.array(places))
 
     def _binary(self, starts: Ints, ends: Ints) -> pa.Array:
@@ -255,15 +177,15 @@ class Properties:
         """Return the value of ``name`` for every record, null where it has none."""
         if name in self._found:
             return self._found[name]
-        wanted = name.encode()
-        found = np.flatnonzero(self.middles - self.starts == len(wanted))
-        if len(found):
-            window = np.lib.stride_tricks.sliding_window_view(self._data, len(wanted))
-            names = window[self.starts[found]].view(f"S{len(wanted)}")[:, 0]
-            found = found[names == wanted]
+        raw_name = name.encode()
+        pairs = np.flatnonzero(self.middles - self.starts == len(raw_name))
+        if len(pairs):
+            window = np.lib.stride_tricks.sliding_window_view(self._data, len(raw_name))
+            names = window[self.starts[pairs]].view(f"S{len(raw_name)}")[:, 0]
+            pairs = pairs[names == raw_name]
         # Of equal names the last wins, and numpy keeps the last of equal indices.
         places = np.full(self._rows_count, -1, dtype=np.int64)
-        places[self.rows[found]] = found
+        places[self.rows[pairs]] = pairs
         missing = places < 0
         starts, ends = self._offsets[:-1].copy(), self._offsets[:-1].copy()
         starts[~missing] = self.middles[places[~missing]] + 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from storefmt.arrow.columns_decode import Bytes, Ints
+from storefmt.arrow.record_positions import Bytes, Ints
 
 class Columns:
     count: int

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Records into columns in C: one pass, record by record, into the buffers of an Arrow batch.
 
-    starts ──> Row (where body, topic, properties lie) ──> ints, texts
-                    properties ──> columns_properties
+    starts ──> RecordParts (where body, topic, properties lie) ──> ints, texts
+                               properties ──> columns_properties
 
 Rule: optional, and a copy of ``columns_decode`` in what it returns, which tests hold for
 any bytes. A length is compared with what is there before it is used, and nothing behind
@@ -15,38 +15,29 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from storefmt.arrow.columns_buffers cimport Buffer, Part, Texts, copy
+from storefmt.arrow.columns_buffers cimport Buffer, Texts, copy
 from storefmt.arrow.columns_properties cimport PropertyColumns, is_text
-from storefmt.formats.big_endian cimport i32, i64, u32
-from storefmt.formats.checked_int cimport crc_bits
-from storefmt.formats.scan_kernel cimport Span
+from storefmt.formats.big_endian cimport i32, i64
+from storefmt.formats.record cimport (
+    BORN_LONG,
+    HEAD_SIZE,
+    HOST_GROWTH,
+    HOST_V4_SIZE,
+    HOST_V6_SIZE,
+    LOG_OFFSET_POS,
+    STORE_LONG,
+    Part,
+    RecordParts,
+    find_parts,
+)
+from storefmt.formats.scan_kernel cimport BodyCrc
 
 from storefmt.arrow.columns_properties import PROPERTY_COLUMNS
-from storefmt.formats import hosts, layout, message, properties, sysflag
+from storefmt.formats import hosts
 
-cdef uint32_t MAGIC_V1 = message.MAGIC_V1 & 0xFFFFFFFF
-cdef uint32_t MAGIC_V2 = message.MAGIC_V2 & 0xFFFFFFFF
-cdef uint32_t CRC_MASK = message.CRC_MASK
-cdef int64_t RECORD_SIZE_MIN = message.RECORD_SIZE_MIN
-cdef int64_t HEAD_SIZE = layout.MESSAGE.part("body_size").struct().size
-cdef int64_t TAIL_SIZE = RECORD_SIZE_MIN - HEAD_SIZE
-cdef int64_t CRC_POS = layout.MESSAGE.part("magic").struct().size
-cdef int64_t LOG_OFFSET_POS = layout.MESSAGE.part("queue_offset").struct().size
-cdef int64_t SYS_FLAG_POS = layout.MESSAGE.part("log_offset").struct().size
-cdef int64_t HOST_GROWTH = layout.HOST_V6_SIZE - layout.HOST_V4_SIZE
-cdef int64_t HOST_V4_SIZE = layout.HOST_V4_SIZE
-cdef int64_t HOST_V6_SIZE = layout.HOST_V6_SIZE
-cdef uint32_t BORN_HOST_V6 = sysflag.BORN_HOST_V6
-cdef uint32_t STORE_HOST_V6 = sysflag.STORE_HOST_V6
-cdef int64_t TOPIC_SIZE_V1_MAX = message.TOPIC_SIZE_V1_MAX
-cdef int64_t TOPIC_SIZE_V2_MAX = message.TOPIC_SIZE_V2_MAX
-cdef int64_t PROPERTIES_SIZE_MAX = properties.PROPERTIES_SIZE_MAX
-cdef object crc32 = message.crc32
 cdef object address_text = hosts.address_text
 
 cdef enum:
-    BORN_LONG = 1
-    STORE_LONG = 2
     INTS_MAX = 32
     BLOCK = 64
     # An IPv6 address has 39 characters, a packed host 40 hex digits.
@@ -65,15 +56,6 @@ def _fill_hex():
 _fill_hex()
 
 
-cdef struct Row:
-    const uint8_t *head
-    Part body
-    Part topic
-    Part properties
-    # Which hosts are long: an index into the places of a field.
-    int lane
-
-
 cdef struct Known:
     # A host and its text, as they were in the record before.
     uint8_t packed[20]
@@ -89,48 +71,9 @@ cdef struct Ints:
     char *out
 
 
-cdef inline int64_t u16(const uint8_t *at) noexcept nogil:
-    return <int64_t> at[0] << 8 | at[1]
-
-
-cdef bint find_parts(const uint8_t *head, int64_t left, Row *row) noexcept nogil:
-    """Fill ``row``; tell whether the record lies within ``left`` bytes and adds up."""
-    cdef int64_t size, at = HEAD_SIZE
-    cdef uint32_t magic, sys_flag
-    if left < RECORD_SIZE_MIN:
-        return False
-    size, magic, sys_flag = i32(head), u32(head + 4), u32(head + SYS_FLAG_POS)
-    if size > left or (magic != MAGIC_V1 and magic != MAGIC_V2):
-        return False
-    row.head, row.lane = head, 0
-    if sys_flag & BORN_HOST_V6:
-        row.lane, at = BORN_LONG, at + HOST_GROWTH
-    if sys_flag & STORE_HOST_V6:
-        row.lane, at = row.lane | STORE_LONG, at + HOST_GROWTH
-    if at + TAIL_SIZE > size:
-        return False
-    row.body.at, row.body.size = head + at, i32(head + at - 4)
-    at += row.body.size
-    if row.body.size < 0 or at + TAIL_SIZE > size:
-        return False
-    if magic == MAGIC_V1:
-        row.topic.size, at = head[at], at + 1
-        if row.topic.size > TOPIC_SIZE_V1_MAX:
-            return False
-    else:
-        row.topic.size, at = u16(head + at), at + 2
-        if row.topic.size > TOPIC_SIZE_V2_MAX:
-            return False
-    row.topic.at = head + at
-    at += row.topic.size
-    if at + 2 > size:
-        return False
-    row.properties.at, row.properties.size = head + at + 2, u16(head + at)
-    return row.properties.size <= PROPERTIES_SIZE_MAX and at + 2 + row.properties.size == size
-
-
 cdef int find_rows(
-    const Py_buffer *whole, const int64_t *starts, int count, Row *rows, bint placed, int64_t at
+    const Py_buffer *whole, const int64_t *starts, int count, RecordParts *rows, bint placed,
+    int64_t at,
 ) except -1:
     """Fill ``rows``; return how many there are before the first that does not add up.
 
@@ -182,7 +125,7 @@ cdef class Columns:
     cdef Known known_hex
     cdef Texts body, topic, raw, born_host, store_host, msg_id
     cdef Buffer crc_ok
-    cdef Span span
+    cdef BodyCrc crc
     cdef PropertyColumns properties
 
     def __cinit__(self, ints, names, host_places, int64_t rows_max, Columns before=None):
@@ -211,7 +154,7 @@ cdef class Columns:
         self.store_host = self._one(Texts, "store_host", names)
         self.msg_id = self._one(Texts, "msg_id", names)
         if "crc_ok" in names:
-            self.crc_ok, self.span = Buffer(self.rows_max), Span()
+            self.crc_ok, self.crc = Buffer(self.rows_max), BodyCrc()
             self.made["crc_ok"] = self.crc_ok
         if not PROPERTY_COLUMNS.isdisjoint(names):
             self.properties = PropertyColumns(names, self.rows_max, self.rooms)
@@ -231,7 +174,7 @@ cdef class Columns:
         there is no room.
         """
         cdef Py_buffer whole
-        cdef Row rows[BLOCK]
+        cdef RecordParts rows[BLOCK]
         cdef Py_ssize_t done = 0, count = min(starts.shape[0], self.rows_max - self.count)
         cdef int found = BLOCK
         cdef bint placed = at is not None
@@ -248,7 +191,7 @@ cdef class Columns:
         finally:
             PyBuffer_Release(&whole)
 
-    cdef int _add_ints(self, const Row *rows, int count) except -1:
+    cdef int _add_ints(self, const RecordParts *rows, int count) except -1:
         cdef int number, row
         cdef Ints *column
         for number in range(self.ints_count):
@@ -267,7 +210,7 @@ cdef class Columns:
                 column.out += 4 * count
         return 0
 
-    cdef int _add_texts(self, const Row *row, int count) except -1:
+    cdef int _add_texts(self, const RecordParts *row, int count) except -1:
         cdef int number
         if self.body is not None:
             for number in range(count):
@@ -298,20 +241,11 @@ cdef class Columns:
             if self.msg_id is not None:
                 self._add_msg_id(&row[number])
             if self.crc_ok is not None:
-                self.crc_ok.data[self.count] = self._is_sound(&row[number])
+                self.crc_ok.data[self.count] = self.crc.is_good(&row[number])
             if self.properties is not None:
                 self.properties.add(row[number].properties)
             self.count += 1
         return 0
-
-    cdef int _is_sound(self, const Row *row) except -1:
-        """Tell whether the body fits its CRC; an empty one has none to fit, as in Java."""
-        cdef uint32_t found
-        if row.body.size == 0:
-            return 1
-        self.span.start, self.span.size = row.body.at, row.body.size
-        found = crc_bits(crc32(self.span))
-        return found & CRC_MASK == u32(row.head + CRC_POS)
 
     cdef int _add_address(self, Texts texts, Known *known, const uint8_t *at, bint is_long) except -1:
         """Add an address; most are the one of the record before."""
@@ -330,7 +264,7 @@ cdef class Columns:
         part.at, part.size = known.text, known.text_size
         return texts.add(&part)
 
-    cdef int _add_msg_id(self, const Row *row) except -1:
+    cdef int _add_msg_id(self, const RecordParts *row) except -1:
         cdef int64_t size = HOST_V6_SIZE if row.lane & STORE_LONG else HOST_V4_SIZE
         cdef char *out = self.msg_id.data.reserve(2 * size + 16)
         cdef Known *known = &self.known_hex

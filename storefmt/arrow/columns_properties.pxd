@@ -4,7 +4,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 
-from storefmt.arrow.columns_buffers cimport Buffer, Lists, Part, Texts, Values
+from storefmt.arrow.columns_buffers cimport Buffer, Lists, Texts, Values
+from storefmt.formats.record cimport Part
 
 
 cdef enum:
@@ -30,7 +31,7 @@ cdef struct Pair:
 
 
 cdef struct Name:
-    # With the separator behind it; ``size`` counts that, too.
+    # With the separator behind it; ``size`` counts it as well.
     uint8_t text[NAME_KEPT_MAX + 1]
     int64_t size
     int role

@@ -131,7 +131,7 @@ _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
 def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
     """Yield the entries of a part, including unwritten ones between written entries.
 
-    The fillers of a queue that starts late are no entries.
+    The fillers of a queue that starts late do not count as entries.
     """
     pos = (part.first - part.base) * _CQ.itemsize
     for first, rows in _slices(part, _CQ, pos, rows_max):

@@ -81,7 +81,7 @@ def loads(text: str | bytes) -> Json:
     dict may stand in several places: do not change it.
 
     Raises:
-        ConfigDamaged: the text is no such JSON, nested too deep, or refers to itself.
+        ConfigDamaged: the text is not such JSON, nested too deep, or refers to itself.
     """
     text = _decoded(text)
     if _REFERENCE in text or _SURROGATE.search(text):
@@ -96,8 +96,8 @@ def loads(text: str | bytes) -> Json:
 
 def dialect_of(text: str | bytes) -> Dialect:
     """Return which library laid a pretty text out; the older one where both would do the same."""
-    found = _FASTJSON2.search(text if isinstance(text, str) else str(text, "utf-8", "replace"))
-    return Dialect.FASTJSON if found is None else Dialect.FASTJSON2
+    match = _FASTJSON2.search(text if isinstance(text, str) else str(text, "utf-8", "replace"))
+    return Dialect.FASTJSON if match is None else Dialect.FASTJSON2
 
 
 class JsonText(str):
@@ -133,7 +133,7 @@ def object_key(key: Key) -> ObjectKey:
         return key
     value = loads(key) if isinstance(key, str) else None
     if not isinstance(value, dict):
-        raise ConfigDamaged(f"key {excerpt(str(key))} is no object")
+        raise ConfigDamaged(f"key {excerpt(str(key))} is not an object")
     return to_object_key(value)
 
 

@@ -166,11 +166,11 @@ class _Reader:
         return bare[0]
 
     def _string(self) -> str:
-        found = _STRING.match(self._text, self._pos)
-        if found is None:
+        match = _STRING.match(self._text, self._pos)
+        if match is None:
             raise self._error("text in quotes does not end")
-        self._pos = found.end()
-        inner: str = found[found.lastindex or 1]
+        self._pos = match.end()
+        inner: str = match[match.lastindex or 1]
         if "\\" not in inner:
             return inner
         plain = _ESCAPE.sub(self._unescape, inner)
@@ -179,21 +179,21 @@ class _Reader:
             plain = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return plain
 
-    def _unescape(self, found: re.Match[str]) -> str:
-        code: str = found[1]
+    def _unescape(self, match: re.Match[str]) -> str:
+        code: str = match[1]
         if len(code) > 1:
             return chr(int(code[1:], 16))
         if code not in _ESCAPES:
-            raise self._error(f"unknown escape {excerpt(found[0])} before this place")
+            raise self._error(f"unknown escape {excerpt(match[0])} before this place")
         return _ESCAPES[code]
 
-    def _number(self, found: re.Match[str]) -> int | float:
-        self._pos = found.end()
-        if found[1] is None and found[2] is None:
-            return self._int(found[0])
-        value = float(found[0])
+    def _number(self, match: re.Match[str]) -> int | float:
+        self._pos = match.end()
+        if match[1] is None and match[2] is None:
+            return self._int(match[0])
+        value = float(match[0])
         if not math.isfinite(value):
-            raise self._error(f"number {excerpt(found[0])} is too large")
+            raise self._error(f"number {excerpt(match[0])} is too large")
         return value
 
     def _int(self, digits: str) -> int:
@@ -207,8 +207,8 @@ class _Reader:
         text, pos = self._text, self._pos
         char = text[pos : pos + 1]
         if char in " \t\r\n\f\b/" and char:
-            found = _BLANKS.match(text, pos)
-            self._pos = pos = found.end() if found else pos
+            blanks = _BLANKS.match(text, pos)
+            self._pos = pos = blanks.end() if blanks else pos
             char = text[pos : pos + 1]
         return char
 
@@ -294,17 +294,20 @@ def _count(value: Json, depth: int, known: dict[int, tuple[int, int]]) -> tuple[
     """Return how many values ``value`` stands for, shared ones each time, and its height."""
     if not isinstance(value, dict | list):
         return 1, 0
-    found = known.get(id(value))
-    if found == _OPEN:
+    size_and_depth = known.get(id(value))
+    if size_and_depth == _OPEN:
         raise ConfigDamaged("json references lead in a circle")
-    if found is None and depth <= DEPTH_MAX:
+    if size_and_depth is None and depth <= DEPTH_MAX:
         known[id(value)] = _OPEN
         items = value.values() if isinstance(value, dict) else value
         counts = [_count(item, depth + 1, known) for item in items]
-        found = 1 + sum(size for size, _ in counts), 1 + max((h for _, h in counts), default=0)
-        known[id(value)] = found
-    if found is None or depth + found[1] > DEPTH_MAX + 1:
+        size_and_depth = (
+            1 + sum(size for size, _ in counts),
+            1 + max((h for _, h in counts), default=0),
+        )
+        known[id(value)] = size_and_depth
+    if size_and_depth is None or depth + size_and_depth[1] > DEPTH_MAX + 1:
         raise ConfigDamaged(f"json references nest deeper than {DEPTH_MAX}")
-    if found[0] > VALUES_MAX:
+    if size_and_depth[0] > VALUES_MAX:
         raise ConfigDamaged(f"json references make more than {VALUES_MAX} values of the text")
-    return found
+    return size_and_depth

@@ -25,14 +25,14 @@ def as_object(value: Json, what: str) -> Object:
     return value
 
 
-def table_of(found: Object, name: str) -> list[tuple[Key, Json]]:
+def table_of(fields: Object, name: str) -> list[tuple[Key, Json]]:
     """Return the items of the object ``name``, without those that are null."""
     # Java's maps take no null values.
-    return [item for item in as_object(found.get(name), name).items() if item[1] is not None]
+    return [item for item in as_object(fields.get(name), name).items() if item[1] is not None]
 
 
 def as_number(value: Json, what: str) -> int:
-    """Return a number that may be text; ConfigDamaged when it is none."""
+    """Return a number that may be text; ConfigDamaged for anything else."""
     # Java reads numbers out of text too.
     if isinstance(value, int | float | str):
         try:
@@ -44,12 +44,12 @@ def as_number(value: Json, what: str) -> int:
 
 def as_numbers(value: Json, what: str) -> dict[int, int]:
     """Return an object of numbers by integer keys, which may be text."""
-    found = as_object(value, what)
+    numbers = as_object(value, what)
     return {
         as_number(key if isinstance(key, int) else str(key), f"key of {what}"): as_number(
             item, what
         )
-        for key, item in found.items()
+        for key, item in numbers.items()
         if item is not None
     }
 
@@ -63,21 +63,21 @@ def as_counts(value: Json, what: str) -> dict[Key, int]:
     }
 
 
-def int_of(found: Object, name: str, default: int) -> int:
+def int_of(fields: Object, name: str, default: int) -> int:
     """Return the number ``name``, ``default`` when it is missing or null."""
-    value = found.get(name)
+    value = fields.get(name)
     return default if value is None else as_number(value, name)
 
 
-def str_of(found: Object, name: str, default: str) -> str:
+def str_of(fields: Object, name: str, default: str) -> str:
     """Return the text ``name``, ``default`` when it is missing or null."""
-    value = found.get(name)
+    value = fields.get(name)
     return default if value is None else str(value)
 
 
-def bool_of(found: Object, name: str, default: bool) -> bool:
+def bool_of(fields: Object, name: str, default: bool) -> bool:
     """Return the boolean ``name``, which may be text or a number."""
-    value = found.get(name)
+    value = fields.get(name)
     if value is None:
         return default
     if isinstance(value, str):
@@ -87,13 +87,15 @@ def bool_of(found: Object, name: str, default: bool) -> bool:
     raise ConfigDamaged(f"{name} is {value!r:.40}, expected true or false")
 
 
-def unknown_items(found: Object, known: Container[object]) -> dict[Key, Json]:
-    """Return the items of ``found`` whose names are not in ``known``, without nulls."""
-    return {name: value for name, value in found.items() if name not in known and value is not None}
+def unknown_items(fields: Object, names: Container[object]) -> dict[Key, Json]:
+    """Return the items of ``fields`` whose names are not in ``names``, without nulls."""
+    return {
+        name: value for name, value in fields.items() if name not in names and value is not None
+    }
 
 
-def merge_items(known: dict[Key, Json], extra: Object) -> dict[Key, Json]:
-    """Return ``known`` and ``extra`` in the order in which Java writes names."""
+def merge_items(items: dict[Key, Json], extra: Object) -> dict[Key, Json]:
+    """Return ``items`` and ``extra`` in the order in which Java writes names."""
     if not extra:
-        return known
-    return dict(sorted({**extra, **known}.items(), key=lambda item: str(item[0])))
+        return items
+    return dict(sorted({**extra, **items}.items(), key=lambda item: str(item[0])))

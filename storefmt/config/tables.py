@@ -92,11 +92,11 @@ class DataVersion:
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the version in a parsed object; null gives the empty version."""
-        found = as_object(value, "dataVersion")
+        json = as_object(value, "dataVersion")
         return cls(
-            int_of(found, "timestamp", 0),
-            int_of(found, "counter", 0),
-            unknown_items(found, ("timestamp", "counter")),
+            int_of(json, "timestamp", 0),
+            int_of(json, "counter", 0),
+            unknown_items(json, ("timestamp", "counter")),
         )
 
     def to_json(self) -> dict[Key, Json]:
@@ -121,16 +121,16 @@ class TopicConfig:
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
         """Return the topic in a parsed object; ``name`` stands in for a missing topicName."""
-        found = as_object(value, f"topic {name}")
+        json = as_object(value, f"topic {name}")
         return cls(
-            topic_name=str_of(found, "topicName", name),
-            read_queue_nums=int_of(found, "readQueueNums", 16),
-            write_queue_nums=int_of(found, "writeQueueNums", 16),
-            perm=int_of(found, "perm", 6),
-            topic_filter_type=_filter_type(found.get("topicFilterType")),
-            topic_sys_flag=int_of(found, "topicSysFlag", 0),
-            order=bool_of(found, "order", False),
-            extra=unknown_items(found, _TOPIC_NAMES),
+            topic_name=str_of(json, "topicName", name),
+            read_queue_nums=int_of(json, "readQueueNums", 16),
+            write_queue_nums=int_of(json, "writeQueueNums", 16),
+            perm=int_of(json, "perm", 6),
+            topic_filter_type=_filter_type(json.get("topicFilterType")),
+            topic_sys_flag=int_of(json, "topicSysFlag", 0),
+            order=bool_of(json, "order", False),
+            extra=unknown_items(json, _TOPIC_NAMES),
         )
 
     def to_json(self) -> dict[Key, Json]:
@@ -149,10 +149,10 @@ class TopicConfig:
     @property
     def attributes(self) -> dict[str, str]:
         """The attributes that RocketMQ 5 gives to a topic (see ``topic_attributes``)."""
-        found = self.extra.get("attributes")
-        if not isinstance(found, Mapping):
+        attributes = self.extra.get("attributes")
+        if not isinstance(attributes, Mapping):
             return {}
-        return {str(name): str(value) for name, value in found.items()}
+        return {str(name): str(value) for name, value in attributes.items()}
 
     @property
     def message_type(self) -> str:
@@ -187,20 +187,20 @@ class SubscriptionGroup:
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
         """Return the group in a parsed object; ``name`` stands in for a missing groupName."""
-        found = as_object(value, f"group {name}")
+        json = as_object(value, f"group {name}")
         return cls(
-            group_name=str_of(found, "groupName", name),
-            consume_enable=bool_of(found, "consumeEnable", True),
-            consume_from_min_enable=bool_of(found, "consumeFromMinEnable", True),
-            consume_broadcast_enable=bool_of(found, "consumeBroadcastEnable", True),
-            retry_queue_nums=int_of(found, "retryQueueNums", 1),
-            retry_max_times=int_of(found, "retryMaxTimes", 16),
-            broker_id=int_of(found, "brokerId", 0),
-            which_broker_when_consume_slowly=int_of(found, "whichBrokerWhenConsumeSlowly", 1),
+            group_name=str_of(json, "groupName", name),
+            consume_enable=bool_of(json, "consumeEnable", True),
+            consume_from_min_enable=bool_of(json, "consumeFromMinEnable", True),
+            consume_broadcast_enable=bool_of(json, "consumeBroadcastEnable", True),
+            retry_queue_nums=int_of(json, "retryQueueNums", 1),
+            retry_max_times=int_of(json, "retryMaxTimes", 16),
+            broker_id=int_of(json, "brokerId", 0),
+            which_broker_when_consume_slowly=int_of(json, "whichBrokerWhenConsumeSlowly", 1),
             notify_consumer_ids_changed_enable=bool_of(
-                found, "notifyConsumerIdsChangedEnable", True
+                json, "notifyConsumerIdsChangedEnable", True
             ),
-            extra=unknown_items(found, _GROUP_NAMES),
+            extra=unknown_items(json, _GROUP_NAMES),
         )
 
     def to_json(self) -> dict[Key, Json]:
@@ -262,11 +262,11 @@ class TopicTable(_StateFile):
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the table in a parsed object; errors as ``decode``."""
-        found = as_object(value, "topic table")
-        table = table_of(found, "topicConfigTable")
+        json = as_object(value, "topic table")
+        table = table_of(json, "topicConfigTable")
         topics = {str(key): TopicConfig.from_json(item, name=str(key)) for key, item in table}
-        version = DataVersion.from_json(found.get("dataVersion"))
-        return cls(topics, version, unknown_items(found, ("dataVersion", "topicConfigTable")))
+        version = DataVersion.from_json(json.get("dataVersion"))
+        return cls(topics, version, unknown_items(json, ("dataVersion", "topicConfigTable")))
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -285,7 +285,7 @@ class TopicTable(_StateFile):
         Args:
             known: texts of its topics, where the table is written again and again.
         """
-        topics = (TopicTexts() if known is None else known).take(self)
+        topics = (TopicTexts() if known is None else known).texts_of(self)
         return dumps(self._with(topics), pretty=True, dialect=self.dialect)
 
     def changes_since(self, base: "TopicTable") -> "TopicChanges":
@@ -333,12 +333,12 @@ class TopicChanges(_StateFile):
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the changes in a parsed object; errors as ``decode``."""
-        found = as_object(value, "topic changes")
+        json = as_object(value, "topic changes")
         table = TopicTable.from_json(value)
-        deleted = found.get("deleted")
+        deleted = json.get("deleted")
         if not isinstance(deleted, list):
-            raise ConfigDamaged("deleted is no list of topics")
-        base = DataVersion.from_json(found.get("base"))
+            raise ConfigDamaged("deleted is not a list of topics")
+        base = DataVersion.from_json(json.get("base"))
         return cls(base, table.topics, [str(name) for name in deleted], table.data_version)
 
     def to_json(self) -> dict[Key, Json]:
@@ -363,17 +363,17 @@ class TopicTexts:
         """Texts that were made so far."""
         self._texts: dict[str, tuple[TopicConfig, JsonText]] = {}
 
-    def take(self, table: TopicTable) -> dict[Key, Json]:
+    def texts_of(self, table: TopicTable) -> dict[Key, Json]:
         """Return the text of each topic of a table, and forget those of others."""
-        known, self._texts = self._texts, {}
+        old_texts, self._texts = self._texts, {}
         for name, topic in table.topics.items():
-            found = known.get(name)
+            entry = old_texts.get(name)
             # The same object: a topic does not change, it is replaced.
-            if found is None or found[0] is not topic:
+            if entry is None or entry[0] is not topic:
                 text = dumps(topic.to_json(), pretty=True, dialect=table.dialect, depth=2)
-                found = topic, JsonText(text)
+                entry = topic, JsonText(text)
                 self.made_count += 1
-            self._texts[name] = found
+            self._texts[name] = entry
         return {name: text for name, (_, text) in self._texts.items()}
 
 
@@ -388,11 +388,11 @@ class GroupTable(_StateFile):
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the table in a parsed object; errors as ``decode``."""
-        found = as_object(value, "group table")
-        table = table_of(found, "subscriptionGroupTable")
+        json = as_object(value, "group table")
+        table = table_of(json, "subscriptionGroupTable")
         groups = {str(key): SubscriptionGroup.from_json(item, name=str(key)) for key, item in table}
-        version = DataVersion.from_json(found.get("dataVersion"))
-        return cls(groups, version, unknown_items(found, ("dataVersion", "subscriptionGroupTable")))
+        version = DataVersion.from_json(json.get("dataVersion"))
+        return cls(groups, version, unknown_items(json, ("dataVersion", "subscriptionGroupTable")))
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -420,23 +420,23 @@ class ConsumerOffsets(_StateFile):
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the offsets in a parsed object; errors as ``decode``."""
-        found = as_object(value, "consumer offsets")
+        json = as_object(value, "consumer offsets")
         offsets = {
             topic_at_group(key): as_numbers(item, str(key))
-            for key, item in table_of(found, "offsetTable")
+            for key, item in table_of(json, "offsetTable")
         }
-        extra = unknown_items(found, ("lmqOffsetTable", "offsetTable"))
-        if "lmqOffsetTable" not in found:
+        extra = unknown_items(json, ("lmqOffsetTable", "offsetTable"))
+        if "lmqOffsetTable" not in json:
             return cls(offsets, extra=extra)
-        lmq = as_counts(found.get("lmqOffsetTable"), "lmqOffsetTable")
+        lmq = as_counts(json.get("lmqOffsetTable"), "lmqOffsetTable")
         return cls(offsets, {topic_at_group(key): number for key, number in lmq.items()}, extra)
 
     def by_queue(self) -> dict[tuple[str, str], dict[int, int]]:
         """Return a copy of all offsets; a light queue is queue 0 of its name."""
-        found = {key: dict(queues) for key, queues in self.offsets.items()}
+        offsets = {key: dict(queues) for key, queues in self.offsets.items()}
         for key, number in (self.lmq_offsets or {}).items():
-            found.setdefault(key, {})[0] = number
-        return found
+            offsets.setdefault(key, {})[0] = number
+        return offsets
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -465,11 +465,11 @@ class DelayOffsets(_StateFile):
     @classmethod
     def from_json(cls, value: Json) -> Self:
         """Return the offsets in a parsed object; errors as ``decode``."""
-        found = as_object(value, "delay offsets")
-        offsets = as_numbers(found.get("offsetTable"), "offsetTable")
-        told = found.get(DELIVERED_LOG_OFFSET)
-        log_offset = None if told is None else as_number(told, DELIVERED_LOG_OFFSET)
-        return cls(offsets, unknown_items(found, ("offsetTable", DELIVERED_LOG_OFFSET)), log_offset)
+        json = as_object(value, "delay offsets")
+        offsets = as_numbers(json.get("offsetTable"), "offsetTable")
+        delivered = json.get(DELIVERED_LOG_OFFSET)
+        log_offset = None if delivered is None else as_number(delivered, DELIVERED_LOG_OFFSET)
+        return cls(offsets, unknown_items(json, ("offsetTable", DELIVERED_LOG_OFFSET)), log_offset)
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -499,7 +499,7 @@ def load_config(
             data = candidate.read_bytes()
             if not data.strip():
                 raise ConfigDamaged("the file is empty")
-            found = decode(data)
+            config = decode(data)
         except FileNotFoundError:
             continue
         except (ConfigDamaged, OSError) as error:
@@ -507,7 +507,7 @@ def load_config(
             continue
         if passed_over is not None:
             passed_over += problems
-        return found
+        return config
     if problems:
         raise ConfigDamaged(
             f"{' and '.join(problems)}; no copy of {path.name} can be read: restore one, or "

@@ -41,7 +41,7 @@ def parse_changes(text: str) -> dict[str, str]:
     Raises:
         BadCall: the text has another form, or names an attribute twice.
     """
-    found: dict[str, str] = {}
+    changes: dict[str, str] = {}
     for part in text.split(",") if text else ():
         name, equals, value = part.partition("=")
         if equals and not name.startswith("+"):
@@ -50,10 +50,10 @@ def parse_changes(text: str) -> dict[str, str]:
             raise BadCall(f"delete attribute format is wrong: {part}")
         if len(name) < 2:
             raise BadCall("kv string format wrong.")
-        if name in found:
+        if name in changes:
             raise BadCall(f"key duplication: {name}")
-        found[name] = value
-    return found
+        changes[name] = value
+    return changes
 
 
 def alter_attributes(current: Mapping[str, str], changes: str, *, is_new: bool) -> dict[str, str]:

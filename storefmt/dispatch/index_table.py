@@ -15,10 +15,10 @@ store/index/IndexService.java#getAndCreateLastIndexFile (4.9.7).
 """
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import compress, count, islice
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from storefmt.dispatch.record_entries import is_indexed
 from storefmt.formats.index import (
@@ -33,7 +33,7 @@ from storefmt.formats.index import (
     time_diff_s,
 )
 from storefmt.formats.javahash import index_key_hash
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 _TIME_FORMAT: Final = "%Y%m%d%H%M%S"
 
@@ -133,7 +133,7 @@ class IndexTable:
             rows = rows[: max(room, 0)]
         if not rows:
             return 0
-        used, self.begin_ms, self.begin_log_offset = _kernel.add_rows(
+        used, self.begin_ms, self.begin_log_offset = _add_rows(
             rows,
             self._slots,
             self._dirty,
@@ -208,7 +208,7 @@ class IndexTable:
 
 def key_rows(records: Sequence[Keyed]) -> list[Row]:
     """Return a row for each key of records in log order; rollback records have none."""
-    return _kernel.key_rows(records)
+    return _key_rows(records)
 
 
 def key_rows_pure(records: Sequence[Keyed]) -> list[Row]:
@@ -266,26 +266,8 @@ def add_rows_pure(
     return used, begin_ms, begin_log_offset
 
 
-class IndexKernel(NamedTuple):
-    """An implementation of the two loops over keys."""
-
-    key_rows: Callable[[Sequence[Keyed]], list[Row]]
-    add_rows: Callable[
-        [list[Row], "memoryview[int]", bytearray, bytearray, int, int, int], tuple[int, int, int]
-    ]
-
-
-def kernels() -> dict[str, IndexKernel]:
-    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
-    found = {"pure": IndexKernel(key_rows_pure, add_rows_pure)}
-    try:
-        from storefmt.dispatch.index_kernel import add_rows_compiled, key_rows_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": IndexKernel(key_rows_compiled, add_rows_compiled)}
-
-
-_kernel: IndexKernel = chosen(kernels())
+_key_rows = load("storefmt.dispatch.index_kernel", "key_rows_compiled", pure=key_rows_pure)
+_add_rows = load("storefmt.dispatch.index_kernel", "add_rows_compiled", pure=add_rows_pure)
 
 
 def following_header(before: IndexHeader | None) -> IndexHeader:

@@ -48,7 +48,7 @@ def is_plausible(
         claim: the record.
         is_old_entry: looks into the old queue.
         expected: the next entry of the queue; None before its first record.
-        lost_size: bytes of the log that are no record, since the last record of the queue or, in
+        lost_size: bytes of the log that are not records, since the last record of the queue or, in
             a recovery, since the scan began.
         is_late: whether the log may lack the first records of the queue.
     """

@@ -5,19 +5,16 @@
                ─> unique key, then the user's keys ──> index entries
                ─> INNER_MULTI_DISPATCH ──> further entries in queues of other topics
 
-Rule: tag and keys are cut out of the raw properties without parsing all of them, since a scan of
-the log does this for every record. Most records have the same property names as the record
-before, so one match of a pattern gives all values. The result equals that of
-``storefmt.formats.properties.parse_properties``, which parses properties that are not ASCII.
+Rule: a scan of the log reads tag and keys of every record, so ``tag_and_keys_of`` makes no
+dictionary. Its result equals that of ``storefmt.formats.properties.parse_properties``.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize, store/ConsumeQueue.java
 #multiDispatchLmqQueue, store/index/IndexService.java#buildIndex,
 common/message/MessageDecoder.java#string2messageProperties (4.9.7).
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import (
@@ -25,88 +22,35 @@ from storefmt.formats.properties import (
     INNER_MULTI_DISPATCH,
     INNER_MULTI_QUEUE_OFFSET,
     KEYS,
+    NAME_VALUE_SEPARATOR,
+    PROPERTY_SEPARATOR,
     TAGS,
     UNIQUE_KEY,
-    index_keys,
     parse_properties,
     split_keys,
 )
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.names import SCHEDULE_TOPIC, is_light
 
-_LAYOUTS_MAX: Final = 64
-"""Most rows of property names that are remembered, so that made-up names fill no memory."""
-_WANTED: Final = (TAGS, KEYS, UNIQUE_KEY)
-_VALUE: Final = r"\x01([^\x02]+)"
-_OTHER: Final = r"\x01[^\x02]+"
-
-Texts = tuple[str | None, tuple[str, ...]]
+TagAndKeys = tuple[str | None, tuple[str, ...]]
 """Tag and keys: the unique key first, then the user's keys."""
 
 
-class _Layout(NamedTuple):
-    """A pattern for properties with certain names in order, each once and with a value."""
+def tag_and_keys_of(properties: bytes) -> TagAndKeys:
+    """Return the tag of a record (or None) and the keys that the index stores for it."""
+    tag: str | None = None
+    unique = keys = ""
+    for part in str(properties, "utf-8", "replace").split(PROPERTY_SEPARATOR):
+        name, _, value = part.partition(NAME_VALUE_SEPARATOR)
+        if value:
+            if name == TAGS:
+                tag = value
+            elif name == UNIQUE_KEY:
+                unique = value
+            elif name == KEYS:
+                keys = value
+    return tag, split_keys(unique, keys)
 
-    match: Callable[[str], re.Match[str] | None]
-    tags: int
-    """Group number of the tag, 0 for none; ``keys`` and ``unique`` likewise."""
-    keys: int
-    unique: int
-
-
-class _Reader:
-    """Reads tag and keys of one record after another."""
-
-    def __init__(self) -> None:
-        self._layouts: dict[tuple[str, ...], _Layout] = {}
-        self._layout = _layout_of(())
-
-    def read(self, properties: bytes) -> Texts:
-        """Return the tag of a record (or None) and the keys that the index stores for it."""
-        if not properties.isascii():
-            return _parsed(properties)
-        text = properties.decode()
-        match, tags, keys, unique = self._layout
-        found = match(text)
-        if found is None:
-            return self._read_others(text, properties)
-        if tags and keys and unique:
-            tag, named, single = found.group(tags, keys, unique)
-            return tag, split_keys(single, named)
-        return found[tags] if tags else None, split_keys(
-            found[unique] if unique else "", found[keys] if keys else ""
-        )
-
-    def _read_others(self, text: str, properties: bytes) -> Texts:
-        names = tuple([part.partition("\x01")[0] for part in text.split("\x02")])
-        layout = self._layouts.get(names)
-        if layout is None and len(self._layouts) < _LAYOUTS_MAX and _is_plain(names):
-            layout = self._layouts[names] = _layout_of(names)
-        if layout is not None and layout.match(text) is not None:
-            self._layout = layout
-            return self.read(properties)
-        return _parsed(properties)
-
-
-def _parsed(properties: bytes) -> Texts:
-    parsed = parse_properties(properties)
-    return parsed.get(TAGS), index_keys(parsed)
-
-
-def _is_plain(names: tuple[str, ...]) -> bool:
-    # A separator at the end leaves an empty last name.
-    return len(set(names)) == len(names) and all(names[:-1])
-
-
-def _layout_of(names: tuple[str, ...]) -> _Layout:
-    parts = [name and re.escape(name) + (_VALUE if name in _WANTED else _OTHER) for name in names]
-    wanted = [name for name in names if name in _WANTED]
-    groups = [wanted.index(name) + 1 if name in wanted else 0 for name in _WANTED]
-    return _Layout(re.compile("\x02".join(parts)).fullmatch, *groups)
-
-
-_READER: Final = _Reader()
-texts_of: Final = _READER.read
 
 _LEVEL_SIZE_MAX: Final = 20
 _LEVEL_MAX: Final = 0x7FFFFFFF
@@ -146,7 +90,7 @@ def tags_code_of(topic: str, properties: bytes, store_ms: int, *, due: DueTimes)
     """Return the tags code of a record's queue entry."""
     if topic == SCHEDULE_TOPIC:
         return due.tags_code(properties, store_ms)
-    return tags_code(texts_of(properties)[0])
+    return tags_code(tag_and_keys_of(properties)[0])
 
 
 def may_have_copies(properties: bytes) -> bool:

@@ -10,13 +10,14 @@ store/CommitLog.java#MessageExtBatchEncoder (4.9.7).
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
 
 _HEAD: Final = layout.BATCH_ENTRY.part("body_size").struct()
+_HEAD_READ: Final = layout.BATCH_ENTRY.part("body_size").struct(only=("size", "flag", "body_size"))
 _I16: Final = struct.Struct(">h")
 _FIXED: Final = _HEAD.size + _I16.size
 assert _FIXED == 22
@@ -30,38 +31,53 @@ class BatchEntry(NamedTuple):
     properties: bytes
 
 
-def split_batch(body: bytes, *, start: int = 0) -> list[BatchEntry]:
-    """Return the messages of a batch body from byte ``start`` on, where one of them begins.
+class BatchSpan(NamedTuple):
+    """Where the parts of one message lie in the body of a batch send, in bytes."""
+
+    flag: int
+    body_pos: int
+    body_end: int
+    properties_pos: int
+    end: int
+
+
+def batch_spans(data: bytes) -> Iterator[BatchSpan]:
+    """Yield where the parts of each message lie in ``data``, the body of a batch send.
+
+    Raises:
+        RecordDamaged: an entry is cut off, or its lengths do not add up to its size; the entries
+            before it were yielded.
+    """
+    pos, end = 0, len(data)
+    while pos < end:
+        if end - pos < _FIXED:
+            raise _damaged(DamageKind.TRUNCATED, pos, "size", end - pos, _FIXED)
+        size, flag, body_size = _HEAD_READ.unpack_from(data, pos)
+        body_pos = pos + _HEAD.size
+        body_end = body_pos + body_size
+        properties_pos = body_end + _I16.size
+        if size > end - pos:
+            raise _damaged(DamageKind.TRUNCATED, pos, "size", size, end - pos)
+        if body_size < 0 or properties_pos > pos + size:
+            raise _damaged(DamageKind.BAD_LENGTH, pos, "body_size", body_size, size - _FIXED)
+        (properties_size,) = _I16.unpack_from(data, body_end)
+        if properties_size < 0 or properties_pos + properties_size != pos + size:
+            expected = size - _FIXED - body_size
+            raise _damaged(DamageKind.BAD_LENGTH, pos, "properties_size", properties_size, expected)
+        pos += size
+        yield BatchSpan(flag, body_pos, body_end, properties_pos, pos)
+
+
+def split_batch(body: bytes) -> list[BatchEntry]:
+    """Return the messages of a batch body.
 
     Raises:
         RecordDamaged: an entry is cut off, or its lengths do not add up to its size.
     """
-    entries: list[BatchEntry] = []
-    pos, end = start, len(body)
-    while pos < end:
-        if end - pos < _FIXED:
-            raise _damaged(DamageKind.TRUNCATED, pos, "size", end - pos, _FIXED)
-        size, _, _, flag, body_size = _HEAD.unpack_from(body, pos)
-        body_pos = pos + _HEAD.size
-        body_end = body_pos + body_size
-        if size > end - pos:
-            raise _damaged(DamageKind.TRUNCATED, pos, "size", size, end - pos)
-        if body_size < 0 or body_end + _I16.size > pos + size:
-            raise _damaged(DamageKind.BAD_LENGTH, pos, "body_size", body_size, size - _FIXED)
-        (properties_size,) = _I16.unpack_from(body, body_end)
-        properties_end = body_end + _I16.size + properties_size
-        if properties_size < 0 or properties_end != pos + size:
-            raise _damaged(
-                DamageKind.BAD_LENGTH,
-                pos,
-                "properties_size",
-                properties_size,
-                size - _FIXED - body_size,
-            )
-        properties = body[body_end + _I16.size : properties_end]
-        entries.append(BatchEntry(flag, body[body_pos:body_end], properties))
-        pos = properties_end
-    return entries
+    return [
+        BatchEntry(flag, body[body_pos:body_end], body[properties_pos:end])
+        for flag, body_pos, body_end, properties_pos, end in batch_spans(body)
+    ]
 
 
 def join_batch(entries: Iterable[BatchEntry]) -> bytes:

@@ -6,7 +6,7 @@
     int_bits   the 32 bits of a Java int, for masks: -1 is 0xFFFFFFFF
     crc_bits   0 … 2**32 - 1          what a function for a CRC returns
 
-Rule: a value outside its range raises ``OverflowError``, and what is no integer ``TypeError``. No
+Rule: a value outside its range raises ``OverflowError``, and anything but an integer ``TypeError``. No
 kernel casts an object to an unsigned type by itself: Cython refuses every negative number then, and
 a Java int such as a sysFlag may be negative (``tests/test_kernel_integers.py``).
 """

@@ -71,7 +71,7 @@ def decode_entries(data: bytes | memoryview) -> list[CqEntry]:
     """
     if len(data) % ENTRY_SIZE:
         raise RecordDamaged(
-            f"consume queue data of {len(data)} bytes is no multiple of {ENTRY_SIZE}; "
+            f"consume queue data of {len(data)} bytes is not a multiple of {ENTRY_SIZE}; "
             "cut it at an entry, or look for a torn file",
             kind=DamageKind.TRUNCATED,
             pos=len(data) - len(data) % ENTRY_SIZE,

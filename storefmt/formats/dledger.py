@@ -66,7 +66,7 @@ class DledgerEntry(NamedTuple):
         """Return the record inside; None for an entry of the Raft group itself, which has no body.
 
         Raises:
-            RecordDamaged: it is none, or says that it lies elsewhere; ``pos`` is that in
+            RecordDamaged: it is not an entry, or says that it lies elsewhere; ``pos`` is that in
                 the entry.
         """
         if self.magic != MAGIC_NORMAL:

@@ -24,7 +24,7 @@ def pack_host(ip: str, port: int) -> bytes:
     """Return the packed host (8 bytes for IPv4, 20 for IPv6) of an address in text.
 
     Raises:
-        BadCall: ``ip`` is no address (names are not looked up), or the port is out of range.
+        BadCall: ``ip`` is not an address (names are not looked up), or the port is out of range.
     """
     if not 0 <= port <= 65535:
         raise BadCall(f"port {port} of host {ip!r} is outside 0..65535")
@@ -35,7 +35,7 @@ def pack_address(ip: str) -> bytes:
     """Return the 4 or 16 bytes of an address in text; a zone (``%eth0``) is dropped.
 
     Raises:
-        BadCall: ``ip`` is no address.
+        BadCall: ``ip`` is not an address.
     """
     try:
         return ipaddress.ip_address(ip.partition("%")[0]).packed
@@ -73,12 +73,12 @@ def parse_host(text: str) -> bytes:
     """Return the packed host of ``1.2.3.4:5`` or ``[::1]:5`` (also ``::1:5``, as Java prints it).
 
     Raises:
-        BadCall: there is no port, or the rest is no address.
+        BadCall: the port is missing, or the rest is not an address.
     """
     ip, colon, port = text.rpartition(":")
     # isascii: isdigit alone takes superscripts, which int() refuses.
     if not colon or not (port.isascii() and port.isdigit()):
-        raise BadCall(f"{text!r} is no host; expected address:port, as 127.0.0.1:10911")
+        raise BadCall(f"{text!r} is not a host; expected address:port, for example 127.0.0.1:10911")
     if ip.startswith("[") and ip.endswith("]"):
         ip = ip[1:-1]
     return pack_host(ip, int(port))

@@ -222,7 +222,7 @@ class KeyMatches:
     query_end_ms: int
     log_offsets: list[int] = field(default_factory=list)
 
-    def take(self, entry: IndexEntry) -> bool:
+    def accept_entry(self, entry: IndexEntry) -> bool:
         """Look at the next entry of the chain; return False if no older one can match."""
         if entry.time_diff_s < 0:
             return False
@@ -256,6 +256,6 @@ def select_offsets(
     """
     matches = KeyMatches(key_hash, begin_ms, query_begin_ms, query_end_ms)
     for _, entry in chain:
-        if len(matches.log_offsets) >= count_max or not matches.take(entry):
+        if len(matches.log_offsets) >= count_max or not matches.accept_entry(entry):
             break
     return matches.log_offsets

@@ -14,7 +14,7 @@ from functools import lru_cache
 from operator import mul
 from typing import Final
 
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 _MASK: Final = 0xFFFFFFFF
 _SIGN: Final = 0x80000000
@@ -84,18 +84,8 @@ def _sum(units: Iterable[int], size: int) -> int:
     return total
 
 
-def hashes() -> dict[str, Hash]:
-    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
-    found: dict[str, Hash] = {"pure": hash_pure}
-    try:
-        from storefmt.formats.javahash_kernel import hash_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": hash_compiled}
-
-
 _BIG_ENDIAN: Final = array("H", b"\0\1")[0] == 1
-_hash: Hash = chosen(hashes())
+_hash: Hash = load("storefmt.formats.javahash_kernel", "hash_compiled", pure=hash_pure)
 # Tags are few and come again with every message.
 _cached_hash = lru_cache(maxsize=4096)(string_hash)
 _cached_head = lru_cache(maxsize=4096)(_unsigned)

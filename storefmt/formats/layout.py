@@ -104,14 +104,14 @@ class Layout:
         Args:
             v6: as in ``struct``.
         """
-        found: list[tuple[str, str]] = []
+        columns: list[tuple[str, str]] = []
         for field in self.fields:
             if field.kind is HOST:
                 size = _width(field, v6, 0) - _PORT_SIZE
-                found += [(field.name, f"V{size}"), (f"{field.name}_port", ">i4")]
+                columns += [(field.name, f"V{size}"), (f"{field.name}_port", ">i4")]
             else:
-                found.append((field.name, f">{_letter(field, v6)}"))
-        return found
+                columns.append((field.name, f">{_letter(field, v6)}"))
+        return columns
 
     def spans(self, data: bytes, pos: int = 0) -> Iterator[FieldValue]:
         """Yield each field of the record at ``pos``, decoded straight from the declaration.

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 from storefmt.formats.msgid import offset_id
 from storefmt.formats.properties import (
     KEYS,
@@ -296,14 +296,9 @@ def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[
     return records
 
 
-def decoders() -> dict[str, DecodeGood]:
-    """Return the short ways by name: ``pure`` reads nothing; ``compiled`` if it was built."""
-    found: dict[str, DecodeGood] = {"pure": lambda data, check_crc: ([], 0)}
-    try:
-        from storefmt.formats.message_kernel import decode_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": decode_compiled}
+def decode_good_pure(data: bytes, check_crc: bool) -> tuple[list[Record], int]:
+    """Leave every record to the general way."""
+    return [], 0
 
 
 def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
@@ -350,24 +345,24 @@ def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
 
 def _misfit(data: bytes, pos: int, shift: int) -> RecordDamaged:
     """Return the error that says why the bytes at ``pos`` are not a complete record."""
-    left, at = len(data) - pos, pos + shift
+    left, shown_pos = len(data) - pos, pos + shift
     if left < _BLANK.size:
-        return _damage(DamageKind.TRUNCATED, at, "size", left, RECORD_SIZE_MIN)
+        return _damage(DamageKind.TRUNCATED, shown_pos, "size", left, RECORD_SIZE_MIN)
     size, magic = _BLANK.unpack_from(data, pos)
     if magic not in (MAGIC_V1, MAGIC_V2):
-        found = f"{magic & 0xFFFFFFFF:08x}"
-        return _damage(DamageKind.BAD_MAGIC, at, "magic", found, "daa320a7 or daa320ab")
+        magic_text = f"{magic & 0xFFFFFFFF:08x}"
+        return _damage(DamageKind.BAD_MAGIC, shown_pos, "magic", magic_text, "daa320a7 or daa320ab")
     if size < RECORD_SIZE_MIN:
-        return _damage(DamageKind.BAD_SIZE, at, "size", size, RECORD_SIZE_MIN)
+        return _damage(DamageKind.BAD_SIZE, shown_pos, "size", size, RECORD_SIZE_MIN)
     if size > left:
-        return _damage(DamageKind.TRUNCATED, at, "size", left, size)
+        return _damage(DamageKind.TRUNCATED, shown_pos, "size", left, size)
     used = 0
     try:
         for span in layout_of(magic).spans(data[pos : pos + size]):
             used += span.size
     except RecordDamaged as error:
-        return _damage(DamageKind.BAD_LENGTH, at, error.field, error.found, size - used)
-    return _damage(DamageKind.BAD_LENGTH, at, "size", size, used)
+        return _damage(DamageKind.BAD_LENGTH, shown_pos, error.field, error.found, size - used)
+    return _damage(DamageKind.BAD_LENGTH, shown_pos, "size", size, used)
 
 
 _SAYS: Final = {
@@ -393,14 +388,14 @@ def _damage(
 
 
 def _bad_crc(body: bytes, expected: int, pos: int) -> RecordDamaged:
-    found = body_crc(body)
+    crc = body_crc(body)
     return RecordDamaged(
-        f"record at byte {pos}: body of {len(body)} bytes has crc {found:08x}, body_crc says "
+        f"record at byte {pos}: body of {len(body)} bytes has crc {crc:08x}, body_crc says "
         f"{expected & 0xFFFFFFFF:08x}; decode without the crc check to see the body",
         kind=DamageKind.BAD_CRC,
         pos=pos,
         field="body",
-        found=found,
+        found=crc,
         expected=expected,
     )
 
@@ -416,5 +411,7 @@ def _bad_topic(raw: bytes, pos: int) -> RecordDamaged:
     )
 
 
-_decode_good: Final[DecodeGood] = chosen(decoders())
+_decode_good: Final[DecodeGood] = load(
+    "storefmt.formats.message_kernel", "decode_compiled", pure=decode_good_pure
+)
 """The short way in use."""

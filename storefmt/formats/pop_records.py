@@ -9,7 +9,7 @@ A checkpoint names what one pop took from one queue: the queue offsets ``so`` pl
 ``n`` messages in a row where there is no ``d``. Acknowledgements name its group, topic, queue,
 ``so`` and pop time. The topic is the retry topic where the messages came from there.
 
-Rule: this module reads the records for people. What is none of them is None, not damage.
+Rule: this module reads the records for people. Anything else is None, not damage.
 
 Source: store/pop/PopCheckPoint.java, AckMsg.java, BatchAckMsg.java (5.4.0).
 """
@@ -21,7 +21,7 @@ CHECKPOINT: Final = "ck"
 ACK: Final = "ack"
 BATCH_ACK: Final = "bAck"
 KINDS: Final = {CHECKPOINT: "checkpoint", ACK: "ack", BATCH_ACK: "batch ack"}
-"""What each tag is called."""
+"""The name of each tag."""
 _COUNT_MAX: Final = 1_000
 """A pop takes 32 messages at most; a body that says more is somebody else's."""
 
@@ -58,7 +58,7 @@ class PopRecord(NamedTuple):
 
 
 def read_pop_record(tag: str | None, body: bytes) -> PopRecord | None:
-    """Return what a record of the revive log says; None where it is none of POP's.
+    """Return what a record of the revive log says; None for a record that is not one of POP's.
 
     Args:
         tag: the tag of the record.
@@ -67,19 +67,19 @@ def read_pop_record(tag: str | None, body: bytes) -> PopRecord | None:
     if tag not in KINDS:
         return None
     try:
-        found = json.loads(body)
-        start = _number(found["so"])
-        offsets, invisible_ms = _offsets_of(tag, found, start)
+        fields = json.loads(body)
+        start = _number(fields["so"])
+        offsets, invisible_ms = _offsets_of(tag, fields, start)
         return PopRecord(
             kind=KINDS[tag],
-            group=_text(found["c"]),
-            topic=_text(found["t"]),
-            queue_id=_number(found["q"]),
+            group=_text(fields["c"]),
+            topic=_text(fields["t"]),
+            queue_id=_number(fields["q"]),
             start_offset=start,
             queue_offsets=offsets,
-            pop_ms=_number(found["pt"]),
+            pop_ms=_number(fields["pt"]),
             invisible_ms=invisible_ms,
-            broker=found.get("bn"),
+            broker=fields.get("bn"),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

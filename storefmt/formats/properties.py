@@ -8,7 +8,7 @@ properties into a ``java.util.HashMap`` and writes them again, so the stored ord
 order of that map and not the producer's order; see ``hashmap_order``.
 
 Source: common/message/MessageDecoder.java#string2messageProperties,
-#messageProperties2String; common/message/MessageConst.java; java.util.HashMap#hash, #resize.
+#messageProperties2String; common/message/MessageConst.java.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ from typing import Final
 
 from storefmt.errors import BadCall
 from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order
 
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
@@ -134,11 +135,7 @@ def check_property(name: str, value: str) -> None:
 def hashmap_order(names: Sequence[str], *, peak_count: int = 0) -> list[str]:
     """Return ``names`` in the iteration order of a Java HashMap that got them in this order.
 
-    The table has 16 buckets and doubles whenever the map grows beyond 3/4 of it (at the
-    13th, 25th, 49th … name); iteration goes bucket by bucket, within a bucket by
-    insertion, and doubling keeps that order. A name given twice stays where it was first.
-    Not copied: buckets of nine and more names, which Java turns into trees (or answers
-    with an early doubling); with real names that does not happen.
+    A name given twice stays where it was first.
 
     Args:
         peak_count: the most names the map ever held, when some were removed again: the
@@ -160,14 +157,4 @@ def in_java_order(named: Mapping[str, str], *, peak_count: int = 0) -> str:
 # Producers repeat their few sets of names with every message.
 @lru_cache(maxsize=512)
 def _ordered(names: tuple[str, ...], peak_count: int) -> tuple[str, ...]:
-    unique = dict.fromkeys(names)
-    count = max(len(unique), peak_count)
-    buckets = 16
-    while count > buckets * 3 // 4:
-        buckets *= 2
-    return tuple(sorted(unique, key=lambda name: _spread(name) & (buckets - 1)))
-
-
-def _spread(name: str) -> int:
-    value = string_hash(name) & 0xFFFFFFFF
-    return value ^ (value >> 16)
+    return tuple(hash_order(dict.fromkeys(names), string_hash, peak_count=peak_count))

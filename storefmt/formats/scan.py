@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 from storefmt.formats.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
@@ -100,7 +100,7 @@ def scan_log(
     Args:
         data: part of a commit log file, with a record starting at ``pos``.
         end: only records that end at or before it are returned.
-        check_crc: stop before a record whose body does not fit its CRC (or its size), too.
+        check_crc: stop before a record whose body does not fit its CRC (or its size) as well.
 
     Returns:
         The starts as 64-bit numbers, and the position behind the last of these records:
@@ -108,7 +108,7 @@ def scan_log(
         the records was not checked.
 
     Raises:
-        BadCall: ``pos`` to ``end`` is no part of ``data``.
+        BadCall: ``pos`` to ``end`` is not within ``data``.
     """
     if not 0 <= pos <= end <= len(data):
         raise BadCall(f"scan from byte {pos} to {end} of {len(data)}; give a part of the data")
@@ -155,17 +155,7 @@ def _scan_crc(data: memoryview, pos: int, end: int) -> RecordStarts:
     return starts, pos
 
 
-def scans() -> dict[str, Scan]:
-    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
-    found: dict[str, Scan] = {"pure": scan_pure}
-    try:
-        from storefmt.formats.scan_kernel import scan_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": scan_compiled}
-
-
-_scan: Scan = chosen(scans())
+_scan: Scan = load("storefmt.formats.scan_kernel", "scan_compiled", pure=scan_pure)
 
 
 def next_start(
@@ -180,7 +170,7 @@ def next_start(
 
     Args:
         base: log offset (bytes) of the file's first byte, as its records say it.
-        data_after: may jump over a hole of a sparse file, to the first byte that is none.
+        data_after: may jump over a hole of a sparse file, to the first byte behind it.
     """
     while pos < end:
         pos = data_after(pos)
@@ -188,8 +178,8 @@ def next_start(
         window = read(pos, WINDOW_SIZE + RECORD_HEAD.size)
         if len(window) < RECORD_HEAD.size:
             return None
-        for found in MAGIC.finditer(window):
-            start = found.start() - MAGIC_POS
+        for match in MAGIC.finditer(window):
+            start = match.start() - MAGIC_POS
             if 0 <= start <= len(window) - RECORD_HEAD.size:
                 size, *_, log_offset = RECORD_HEAD.unpack_from(window, start)
                 if log_offset == base + pos + start and size >= RECORD_SIZE_MIN:
@@ -222,17 +212,17 @@ def scan_items(
     pos = start
     while pos < size:
         # The usual case: records that lie wholly in the window.
-        window, at, good = read(pos, WINDOW_SIZE), 0, True
+        window, window_pos, good = read(pos, WINDOW_SIZE), 0, True
         while good:
             try:
-                record = decode_record(window, at, check_crc=check_crc, shift=pos)
+                record = decode_record(window, window_pos, check_crc=check_crc, shift=pos)
             except RecordDamaged:
                 good = False
             else:
                 yield record
-                at += record.size
-        pos += at
-        if at:
+                window_pos += record.size
+        pos += window_pos
+        if window_pos:
             continue
         # The window began with something else, or with a record larger than itself.
         try:
@@ -324,13 +314,13 @@ class LogFile:
             data = self._remote.read(pos, len(buffer))
             buffer[: len(data)] = data
             return len(data)
-        done = 0
-        while done < len(buffer):
-            count = os.preadv(self._fd, [buffer[done:]], pos + done)
+        filled_size = 0
+        while filled_size < len(buffer):
+            count = os.preadv(self._fd, [buffer[filled_size:]], pos + filled_size)
             if count == 0:
                 break
-            done += count
-        return done
+            filled_size += count
+        return filled_size
 
     def data_after(self, pos: int) -> int:
         """Return the first position at or behind ``pos`` that lies in no hole of the file.
@@ -369,11 +359,11 @@ def _item_at(read: Read, pos: int, left: int, check_crc: bool) -> LogItem:
         return Blank(pos, size, left)
     if size == 0 and magic == 0:
         raise _damaged(DamageKind.ZEROS, pos, "size", 0, RECORD_SIZE_MIN)
-    known = magic in (MAGIC_V1, MAGIC_V2)
-    if known and size > min(left, RECORD_SIZE_MAX):
+    is_record = magic in (MAGIC_V1, MAGIC_V2)
+    if is_record and size > min(left, RECORD_SIZE_MAX):
         kind = DamageKind.BAD_SIZE if size > RECORD_SIZE_MAX else DamageKind.TRUNCATED
         raise _damaged(kind, pos, "size", size, min(left, RECORD_SIZE_MAX))
-    data = read(pos, max(size, RECORD_SIZE_MIN)) if known else head
+    data = read(pos, max(size, RECORD_SIZE_MIN)) if is_record else head
     return decode_record(data, check_crc=check_crc, shift=pos)
 
 
@@ -389,8 +379,8 @@ def _resume(
     """Return where to go on behind the damage at ``pos``; ``size`` for nowhere."""
     if error.kind in SIZE_HOLDS:
         return pos + int.from_bytes(read(pos, MAGIC_POS), "big", signed=True)
-    found = next_start(read, pos + 1, base=base, end=size, data_after=data_after)
-    return size if found is None else found
+    start = next_start(read, pos + 1, base=base, end=size, data_after=data_after)
+    return size if start is None else start
 
 
 def _damaged(kind: DamageKind, pos: int, field: str, found: int, expected: int) -> RecordDamaged:

@@ -1,7 +1,14 @@
 # cython: language_level=3
-"""Bytes of somebody else's buffer, for other kernels that check a CRC."""
+"""The CRC of a body that lies in foreign memory, for every kernel that needs one."""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from storefmt.formats.record cimport RecordParts
 
 
-cdef class Span:
-    cdef const unsigned char *start
+cdef class BodyCrc:
+    cdef const uint8_t *start
     cdef Py_ssize_t size
+
+    cdef uint32_t crc_of(self, const uint8_t *start, Py_ssize_t size) except? 0xFFFFFFFF
+    cdef bint is_good(self, const RecordParts *parts) except -1

@@ -45,7 +45,7 @@ class OutputDirectory:
         if root == read or read in root.parents:
             raise BadCall(f"{path} lies in {source}, which is only read; name another directory")
         if root.exists() and not root.is_dir():
-            raise BadCall(f"{path} is no directory; name a new one")
+            raise BadCall(f"{path} is not a directory; name a new one")
         if root.is_dir() and any(root.iterdir()):
             raise BadCall(f"{path} is not empty; name a new directory")
         return cls(root)
@@ -89,7 +89,7 @@ def _sync(path: str, flags: int) -> None:
 
 def _plain(name: str) -> str:
     if not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise BadCall(f"{name!r} is no file name; the store was made to lead out of its copy")
+        raise BadCall(f"{name!r} is not a file name; the store was made to lead out of its copy")
     return name
 
 
@@ -113,21 +113,21 @@ class SparseFile:
             OSError: the disk refuses.
         """
         view = memoryview(data)
-        done = 0
-        while done < len(view):
-            done += os.pwrite(self._fd, view[done:], pos + done)
+        written_size = 0
+        while written_size < len(view):
+            written_size += os.pwrite(self._fd, view[written_size:], pos + written_size)
 
     def write_sparse(self, data: bytes, pos: int) -> None:
         """Write ``data`` at ``pos`` into a hole of the file; pages of zeros stay holes."""
         start: int | None = None
-        for at in range(0, len(data), _PAGE):
-            page = data[at : at + _PAGE]
+        for page_pos in range(0, len(data), _PAGE):
+            page = data[page_pos : page_pos + _PAGE]
             if page == _ZERO_PAGE[: len(page)]:
                 if start is not None:
-                    self.pwrite(memoryview(data)[start:at], pos + start)
+                    self.pwrite(memoryview(data)[start:page_pos], pos + start)
                 start = None
             elif start is None:
-                start = at
+                start = page_pos
         if start is not None:
             self.pwrite(memoryview(data)[start:], pos + start)
 

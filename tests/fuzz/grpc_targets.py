@@ -13,10 +13,11 @@ from mqserver.proxy.http2.frames import (
     settings,
     window_update,
 )
-from mqserver.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, decoders, encode
+from mqserver.proxy.http2.hpack import BadHeaders, FieldReader, HeaderDecoder, encode
 from mqserver.proxy.protocol import requests
 from mqserver.proxy.protocol.definitions import Message, Resource, SystemProperties
-from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage, codecs
+from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireMessage
+from storefmt.formats.kernels import forms
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
 
@@ -29,7 +30,7 @@ MESSAGES: tuple[type[WireMessage], ...] = tuple(
 
 def read_header_blocks(data: bytes) -> None:
     """Read two blocks of one connection, cut where the first byte says, with every decoder."""
-    plain, *others = [made() for made in decoders().values()]
+    plain, *others = [made() for made in forms("HeaderDecoderCompiled").values()]
     at = data[0] if data else 0
     for block in (data[1:at], data[at:]):
         try:
@@ -81,7 +82,7 @@ def read_message(data: bytes) -> None:
     """Read bytes as the message that the first one chooses; it can be written again."""
     if data:
         kind = MESSAGES[data[0] % len(MESSAGES)]
-        plain, *others = [made(kind) for made in codecs().values()]
+        plain, *others = [made(kind) for made in forms("CompiledCodec").values()]
         for codec in others:
             assert _read(codec, data[1:]) == _read(plain, data[1:])
         found = kind.decode(data[1:])

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
 
+from mqserver.broker.send import kernel  # noqa: F401 - loads the forms of the kernel
 from mqserver.broker.send.batches import read_batch
-from mqserver.broker.send.kernel import kernels
 from mqserver.broker.send.topic_rules import SendFields, send_fields
 from mqserver.broker.serving.answers import SendAnswers
 from mqserver.broker.stats.counters import Counter
@@ -16,6 +16,7 @@ from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
 from storefmt.formats.hosts import pack_host
+from storefmt.formats.kernels import forms
 from storefmt.formats.message import TOPIC_SIZE_V1_MAX, decode_records
 from storefmt.formats.properties import CLUSTER
 from storefmt.formats.sysflag import HOSTS_V6
@@ -63,7 +64,7 @@ def topics() -> tuple[str, ...]:
 
 def take(data: bytes, *, is_signed: bool) -> Taken | None:
     """Give a read to a new kernel; None where none was built."""
-    kind = kernels().get("compiled")
+    kind = forms("SendKernel").get("compiled")
     if kind is None:
         return None
     found = Taken()

@@ -8,8 +8,9 @@ from storefmt.formats import consumequeue, consumequeue_ext, dledger, index
 from storefmt.formats.batch import join_batch, split_batch
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import host_text
+from storefmt.formats.kernels import forms
 from storefmt.formats.layout import LAYOUTS
-from storefmt.formats.message import Record, decode_record, decode_records, decoders
+from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 from storefmt.formats.properties import format_properties, hashmap_order, parse_properties
 from storefmt.formats.scan import Blank, Damage, End, scan_items, scan_log, scan_pure
@@ -51,7 +52,7 @@ def read_answer(data: bytes) -> None:
     """Decode the records of an answer: a kernel takes what is good, and stops before damage."""
     for check_crc in (False, True):
         wanted, refused = _one_by_one(data, check_crc)
-        for name, decode in decoders().items():
+        for name, decode in forms("decode_compiled").items():
             found, pos = decode(data, check_crc)
             assert found == ([] if name == "pure" else wanted)
             assert pos == sum(record.size for record in found)

@@ -6,11 +6,11 @@ from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 
-from mqserver.broker.pull.pull_header import parsers
+from mqserver.broker.pull import pull_header  # noqa: F401 - loads the forms of parse_pull
 from remoting import bodies, headers
 from remoting.bodies import Body, RegisterBrokerBody
 from remoting.errors import BadBody, BadCall, BadFrame, BadHeader, RemotingError
-from remoting.fast_path import Stored, read_stored, readers, writers
+from remoting.fast_path import Stored, read_stored
 from remoting.frame import (
     HEADER_SIZE_MAX,
     FrameReader,
@@ -22,6 +22,7 @@ from remoting.frame import (
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from remoting.serialize import decode_header, encode_header
+from storefmt.formats.kernels import forms
 from tests.fuzz.seeds import captured
 from tests.fuzz.target import Target
 
@@ -87,7 +88,7 @@ def read_answers(data: bytes) -> None:
     """Read a client's bytes: a kernel takes the first frames that are usual answers to sends."""
     raws, _ = _feed([data])
     wanted = list(takewhile(lambda found: found is not None, map(_usual, raws)))
-    for name, read in readers().items():
+    for name, read in forms("read_stored_compiled").items():
         found, size = read(data)
         assert found == ([] if name == "pure" else wanted)
         assert size == sum(8 + len(answer.raw.header) for answer in found)
@@ -104,7 +105,7 @@ def write_send(data: bytes) -> None:
     texts = {data.decode("utf-8", errors) for errors in ("replace", "surrogateescape")}
     for text in texts | {data.decode("latin-1")}:
         frames = []
-        for writer in writers().values():
+        for writer in forms("SendFramesCompiled").values():
             frames.append(b"")
             with suppress(BadCall):
                 frames[-1] = writer(ext).frame(
@@ -127,7 +128,7 @@ def read_binary_header(data: bytes) -> None:
 
 
 def _same_pulls(serialize: int, data: bytes) -> None:
-    for parse in parsers().values():
+    for parse in forms("parse_pull_compiled").values():
         _same(serialize, data, partial(parse, serialize), PullMessage)
 
 

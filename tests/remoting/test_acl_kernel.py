@@ -13,7 +13,6 @@ from remoting.acl import (
     UNIQUE_KEY_QUERY,
     Proof,
     content_of,
-    proof_readers,
     sign,
 )
 from remoting.codes import SerializeType
@@ -21,11 +20,10 @@ from remoting.command import Command
 from remoting.errors import BadFrame
 from remoting.serialize import decode_header, encode_header
 from tests.remoting.captures import frames
+from tests.twins import compiled, needs_kernel
 
-READ = proof_readers().get("compiled", lambda *_: None)
-pytestmark = pytest.mark.skipif(
-    "compiled" not in proof_readers(), reason="the kernel is not built: `make kernel`"
-)
+READ = compiled("read_proof_compiled")
+pytestmark = needs_kernel("read_proof_compiled")
 
 
 def general(serialize: int, header: bytes, body: bytes) -> Proof:

@@ -14,7 +14,9 @@ def test_request_carries_the_header_and_is_no_response() -> None:
     )
 
     assert request.ext == {"topic": "T", "queueId": "3"}
-    assert (request.is_response, request.is_oneway, request.body) == (False, False, b"x")
+    assert request.is_response is False
+    assert request.is_oneway is False
+    assert request.body == b"x"
 
 
 def test_oneway_request_says_so() -> None:
@@ -26,7 +28,8 @@ def test_response_repeats_opaque_and_serialisation() -> None:
 
     response = request.response(ResponseCode.SUCCESS, header=GetMaxOffsetResponse(offset=9))
 
-    assert (response.opaque, response.serialize) == (77, SerializeType.ROCKETMQ)
+    assert response.opaque == 77
+    assert response.serialize == SerializeType.ROCKETMQ
     assert response.is_response
     assert response.header(GetMaxOffsetResponse).offset == 9
 
@@ -34,11 +37,13 @@ def test_response_repeats_opaque_and_serialisation() -> None:
 def test_header_without_values_is_written_as_an_empty_map() -> None:
     plain, empty = Command(code=1), Command(code=1).response(header=UnregisterClientResponse())
 
-    assert (plain.ext_written, empty.ext_written) == (False, True)
+    assert plain.ext_written is False
+    assert empty.ext_written is True
 
 
 def test_missing_field_names_header_and_field() -> None:
     with pytest.raises(BadHeader, match=r"GetMaxOffset needs the field queueId") as caught:
         Command(code=30, ext={"topic": "T"}).header(GetMaxOffset)
 
-    assert (caught.value.header, caught.value.field) == ("GetMaxOffset", "queueId")
+    assert caught.value.header == "GetMaxOffset"
+    assert caught.value.field == "queueId"

@@ -99,7 +99,8 @@ def test_no_answer_in_time_ends_the_connection() -> None:
     with serving(slow) as desk, client() as asker:
         with pytest.raises(RequestTimedOut, match="did not answer HEART_BEAT in") as caught:
             drive(asker.invoke(desk.address, Command(code=ASK, body=b"slow"), timeout_s=0.05))
-        assert (caught.value.address, caught.value.timeout_ms) == (desk.address, 50)
+        assert caught.value.address == desk.address
+        assert caught.value.timeout_ms == 50
 
         assert drive(asker.invoke(desk.address, Command(code=ASK, body=b"2"))).body == b"2"
 

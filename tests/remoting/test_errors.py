@@ -15,4 +15,5 @@ from remoting.errors import BadFrame, ConnectFailed, ConnectionLost, RemotingErr
     ],
 )
 def test_policy_sits_on_the_class(error: RemotingError, retriable: bool, exit_code: int) -> None:
-    assert (error.retriable, error.exit_code) == (retriable, exit_code)
+    assert error.retriable == retriable
+    assert error.exit_code == exit_code

@@ -12,14 +12,15 @@ from remoting.aio.link import Outbox
 from remoting.codes import LanguageCode
 from remoting.command import Command
 from remoting.errors import BadCall, ConnectionLost
-from remoting.fast_path import SendFrames, Stored, Writers, readers, writers
+from remoting.fast_path import SendFrames, Stored, Writers
 from remoting.frame import encode_frame
 from storefmt.formats.properties import MSG_REGION, TRACE_ON
 from tests.remoting.aio.test_link import Nobody
+from tests.twins import compiled, needs_kernel
 
-READ = readers().get("compiled")
-WRITER = writers().get("compiled")
-pytestmark = pytest.mark.skipif(READ is None, reason="the kernel is not built: `make kernel`")
+READ = compiled("read_stored_compiled")
+WRITER = compiled("SendFramesCompiled")
+pytestmark = needs_kernel("read_stored_compiled", "SendFramesCompiled")
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 EXT = {**dict.fromkeys("abcdejkmn", "x"), "b": "topic", "n": "broker-a"}

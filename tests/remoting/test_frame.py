@@ -33,7 +33,9 @@ def test_recorded_streams_are_cut_into_their_frames(fact_tables: Path, name: str
     for raw, frame in zip(found, recorded, strict=True):
         assert raw == (frame.serialize, frame.header, frame.body)
         cmd = decode_frame(raw)
-        assert (cmd.code, cmd.opaque, cmd.body) == (frame.code, frame.opaque, frame.body)
+        assert cmd.code == frame.code
+        assert cmd.opaque == frame.opaque
+        assert cmd.body == frame.body
         assert peek_code(raw) == frame.code
         [again] = FrameReader().feed(encode_frame(cmd))
         assert decode_frame(again) == cmd

@@ -67,7 +67,7 @@ def test_a_handle_tells_its_end_its_topic_and_whether_it_is_in_order() -> None:
         ("7 1700000000123 60000 3 0 broker-a 5 9 4096 1", "10 words"),
         ("x 1700000000123 60000 3 0 broker-a 5 9", "'x' is not a decimal number"),
         ("7 1_700 60000 3 0 broker-a 5 9", "'1_700' is not"),
-        ("7 1700000000123 60000 3 3 broker-a 5 9", "'3' is no kind of topic"),
+        ("7 1700000000123 60000 3 3 broker-a 5 9", "'3' is not a kind of topic"),
         ("7 1700000000123 60000 3 0  5 9", "no broker name"),
         ("7 1700000000123 60000 2147483648 0 broker-a 5 9", "outside"),
         ("7 9223372036854775808 60000 3 0 broker-a 5 9", "outside"),

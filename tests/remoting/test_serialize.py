@@ -31,7 +31,8 @@ def test_recorded_headers_come_back(fact_tables: Path, name: str) -> None:
         cmd = decode_header(frame.serialize, frame.header)
         again = encode_header(cmd)
 
-        assert (cmd.code, cmd.opaque) == (frame.code, frame.opaque)
+        assert cmd.code == frame.code
+        assert cmd.opaque == frame.opaque
         assert cmd.is_response == (frame.kind == "response")
         if frame.serialize == JSON:
             assert json.loads(again) == json.loads(frame.header), frame.pair
@@ -62,7 +63,8 @@ def test_signed_binary_headers_repeat_keys_and_the_last_counts(fact_tables: Path
     for frame in signed:
         again = encode_header(decode_header(BINARY, frame.header))
         assert len(again) < len(frame.header)
-    assert (len(signed), len(repeated)) == (5, 6)
+    assert len(signed) == 5
+    assert len(repeated) == 6
 
 
 def test_java_layout_is_written() -> None:
@@ -134,7 +136,8 @@ def test_no_header_and_an_empty_one_are_told_apart(
 ) -> None:
     cmd = decode_header(JSON, text.encode())
 
-    assert (cmd.ext, cmd.ext_written) == (ext, written)
+    assert cmd.ext == ext
+    assert cmd.ext_written == written
     assert (b"extFields" in encode_header(cmd)) is written
 
 
@@ -190,7 +193,8 @@ def test_bytes_that_are_no_utf8_are_read_as_in_java(data: bytes, text: str) -> N
         decode_header(JSON, header),
         decode_header(BINARY, binary(data, pair(b"k", data))),
     ):
-        assert (cmd.remark, cmd.ext) == (text, {"k": text})
+        assert cmd.remark == text
+        assert cmd.ext == {"k": text}
 
 
 def test_a_surrogate_pair_is_one_character() -> None:
@@ -251,7 +255,8 @@ def test_binary_last_of_a_repeated_key_counts_and_empty_reads_as_none() -> None:
 
     cmd = decode_header(BINARY, binary(b"", ext))
 
-    assert (cmd.remark, cmd.ext) == (None, {"k": "2"})
+    assert cmd.remark is None
+    assert cmd.ext == {"k": "2"}
 
 
 @pytest.mark.parametrize(

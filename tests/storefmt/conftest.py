@@ -7,6 +7,7 @@ import pytest
 from storefmt.formats import scan
 from tests.golden import Golden
 from tests.storefmt.corpus import Corpus
+from tests.twins import FORMS, use_form
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +23,9 @@ def corpus(golden: Golden) -> Callable[[str], Corpus]:
     return get
 
 
-@pytest.fixture(params=["pure", "compiled"])
+@pytest.fixture(params=FORMS)
 def scan_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let ``scan_log`` use one implementation; return its name."""
     way: str = request.param
-    if way not in scan.scans():
-        pytest.skip("the scan kernel is not built: `make kernel`")
-    monkeypatch.setattr(scan, "_scan", scan.scans()[way])
+    use_form(monkeypatch, way, scan, "_scan", "scan_compiled")
     return way

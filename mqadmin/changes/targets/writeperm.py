@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from mqadmin.changes.targets.base import ChangeTarget
-from mqadmin.output.topic_kinds import WRITE
 from mqclient.errors import NotFound
+from storefmt.names import PERM_WRITE
 
 FALLBACK: Final = "SELF_TEST_TOPIC"
 """A system topic for a cluster where topics of broker names are switched off."""
@@ -42,7 +42,7 @@ class WritePerm(ChangeTarget[bool]):
                 continue
             perms = [data.perm for data in route.queue_datas if data.broker_name == broker]
             if perms:
-                return bool(perms[0] & WRITE)
+                return bool(perms[0] & PERM_WRITE)
         return None
 
     async def write(self, value: bool | None) -> None:

@@ -16,7 +16,6 @@ from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import ServerRefused, Usage
 from mqadmin.output.rows import WOULD_CHANGE
-from mqadmin.output.topic_kinds import WRITE, perm_text
 from mqclient.errors import ClientError, NoRoute, TimedOut
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -25,6 +24,7 @@ from mqclient.producer.settings import ProducerSettings
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import MessageQueue
 from remoting.frame import FRAME_SIZE_MAX
+from storefmt.names import PERM_WRITE, perm_text
 from storefmt.paths import check_topic_name
 
 ATTEMPTS_MAX: Final = 3
@@ -185,7 +185,7 @@ async def _is_new(call: Call, topic: str) -> bool:
         route = await (await call.client()).route(topic)
     except NoRoute:
         return True
-    if not any(data.perm & WRITE and data.write_queue_nums for data in route.queue_datas):
+    if not any(data.perm & PERM_WRITE and data.write_queue_nums for data in route.queue_datas):
         perms = ", ".join(
             f"{perm_text(one.perm)} on {one.broker_name}" for one in route.queue_datas
         )

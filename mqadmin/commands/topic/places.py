@@ -14,8 +14,8 @@ import click
 from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.output.topic_kinds import perm_text
 from mqclient.client import routes
+from storefmt.names import perm_text
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

@@ -8,7 +8,6 @@ from dataclasses import fields
 from typing import Final
 
 from mqadmin.errors import ItemNotFound
-from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import (
     BROKER_MAX,
     DONE,
@@ -25,10 +24,10 @@ from mqadmin.output.compat.java_text import (
     time_text,
 )
 from mqadmin.output.versions import version_name
-from remoting.header import camel_case
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.javahash import string_hash
-from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
+from storefmt.formats.javamaps import hash_order
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, camel_case
 
 SETTINGS: Final = {"groupName": "group"} | {
     camel_case(spot.name): spot.name

@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Final, NamedTuple
 
-from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.rows import CHANGED, UNCHANGED
 from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order
 
 Record = Mapping[str, object]
 Layout = Callable[[Iterable[Record]], Iterator[str]]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import (
     Record,
     body_of,
@@ -24,6 +23,7 @@ from mqadmin.output.compat.java_text import (
 )
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order
 
 BODIES: Final = Path("/tmp/rocketmq/msgbodys")
 """Where Java's tool puts bodies; scripts read them there."""

@@ -10,9 +10,9 @@ SkipAccumulationSubCommand.java, CloneGroupOffsetCommand.java (4.9.7).
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mqadmin.output.compat.java_maps import hash_order, queue_hash
 from mqadmin.output.compat.java_text import BROKER_MAX, Line, Record, cut, java_string, number
 from mqadmin.output.times import parse_time
+from storefmt.formats.javamaps import hash_order, queue_hash
 
 NOW: Final = "now"
 ONLINE: Final = "%-40s  %-40s  %-40s\n"

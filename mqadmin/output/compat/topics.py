@@ -9,11 +9,11 @@ UpdateTopicPermSubCommand.java, DeleteTopicSubCommand.java, UpdateOrderConfComma
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import DONE, NAME_MAX, Line, Record, cut, number, object_text
 from mqadmin.output.rows import UNCHANGED
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
 CLUSTER_MAX: Final = 20

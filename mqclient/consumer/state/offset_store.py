@@ -24,7 +24,7 @@ from remoting.bodies import MessageQueue
 from remoting.bodies.offsets import OffsetSerializeWrapper
 from remoting.errors import BadBody
 from storefmt.config import fastjson
-from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order, queue_hash
 
 LOCAL_DIR: Final = Path("~/.rocketmq_offsets")
 
@@ -190,22 +190,12 @@ class LocalOffsets(_OffsetTable):
 
 
 def _java_order(queues: Collection[MessageQueue]) -> list[MessageQueue]:
-    """Return queues in the iteration order of Java's ConcurrentHashMap.
-
-    Its table doubles with the entry that fills 3/4 of it, one earlier than a HashMap's.
-    """
-    bucket_count = 16
-    while len(queues) >= bucket_count * 3 // 4:
-        bucket_count *= 2
-    return sorted(queues, key=lambda queue: _spread(queue) & (bucket_count - 1))
-
-
-def _spread(queue: MessageQueue) -> int:
-    """Source: common/message/MessageQueue.java#hashCode, ConcurrentHashMap#spread."""
-    value = 1
-    for part in (string_hash(queue.broker_name), queue.queue_id, string_hash(queue.topic)):
-        value = (31 * value + part) & 0xFFFFFFFF
-    return value ^ (value >> 16)
+    """Return queues in the iteration order of Java's ConcurrentHashMap."""
+    return hash_order(
+        queues,
+        lambda queue: queue_hash(queue.topic, queue.broker_name, queue.queue_id),
+        is_concurrent=True,
+    )
 
 
 def offset_store(

@@ -30,6 +30,9 @@ from storefmt.names import (
     HALF_TOPIC,
     OFFSET_MOVED_TOPIC,
     OP_HALF_TOPIC,
+    PERM_INHERIT,
+    PERM_READ,
+    PERM_WRITE,
     RETRY_PREFIX,
     SCHEDULE_TOPIC,
     SELF_TEST_TOPIC,
@@ -39,31 +42,20 @@ from storefmt.names import (
 )
 from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_topic_name
 
-READ: Final = 4
-WRITE: Final = 2
-INHERIT: Final = 1
-READ_WRITE: Final = READ | WRITE
-
 
 def is_readable(perm: int) -> bool:
     """Tell whether messages may be pulled."""
-    return bool(perm & READ)
+    return bool(perm & PERM_READ)
 
 
 def is_writable(perm: int) -> bool:
     """Tell whether messages may be sent."""
-    return bool(perm & WRITE)
+    return bool(perm & PERM_WRITE)
 
 
 def is_inherited(perm: int) -> bool:
     """Tell whether a topic may be the template of new topics."""
-    return bool(perm & INHERIT)
-
-
-def perm_text(perm: int) -> str:
-    """Return a permission as Java prints it, for example ``RW-``, ``R--`` or ``RWX``."""
-    bits = (("R", READ), ("W", WRITE), ("X", INHERIT))
-    return "".join(letter if perm & bit else "-" for letter, bit in bits)
+    return bool(perm & PERM_INHERIT)
 
 
 SYSTEM_TOPICS: Final = frozenset({

@@ -34,7 +34,6 @@ from typing import Final, NamedTuple
 
 from mqserver.broker.clients.filter_servers import FilterServers
 from mqserver.broker.config import BrokerConfig
-from mqserver.broker.names import READ_WRITE
 from mqserver.broker.topics import Topics, topic_config
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.periodic import Services
@@ -59,6 +58,7 @@ from remoting.headers import (
 )
 from storefmt.config.tables import TopicTable
 from storefmt.formats.message import CRC_MASK
+from storefmt.names import PERM_READ_WRITE
 
 LOG = logging.getLogger(__name__)
 
@@ -315,7 +315,7 @@ class Registration:
         topics = present.table.topics
         if known is not None:
             topics = present.table.changed_since(known.table)
-        if present.permission & READ_WRITE != READ_WRITE:
+        if present.permission & PERM_READ_WRITE != PERM_READ_WRITE:
             # A broker that may not be read or written registers its permission for each topic.
             topics = {
                 name: dataclasses.replace(

@@ -23,7 +23,7 @@ from typing import Final
 
 from mqserver.broker import names
 from mqserver.broker.config import BrokerConfig
-from mqserver.broker.names import INHERIT, READ_WRITE, is_inherited
+from mqserver.broker.names import is_inherited
 from mqserver.runtime.request import RequestRefused
 from remoting.codes import ResponseCode
 from storefmt.config.tables import SINGLE_TAG, DataVersion, TopicConfig, TopicTable
@@ -31,6 +31,8 @@ from storefmt.names import (
     AUTO_CREATE_TOPIC,
     BENCHMARK_TOPIC,
     OFFSET_MOVED_TOPIC,
+    PERM_INHERIT,
+    PERM_READ_WRITE,
     REPLY_SUFFIX,
     SCHEDULE_TOPIC,
     SELF_TEST_TOPIC,
@@ -46,7 +48,7 @@ LOST_QUEUE_COUNT: Final = 4
 clients."""
 
 
-def topic_config(name: str, *, queue_count: int, perm: int = READ_WRITE) -> TopicConfig:
+def topic_config(name: str, *, queue_count: int, perm: int = PERM_READ_WRITE) -> TopicConfig:
     """Return the settings of a topic with ``queue_count`` read queues and write queues."""
     return TopicConfig(
         topic_name=name,
@@ -64,7 +66,7 @@ def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
 
     Java always creates 18 queues for delayed messages, whatever messageDelayLevel says.
     """
-    open_perm = INHERIT | READ_WRITE
+    open_perm = PERM_INHERIT | PERM_READ_WRITE
     found = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
     if config.auto_create_topic_enable:
         count = config.default_topic_queue_nums
@@ -74,12 +76,12 @@ def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
         topic_config(
             config.broker_cluster_name,
             queue_count=CLUSTER_QUEUE_COUNT,
-            perm=open_perm if config.cluster_topic_enable else INHERIT,
+            perm=open_perm if config.cluster_topic_enable else PERM_INHERIT,
         ),
         topic_config(
             config.broker_name,
             queue_count=1,
-            perm=open_perm if config.broker_topic_enable else INHERIT,
+            perm=open_perm if config.broker_topic_enable else PERM_INHERIT,
         ),
         topic_config(OFFSET_MOVED_TOPIC, queue_count=1),
         topic_config(
@@ -214,7 +216,7 @@ class Topics:
             return None
         count = max(0, min(queue_count, pattern.write_queue_nums))
         made = dataclasses.replace(
-            topic_config(topic, queue_count=count, perm=pattern.perm & ~INHERIT),
+            topic_config(topic, queue_count=count, perm=pattern.perm & ~PERM_INHERIT),
             topic_filter_type=pattern.topic_filter_type,
             topic_sys_flag=sys_flag,
         )

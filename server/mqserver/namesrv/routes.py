@@ -25,6 +25,7 @@ from remoting.bodies.route import MASTER_ID
 from remoting.headers import HaEpoch, RegisterBroker
 from storefmt.config.epochs import is_believable
 from storefmt.config.tables import UNIT_FLAG, UNIT_SUB_FLAG, DataVersion, TopicConfig
+from storefmt.names import PERM_READ_WRITE, PERM_WRITE
 
 BROKER_EXPIRES_MS: Final = 120_000
 """A broker that has not registered for this long is dropped."""
@@ -38,9 +39,6 @@ TOPIC_SIZE: Final = 320
 CLUSTERS_MAX: Final = 16
 """Most clusters that one broker name is registered in."""
 FILTER_SERVERS_SIZE_MAX: Final = 65_536
-
-PERM_WRITE: Final = 2
-PERM_READ_WRITE: Final = 6
 
 NAME_SIZE_MAX: Final = 255
 ADDRESS_SIZE_MAX: Final = 255

@@ -59,6 +59,7 @@ from remoting.command import Command
 from remoting.errors import BadHeader
 from remoting.headers.pop import PopMessage, PopMessageResponse
 from remoting.receipt import POP_CK
+from storefmt.names import PERM_READ
 
 LOG = logging.getLogger(__name__)
 
@@ -271,7 +272,7 @@ class ConsumerMethods:
     async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
         """Return name and address of the broker to pop from: that of a queue, or the next one."""
         route = await self._cluster.route(topic)
-        readable = {data.broker_name for data in route.queue_datas if data.perm & routes.READABLE}
+        readable = {data.broker_name for data in route.queue_datas if data.perm & PERM_READ}
         found = {name: at for name, at in routes.readers(route).items() if name in readable}
         if not found:
             raise refused_inside(Code.FORBIDDEN, "no readable queue")

@@ -31,13 +31,12 @@ from mqserver.proxy.protocol.requests import (
 )
 from remoting.bodies import QueueData, TopicRouteData
 from remoting.bodies.route import MASTER_ID
+from storefmt.names import PERM_READ, PERM_WRITE
 
-READ: Final = 4
-WRITE: Final = 2
 _PERMISSIONS: Final = {
-    READ | WRITE: Permission.READ_WRITE,
-    READ: Permission.READ,
-    WRITE: Permission.WRITE,
+    PERM_READ | PERM_WRITE: Permission.READ_WRITE,
+    PERM_READ: Permission.READ,
+    PERM_WRITE: Permission.WRITE,
     0: Permission.NONE,
 }
 _TYPES: Final = {
@@ -91,13 +90,13 @@ class RouteMethods:
         endpoints = self._endpoints(request.endpoints)
         found: list[Assignment] = []
         for data in route.queue_datas:
-            if not data.perm & READ or data.read_queue_nums <= 0:
+            if not data.perm & PERM_READ or data.read_queue_nums <= 0:
                 continue
             is_fifo = settings is not None and settings.is_fifo
             ids = range(data.read_queue_nums) if is_fifo else (-1,)
             for broker in _brokers(route, data.broker_name, endpoints):
                 if broker.id == MASTER_ID:
-                    permission = _PERMISSIONS[data.perm & (READ | WRITE)]
+                    permission = _PERMISSIONS[data.perm & (PERM_READ | PERM_WRITE)]
                     found += (
                         Assignment(
                             message_queue=MessageQueue(
@@ -135,7 +134,7 @@ def _queues(
     """Yield the queues of a broker: those to read, to write, and for both."""
     reads, writes = data.read_queue_nums, data.write_queue_nums
     both, neither = 0, 0
-    match data.perm & READ, data.perm & WRITE:
+    match data.perm & PERM_READ, data.perm & PERM_WRITE:
         case 0, 0:
             neither = max(1, reads, writes)
             reads = writes = 0

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from mqserver.runtime.properties import BadProperties, parse_properties
+from storefmt.names import camel_case
 
 ConfigT = TypeVar("ConfigT")
 DefaultT = TypeVar("DefaultT")
@@ -107,12 +108,6 @@ def keys_of(config_type: type) -> dict[str, Key]:
         important = bool(field.metadata.get("important"))
         keys[name] = Key(name, field.name, kind, optional, low, high, important)
     return keys
-
-
-def camel_case(attribute: str) -> str:
-    """Return the key of an attribute: ``broker_name`` gives ``brokerName``."""
-    first, *rest = attribute.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def read_file(path: Path) -> list[Value]:

@@ -85,8 +85,8 @@ def compare_logs(
         StoreError: a file cannot be read.
     """
     start, end = common_range(a, b)
-    at, unread = compare_range(a, b, start, end, progress=progress)
-    return difference_of(a, b, at, unread)
+    log_offset, unread = compare_range(a, b, start, end, progress=progress)
+    return difference_of(a, b, log_offset, unread)
 
 
 def common_range(a: StoreView, b: StoreView) -> tuple[int, int]:
@@ -156,9 +156,9 @@ def compare_queues(
     """
     pair = _Pair(a, b, logs)
     for key in sorted({*a.queues(), *b.queues()} if keys is None else keys):
-        found = pair.compare(key)
-        if found is not None:
-            yield found
+        difference = pair.compare(key)
+        if difference is not None:
+            yield difference
 
 
 class _Pair:
@@ -213,7 +213,7 @@ class _LogBytes:
         self.end = max(self.start, store.log.last_end)
 
     def read(self, pos: int, size: int) -> bytes:
-        """Return up to ``size`` bytes of one file; none where there is no file."""
+        """Return up to ``size`` bytes of one file; empty if there is no file."""
         place = self._log.file_at(pos)
         if place is None:
             return b""

@@ -82,13 +82,15 @@ def store_events(
 
 def events_of(store: StoreView, times: StoreTimes) -> list[StoreEvent]:
     """Return the events of a store, given the store times of its log."""
-    found = [*_gaps(times), *_files(store), *_state(store, times)]
+    events = [*_gaps(times), *_files(store), *_state(store, times)]
     if times.first is not None and times.last is not None:
-        found.append(StoreEvent(times.first.store_ms, EventKind.FIRST, times.first.log_offset, 0,
+        events.append(StoreEvent(times.first.store_ms, EventKind.FIRST, times.first.log_offset, 0,
                            "first message that is left"))  # fmt: skip
-        found.append(StoreEvent(times.last.store_ms, EventKind.LAST, times.last.log_offset, 0,
+        events.append(StoreEvent(times.last.store_ms, EventKind.LAST, times.last.log_offset, 0,
                            "last message"))  # fmt: skip
-    return sorted(found, key=lambda one: (one.at_ms, one.log_offset, _ORDER.index(one.kind)))
+    return sorted(
+        events, key=lambda event: (event.at_ms, event.log_offset, _ORDER.index(event.kind))
+    )
 
 
 def _by_records(store: StoreView, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:

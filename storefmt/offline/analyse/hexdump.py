@@ -82,8 +82,8 @@ def dump_log(store: StoreView, log_offset: int) -> Dump:
     place = store.log.file_at(log_offset)
     if place is not None:
         base, span = place
-        found = _in_log(store.log.open(span), log_offset - base, base)
-        return Dump(store.span_name(span), base, *found)
+        named = _in_log(store.log.open(span), log_offset - base, base)
+        return Dump(store.span_name(span), base, *named)
     raise NotInStore(
         f"log offset {log_offset} is in no file of {store.root}, they hold "
         f"{store.log.min_offset} to {store.log.end}; `store ls` lists them"
@@ -177,8 +177,8 @@ def _entries(
     width = declared.struct().size
     start = pos - (pos - first) % width
     named: list[NamedBytes] = []
-    for at in range(start, min(end, start + count * width), width):
-        named += _named(declared, file.read(at, width), at)
+    for entry_pos in range(start, min(end, start + count * width), width):
+        named += _named(declared, file.read(entry_pos, width), entry_pos)
     return named
 
 
@@ -188,7 +188,7 @@ def _in_index(
     if pos < HEADER.size:
         return _named(layout.INDEX_HEADER, file.read(0, HEADER.size), 0), ""
     if view.shape is None:
-        return [_unknown(file, pos)], "how many slots the file has cannot be told"
+        return [_unknown(file, pos)], "the number of slots in the file is unknown"
     entries = slot_pos(view.shape.slot_count)
     if pos < entries:
         slot = (pos - HEADER.size) // SLOT.size
@@ -226,9 +226,9 @@ def _named(declared: Layout, data: bytes, pos: int) -> list[NamedBytes]:
                 continue
             value, means = _meaning(span.field, span.value)
             if raw:
-                at, field = pos + span.pos, span.field
+                field_pos, field = pos + span.pos, span.field
                 named.append(
-                    NamedBytes(declared.name, field.name, at, raw, value, field.unit, means)
+                    NamedBytes(declared.name, field.name, field_pos, raw, value, field.unit, means)
                 )
     except StoreError as error:
         named.append(_rest(declared, data[end:], pos + end, str(error)))
@@ -247,8 +247,10 @@ def _properties(declared: Layout, raw: bytes, pos: int) -> list[NamedBytes]:
         name, _, value = raw[start:end].rstrip(b"\x02").partition(b"\x01")
         field = f"properties {name.decode('utf-8', 'replace')}".rstrip()
         text = value.decode("utf-8", "replace")
-        at, data = pos + start, raw[start:end]
-        named.append(NamedBytes(declared.name, field, at, data, text, means="name 01 value 02"))
+        property_pos, data = pos + start, raw[start:end]
+        named.append(
+            NamedBytes(declared.name, field, property_pos, data, text, means="name 01 value 02")
+        )
         start = end
     return named
 

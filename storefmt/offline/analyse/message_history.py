@@ -112,14 +112,14 @@ class MessageHistory(NamedTuple):
 
 def describe(record: Record) -> MessageHistory:
     """Return what ``record`` says about its message; delays are those of the default levels."""
-    kind, found = kind_of(record.topic), record.properties
-    delay = _delay(record, kind, found)
-    checks = _number(found.get(names.TRANSACTION_CHECK_TIMES)) or 0
+    kind, properties = kind_of(record.topic), record.properties
+    delay = _delay(record, kind, properties)
+    checks = _number(properties.get(names.TRANSACTION_CHECK_TIMES)) or 0
     waits = kind in (TopicKind.HALF, TopicKind.CHECK_MAX) or (delay and delay.is_waiting)
-    destination = _destination(found) if waits else None
+    destination = _destination(properties) if waits else None
     return MessageHistory(
         kind=kind,
-        step=_step(record, kind, delay, destination, found),
+        step=_step(record, kind, delay, destination, properties),
         destination=destination,
         delay=delay,
         check_times=checks,
@@ -133,23 +133,23 @@ def _op_offsets(body: bytes) -> tuple[int, ...]:
     return tuple(number for word in words if (number := _number(word)) is not None)
 
 
-def _delay(record: Record, kind: TopicKind, found: Mapping[str, str]) -> Delay | None:
-    level = _number(found.get(names.DELAY))
+def _delay(record: Record, kind: TopicKind, properties: Mapping[str, str]) -> Delay | None:
+    level = _number(properties.get(names.DELAY))
     if kind is TopicKind.DELAY:
         # The queue is what the broker goes by; the property only brought it there.
         level = record.queue_id + 1
-        known = 0 < level <= len(DELAYS_MS)
-        return Delay(level, record.store_ms + DELAYS_MS[level - 1] if known else None, True)
-    timer_ms = _number(found.get(names.TIMER_OUT_MS))
+        is_level = 0 < level <= len(DELAYS_MS)
+        return Delay(level, record.store_ms + DELAYS_MS[level - 1] if is_level else None, True)
+    timer_ms = _number(properties.get(names.TIMER_OUT_MS))
     if kind is TopicKind.TIMER or timer_ms is not None:
-        taken_over = _number(found.get("TIMER_DELAY_LEVEL"))
-        deletes = found.get(names.TIMER_DEL_UNIQUE_KEY)
+        taken_over = _number(properties.get("TIMER_DELAY_LEVEL"))
+        deletes = properties.get(names.TIMER_DEL_UNIQUE_KEY)
         return Delay(taken_over, timer_ms, kind is TopicKind.TIMER, deletes)
     return Delay(level, None, False) if level else None
 
 
-def _destination(found: Mapping[str, str]) -> QueueKey | None:
-    topic, queue_id = found.get(names.REAL_TOPIC), _number(found.get(names.REAL_QUEUE_ID))
+def _destination(properties: Mapping[str, str]) -> QueueKey | None:
+    topic, queue_id = properties.get(names.REAL_TOPIC), _number(properties.get(names.REAL_QUEUE_ID))
     return None if topic is None or queue_id is None else (topic, queue_id)
 
 
@@ -165,7 +165,7 @@ def _step(
     kind: TopicKind,
     delay: Delay | None,
     destination: QueueKey | None,
-    found: Mapping[str, str],
+    properties: Mapping[str, str],
 ) -> StepKind:
     if delay is not None and delay.is_waiting:
         if delay.deletes is not None:
@@ -173,10 +173,10 @@ def _step(
         is_retry = destination is not None and destination[0].startswith(RETRY_PREFIX)
         return StepKind.RETRY_DELAY if is_retry else StepKind.DELAY
     step = _BY_TOPIC.get(kind) or _BY_FLAG.get(record.sys_flag & TRANSACTION_MASK)
-    if step is StepKind.HALF and _number(found.get(names.TRANSACTION_CHECK_TIMES)):
+    if step is StepKind.HALF and _number(properties.get(names.TRANSACTION_CHECK_TIMES)):
         return StepKind.HALF_CHECK
-    waited = names.DELAY in found or names.TIMER_DEQUEUE_MS in found
-    is_delivered = waited and found.get(names.REAL_TOPIC) == record.topic
+    waited = names.DELAY in properties or names.TIMER_DEQUEUE_MS in properties
+    is_delivered = waited and properties.get(names.REAL_TOPIC) == record.topic
     return (
         step or _BY_TOPIC_ALONE.get(kind) or (StepKind.DELIVER if is_delivered else StepKind.STORE)
     )
@@ -184,14 +184,14 @@ def _step(
 
 def own_topic(record: Record) -> str:
     """Return the topic that the producer sent the message to."""
-    found = record.properties
-    return found.get(names.RETRY_TOPIC) or found.get(names.REAL_TOPIC) or record.topic
+    properties = record.properties
+    return properties.get(names.RETRY_TOPIC) or properties.get(names.REAL_TOPIC) or record.topic
 
 
 def detail_of(record: Record, history: MessageHistory) -> str:
     """Return a phrase with the details of a record's step; empty if there are none."""
-    found, delay, checks = record.properties, history.delay, history.check_times
-    target = f"{found.get(names.REAL_TOPIC, '?')} {found.get(names.REAL_QUEUE_ID, '?')}"
+    properties, delay, checks = record.properties, history.delay, history.check_times
+    target = f"{properties.get(names.REAL_TOPIC, '?')} {properties.get(names.REAL_QUEUE_ID, '?')}"
     match history.step:
         case StepKind.DELAY | StepKind.RETRY_DELAY:
             level = delay.level if delay else None
@@ -208,9 +208,9 @@ def detail_of(record: Record, history: MessageHistory) -> str:
             return f"of the half message at log offset {record.prepared_transaction_offset}"
         case StepKind.RETRY | StepKind.DEAD_LETTER:
             count = record.reconsume_times
-            told = f"delivery {count + 1}"
+            text = f"delivery {count + 1}"
             if history.step is StepKind.DEAD_LETTER:
-                told = f"after {count} deliveries"
-            origin = found.get(names.RETRY_TOPIC)
-            return f"{told} of {origin}" if origin else told
+                text = f"after {count} deliveries"
+            origin = properties.get(names.RETRY_TOPIC)
+            return f"{text} of {origin}" if origin else text
     return ""

@@ -16,7 +16,7 @@ from storefmt.offline.views.store_view import StoreView
 KEYS_MAX: Final = 100_000
 OTHERS: Final = "(others)"
 Key = tuple[str | int | None, ...]
-"""What records are counted under: (topic,), (topic, queue id), (tag,), (host,), (start in ms,)."""
+"""What records are counted by: (topic,), (topic, queue id), (tag,), (host,), (start in ms,)."""
 
 
 class By(StrEnum):
@@ -72,10 +72,10 @@ class RecordCounts(dict[Key, RecordCount]):
             key = (OTHERS,)
         self.setdefault(key, RecordCount()).add(count, size, first_ms, last_ms)
 
-    def merge(self, found: Mapping[Key, RecordCount]) -> None:
+    def merge(self, others: Mapping[Key, RecordCount]) -> None:
         """Add other counts, of records that come after those counted so far."""
-        for key, one in found.items():
-            self.add(key, one.count, one.size, one.first_ms, one.last_ms)
+        for key, count in others.items():
+            self.add(key, count.count, count.size, count.first_ms, count.last_ms)
 
 
 BUCKETS_MS: Final = (
@@ -108,7 +108,10 @@ def with_empty_spans(
     first, last = min(counts), max(counts)
     if (last - first) // bucket_ms >= FILLED_MAX:
         return sorted(counts.items())
-    return [(at, counts.get(at, RecordCount())) for at in range(first, last + 1, bucket_ms)]
+    return [
+        (start_ms, counts.get(start_ms, RecordCount()))
+        for start_ms in range(first, last + 1, bucket_ms)
+    ]
 
 
 def span_of(store: StoreView, *, begin_ms: int | None = None, end_ms: int | None = None) -> int:

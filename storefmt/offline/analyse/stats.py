@@ -82,16 +82,16 @@ def _count_files(
     results = map_files(
         count_file, paths, make=partial(Counting, *counting), worker_count=worker_count
     )
-    done = 0
+    done_size = 0
     with closing(results):
-        for span, found in zip(store.log.spans, results, strict=True):
-            if (OTHERS,) in found:
+        for span, counts_of_file in zip(store.log.spans, results, strict=True):
+            if (OTHERS,) in counts_of_file:
                 # What has no key of its own depends on the files before.
                 count_batches(counting, [span.path], counts, lambda size: None)
             else:
-                counts.merge(found)
-            done += span.size
-            on_done(done)
+                counts.merge(counts_of_file)
+            done_size += span.size
+            on_done(done_size)
     return counts
 
 

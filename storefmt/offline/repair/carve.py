@@ -65,7 +65,7 @@ class CarveCount:
     """Counts of a search.
 
     Attributes:
-        files, size: files searched, and bytes of them that are no hole.
+        files, size: files searched, and bytes of them outside holes.
         records: records found once; ``copies``: the same ones found again.
         torn: positions with a magic that are not a complete record.
         not_remembered: records that were not compared with others, because there were too many.
@@ -101,11 +101,11 @@ class Carver:
         Raises:
             StoreError: a file cannot be read.
         """
-        total, done = sum(path.stat().st_size for path in paths), 0
+        total, done_size = sum(path.stat().st_size for path in paths), 0
         for path in paths:
             with closing(StoreFile(path)) as file:
                 self.count.files += 1
-                for pos, record, data in self._search_file(file, done, total, progress):
+                for pos, record, data in self._search_file(file, done_size, total, progress):
                     if self._is_new(record):
                         self.count.records += 1
                         base = int(path.name) if path.name.isdecimal() else 0
@@ -114,7 +114,7 @@ class Carver:
                         yield CarvedRecord(path, pos, record, data, in_place, wraps(head, record))
                     else:
                         self.count.copies += 1
-                done += file.size
+                done_size += file.size
         progress(total, total)
 
     def _search_file(
@@ -131,12 +131,12 @@ class Carver:
                     start = pos + match.start() - MAGIC_POS
                     if start < behind or start < pos:
                         continue
-                    found = self._record_at(file, window, pos, start)
-                    if found is None:
+                    carved = self._record_at(file, window, pos, start)
+                    if carved is None:
                         self.count.torn += 1
                     else:
-                        behind = start + len(found[1])
-                        yield start, *found
+                        behind = start + len(carved[1])
+                        yield start, *carved
                     progress(done + start, total)
                 # Windows overlap so that no magic and no size before it is cut.
                 step = max(len(window) - 2 * MAGIC_POS + 1, 1)
@@ -146,12 +146,12 @@ class Carver:
     def _record_at(
         self, file: StoreFile, window: bytes, pos: int, start: int
     ) -> tuple[Record, bytes] | None:
-        at = start - pos
-        size = int.from_bytes(window[at : at + MAGIC_POS], "big", signed=True)
+        window_pos = start - pos
+        size = int.from_bytes(window[window_pos : window_pos + MAGIC_POS], "big", signed=True)
         if not RECORD_SIZE_MIN <= size <= min(RECORD_SIZE_MAX, file.size - start):
             return None
-        inside = at + size <= len(window)
-        data = window[at : at + size] if inside else file.read(start, size)
+        inside = window_pos + size <= len(window)
+        data = window[window_pos : window_pos + size] if inside else file.read(start, size)
         try:
             record = decode_record(data, check_crc=self._check_crc)
             check_topic_name(record.topic, size_max=DIRECTORY_NAME_SIZE_MAX)

@@ -106,7 +106,7 @@ class Placement:
     def record(self, record: Record, log_offset: int) -> Iterator[PlacedEntry]:
         """Yield the entries that this record makes certain, which may be earlier ones."""
         for placed in self.claims(record, log_offset):
-            yield from self.take(placed)
+            yield from self.place_claim(placed)
 
     def claims(self, record: Record, log_offset: int) -> Iterator[PlacedEntry]:
         """Yield the entries that a record claims, whether they are believed or not."""
@@ -123,10 +123,10 @@ class Placement:
         key, k = (record.topic, record.queue_id), record.queue_offset
         yield PlacedEntry(key, k, log_offset, record.size, code, k, False)
 
-    def take(self, placed: PlacedEntry) -> Iterator[PlacedEntry]:
+    def place_claim(self, placed: PlacedEntry) -> Iterator[PlacedEntry]:
         """Yield the entries that the next claim of its queue makes certain."""
         if placed.copy or self._has_queue(*placed.key):
-            yield from self._take(placed)
+            yield from self._place(placed)
 
     def take_run(
         self, key: QueueKey, first: int, count: int, last_log_offset: int, *, has_copies: bool
@@ -166,14 +166,14 @@ class Placement:
         if queue_id < 0 or not is_name(topic):
             self.bad_names[topic] = self.bad_names.get(topic, 0) + 1
             return False
-        known = self._known.get(topic)
-        if known is None:
-            known = self._known[topic] = is_known_topic(topic, self._config)
-        if not known:
+        is_known = self._known.get(topic)
+        if is_known is None:
+            is_known = self._known[topic] = is_known_topic(topic, self._config)
+        if not is_known:
             self.deleted[topic] = self.deleted.get(topic, 0) + 1
-        return known
+        return is_known
 
-    def _take(self, placed: PlacedEntry) -> Iterator[PlacedEntry]:
+    def _place(self, placed: PlacedEntry) -> Iterator[PlacedEntry]:
         row = self.rows.get(placed.key)
         if row is None:
             row = self.rows[placed.key] = _Row()

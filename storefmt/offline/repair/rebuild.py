@@ -76,7 +76,7 @@ class RebuildResult:
     """The result of a rebuild.
 
     Attributes:
-        record_count: records of the log that were read; ``lost_size``: bytes that are none.
+        record_count: records of the log that were read; ``lost_size``: bytes that are not records.
         log_end: log offset behind the last record; ``last_store_ms`` is its store time.
         index_full_ms: end of the last full index file, as the checkpoint has it; 0 for none.
         notes: what could not be rebuilt, a sentence each.
@@ -117,7 +117,9 @@ def rebuild(
         StoreError: a file of the store cannot be read.
         OSError: the output cannot be written.
     """
-    return Rebuild(store, out, evidence or store, shape or StoreShape(), with_index).run(progress)
+    return Rebuild(store, out, evidence or store, shape or StoreShape(), with_index).write_files(
+        progress
+    )
 
 
 class Rebuild:
@@ -146,8 +148,8 @@ class Rebuild:
         for size in (shape.queue_file_size, shape.index_slot_count, shape.index_entry_count):
             if not 0 <= size <= SIZE_MAX:
                 raise BadCall(f"a file of {size} bytes, slots or entries; expected 0 to {SIZE_MAX}")
-        wanted = shape.queue_file_size or old.geometry.queue_file_size or QUEUE_FILE_SIZE
-        self._queue_file_size = -(-wanted // ENTRY_SIZE) * ENTRY_SIZE
+        queue_file_size = shape.queue_file_size or old.geometry.queue_file_size or QUEUE_FILE_SIZE
+        self._queue_file_size = -(-queue_file_size // ENTRY_SIZE) * ENTRY_SIZE
         self._queues: dict[QueueKey, QueueWriter] = {}
         self._buffered_count = 0
         self._index: IndexFiles | None = None
@@ -157,7 +159,7 @@ class Rebuild:
             )
             self._index = index_files(out, old, of_index)
 
-    def run(self, progress: ProgressCall) -> RebuildResult:
+    def write_files(self, progress: ProgressCall) -> RebuildResult:
         """Write everything and return what was written."""
         placement, report = self._placement, self._report
         if self._index is not None:
@@ -196,16 +198,16 @@ class Rebuild:
         return starts == list(log.bases) and not self._log.doubles
 
     def claims(self, record: Record) -> Iterator[PlacedEntry]:
-        """Yield the entries that a record claims; ``take`` wants them queue by queue."""
+        """Yield the entries that a record claims; ``write_claim`` expects them queue by queue."""
         return self._placement.claims(record, record.log_offset)
 
-    def take(self, claim: PlacedEntry) -> None:
+    def write_claim(self, claim: PlacedEntry) -> None:
         """Write the entries that the next claim of its queue makes certain.
 
         Raises:
             OSError: the disk refuses.
         """
-        for placed in self._placement.take(claim):
+        for placed in self._placement.place_claim(claim):
             self._put(placed)
 
     def take_run(
@@ -337,7 +339,7 @@ class Rebuild:
                 "queue shows that a broker made these entries; they get none"
             )
         for topic, count in sorted(placement.bad_names.items())[:100]:
-            notes.append(f"{topic!r} can be no topic or queue: {count} records get no entry")
+            notes.append(f"{topic!r} is not a valid topic or queue: {count} records get no entry")
 
     def _note_files(self) -> None:
         notes = self._report.notes

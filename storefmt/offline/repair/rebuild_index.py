@@ -19,7 +19,7 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from storefmt.dispatch.index_table import IndexTable, Row, following_header, new_file_name
-from storefmt.dispatch.record_entries import is_indexed, texts_of
+from storefmt.dispatch.record_entries import is_indexed, tag_and_keys_of
 from storefmt.errors import StoreError
 from storefmt.formats.index import (
     ENTRY_COUNT,
@@ -201,7 +201,7 @@ def index_keys(record: Record, *, with_tags: bool) -> tuple[str, ...]:
     Args:
         with_tags: 5.x adds the tag as ``T#<tag>``.
     """
-    tag, keys = texts_of(record.properties_raw)
+    tag, keys = tag_and_keys_of(record.properties_raw)
     return (*keys, f"T{INDEX_SEPARATOR}{tag}") if with_tags and tag else keys
 
 

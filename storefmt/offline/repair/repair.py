@@ -131,7 +131,7 @@ def repair(
         StoreError: a file of the store cannot be read, or nothing of the log can be repaired.
         OSError: the output cannot be written.
     """
-    return _Repair(store, out, shape or StoreShape()).run(progress)
+    return _Repair(store, out, shape or StoreShape()).write_copy(progress)
 
 
 class _Repair:
@@ -144,7 +144,7 @@ class _Repair:
         self._log = EffectiveLog(store)
         self._file_size = store.geometry.log_file_size
 
-    def run(self, progress: ProgressCall) -> RepairResult:
+    def write_copy(self, progress: ProgressCall) -> RepairResult:
         # Walk, copy, walk the copy: three passes of the same length.
         total = sum(span.size for _, span in self._log.files) * 3
         self._out.directory("commitlog")
@@ -275,7 +275,7 @@ class _Repair:
         self._act(Action(action, self._file_at(log_offset), log_offset, size, reason=reason))
 
     def _copy_config(self) -> None:
-        lost = {one.name: one for one in lost_files(self._store)}
+        lost = {lost_file.name: lost_file for lost_file in lost_files(self._store)}
         for name, decode in DECODERS.items():
             read = self._store.config(name, decode)
             for file, problem in read.problems:
@@ -349,10 +349,10 @@ class _Repair:
 
 def _clear(file: SparseFile, pos: int, size: int) -> None:
     """Overwrite a range of a file with zeros; a hole stays one."""
-    for at in range(pos, pos + size, 1 << 20):
-        count = min(1 << 20, pos + size - at)
-        if file.read(at, count).strip(b"\0"):
-            file.pwrite(bytes(count), at)
+    for chunk_pos in range(pos, pos + size, 1 << 20):
+        count = min(1 << 20, pos + size - chunk_pos)
+        if file.read(chunk_pos, count).strip(b"\0"):
+            file.pwrite(bytes(count), chunk_pos)
 
 
 def _files_below(path: Path, depth: int = 0) -> Iterator[Path]:

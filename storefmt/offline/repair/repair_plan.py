@@ -115,36 +115,38 @@ class RepairPlan:
                 base = pos = solid.base
             if solid.pos >= self._file_size:
                 continue
-            pos = self._take(solid)
+            pos = self._plan_item(solid)
         self._finish(base, pos)
 
-    def _take(self, solid: EffectiveItem) -> int:
+    def _plan_item(self, solid: EffectiveItem) -> int:
         """Handle one item of the log; return the log offset behind it."""
-        item, at = solid.item, solid.log_offset
+        item, log_offset = solid.item, solid.log_offset
         if isinstance(item, Record):
-            return self._take_record(item, at)
+            return self._take_record(item, log_offset)
         file_end = solid.base + self._file_size
         if isinstance(item, Damage):
-            end = min(at + item.size, file_end)
-            if self._is_blank(solid, file_end - at):
+            end = min(log_offset + item.size, file_end)
+            if self._is_blank(solid, file_end - log_offset):
                 return file_end
             lost = self._undamaged_head(solid, item)
-            if lost is not None and not self._is_claimed(lost, at):
-                # What damaged the body may have damaged the number of the queue, too.
-                lost = self._owner(lost, at) or lost
-            if lost is not None and at + lost.size <= file_end:
-                self._add_hole(at, end, str(item.error.kind), to_file_end=False)
-                for placed in self._placement.record(lost, at):
+            if lost is not None and not self._is_claimed(lost, log_offset):
+                # What damaged the body may also have damaged the number of the queue.
+                lost = self._owner(lost, log_offset) or lost
+            if lost is not None and log_offset + lost.size <= file_end:
+                self._add_hole(log_offset, end, str(item.error.kind), to_file_end=False)
+                for placed in self._placement.record(lost, log_offset):
                     self._place(placed)
                 return end
             whole = item.pos + item.size >= solid.span.size
-            self._add_hole(at, file_end if whole else end, str(item.error.kind), to_file_end=whole)
-            self._placement.hole(end - at)
-            self._swallow = not whole and end - at < RECORD_SIZE_MIN
+            self._add_hole(
+                log_offset, file_end if whole else end, str(item.error.kind), to_file_end=whole
+            )
+            self._placement.hole(end - log_offset)
+            self._swallow = not whole and end - log_offset < RECORD_SIZE_MIN
             return file_end if whole else end
         if isinstance(item, End):
-            self._add_hole(at, file_end, "zeros", to_file_end=True)
-            self._placement.hole(file_end - at)
+            self._add_hole(log_offset, file_end, "zeros", to_file_end=True)
+            self._placement.hole(file_end - log_offset)
         return file_end
 
     def _take_record(self, record: Record, at: int) -> int:
@@ -245,7 +247,7 @@ class RepairPlan:
     def _finish(self, base: int, pos: int) -> None:
         self.end = pos
         while self.holes and self.holes[-1].to_file_end and self.holes[-1].end >= self.end:
-            # Nothing that can be read follows: a broker would cut here, too.
+            # Nothing that can be read follows: a broker would also cut here.
             self.cut = self.holes.pop()
             self._starts.pop()
             self.end = self.cut.start
@@ -266,7 +268,7 @@ class RepairPlan:
     def _add_hole(self, start: int, end: int, reason: str, *, to_file_end: bool) -> None:
         if len(self.holes) >= HOLES_MAX:
             raise StoreError(
-                f"more than {HOLES_MAX} damaged places up to log offset {start}; this is no log "
+                f"more than {HOLES_MAX} damaged places up to log offset {start}; this is not a log "
                 "to be mended, take its records out with `store carve`"
             )
         self.holes.append(Hole(start, end, reason, to_file_end, self._stamp, [], end - start))
@@ -302,22 +304,22 @@ class RepairPlan:
     def _take_back(self, message: LostMessage, entry: CqEntry) -> bool:
         """Correct a record that names another queue than the old entry that points at it.
 
-        Nothing is corrected if another old entry points at the record, too.
+        Nothing is corrected if another old entry also points at the record.
         """
-        at = entry.log_offset
+        log_offset = entry.log_offset
         try:
-            record = self._store.log.record_at(at)
+            record = self._store.log.record_at(log_offset)
         except StoreError:
             return False
-        if self._is_claimed(record, at):
+        if self._is_claimed(record, log_offset):
             return False
         if record.size != entry.size or len(record.topic) != len(message.topic):
             return False
-        self._taken_back.add(at)
-        self.fixes.pop((at, "queue_offset"), None)
-        self._fix(record, at, "topic", message.topic)
-        self._fix(record, at, "queue_id", message.queue_id)
-        self._fix(record, at, "queue_offset", message.queue_offset)
+        self._taken_back.add(log_offset)
+        self.fixes.pop((log_offset, "queue_offset"), None)
+        self._fix(record, log_offset, "topic", message.topic)
+        self._fix(record, log_offset, "queue_id", message.queue_id)
+        self._fix(record, log_offset, "queue_offset", message.queue_offset)
         return True
 
     def _is_claimed(self, record: Record, at: int) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from storefmt.dispatch.record_entries import is_indexed, texts_of
+from storefmt.dispatch.record_entries import is_indexed, tag_and_keys_of
 from storefmt.errors import NotInStore, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.index import (
@@ -63,7 +63,7 @@ class KeyCheck:
     views: list[IndexView]
     holes: list[tuple[int, int]]
 
-    def run(self) -> None:
+    def check(self) -> None:
         """Check each file; a record at the end of a file may have keys in the next one."""
         for view in self.views:
             if view.entry_count > 1:
@@ -89,15 +89,15 @@ class KeyCheck:
                 yield span.start + pos, item
 
     def _compare(self, view: IndexView, group: _Group, record: Record, *, border: bool) -> None:
-        wanted = _hashes(record)
+        hashes = _hashes(record)
         # 5.x also indexes the tag; 4.9 brokers never ask for it.
-        strange = group.hashes - wanted - _tag_hash(record)
+        strange = group.hashes - hashes - _tag_hash(record)
         if strange:
             self._add(
                 view, group.number, f"key hash {min(strange)}",
                 f"a hash of a key of the record at log offset {group.log_offset}",
             )  # fmt: skip
-        elif wanted - group.hashes and not border:
+        elif hashes - group.hashes and not border:
             self._missing(view, group.log_offset, record)
         self._compare_times(view, group, record.store_ms)
 
@@ -184,7 +184,7 @@ def _groups(view: IndexView) -> Iterator[_Group]:
 
 
 def _hashes(record: Record) -> "Counter[int]":
-    keys = texts_of(record.properties_raw)[1] if is_indexed(record.sys_flag) else ()
+    keys = tag_and_keys_of(record.properties_raw)[1] if is_indexed(record.sys_flag) else ()
     return Counter(index_key_hash(index_key(record.topic, key)) for key in keys)
 
 
@@ -232,11 +232,11 @@ def check_index(
         # The newest file is written to while a broker runs, and built again after a kill.
         open_end = store.aborted and view is store.index_files[-1]
         check = IndexCheck(store, findings, view, log_end, open_end, bulk)
-        if check.run():
+        if check.check():
             whole.append(view)
             size += view.fill_size
     if deep and store.log.spans:
-        KeyCheck(store, findings, whole, holes).run()
+        KeyCheck(store, findings, whole, holes).check()
     return size
 
 
@@ -257,7 +257,7 @@ class IndexCheck:
     open_end: bool
     bulk: bool = False
 
-    def run(self) -> bool:
+    def check(self) -> bool:
         """Check header, entries and slots; return whether the entries can be read."""
         view = self.view
         if view.shape is None:

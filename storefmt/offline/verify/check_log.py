@@ -42,7 +42,7 @@ _CARE: Final = "the body is as it was sent; do not trust this field"
 class WindowSource(Protocol):
     """Checks windows: ``bulk.Bulk`` in this process, ``WorkerWindows`` in other processes."""
 
-    def at(self, span: FileSpan, pos: int, base: int) -> "Window | None":
+    def check_window(self, span: FileSpan, pos: int, base: int) -> "Window | None":
         """Return the checked window at a position, None if checking it is not worthwhile."""
 
 
@@ -71,7 +71,7 @@ class LogCheck:
     on_done: Callable[[int], None] = lambda done: None
     _neighbours: Neighbours = field(default_factory=Neighbours)
 
-    def run(self) -> None:
+    def check(self) -> None:
         """Check every file."""
         log = self.store.log
         used = [span.start for span in log.spans if log.open(span).first_data() is not None]
@@ -131,13 +131,13 @@ class LogCheck:
             if self.bulk is not None:
                 pos = self._pass_windows(self.bulk, span, pos, base)
             left = BETWEEN_WINDOWS
-            for at, item in walk_file(file, base=base, start=pos):
-                yield at, item
+            for item_pos, item in walk_file(file, base=base, start=pos):
+                yield item_pos, item
                 if self.bulk is None or not isinstance(item, Record | Damage):
                     continue
                 left -= 1
                 if left == 0:
-                    pos = at + item.size
+                    pos = item_pos + item.size
                     break
             else:
                 return
@@ -145,7 +145,7 @@ class LogCheck:
     def _pass_windows(self, bulk: WindowSource, span: FileSpan, pos: int, base: int) -> int:
         """Check windows while they begin with good records; return where they end."""
         while True:
-            window = bulk.at(span, pos, base)
+            window = bulk.check_window(span, pos, base)
             if window is None:
                 return pos
             # The scan must see the end of the file: the last record, or the bytes behind it.
@@ -222,7 +222,7 @@ class LogCheck:
             field="size",
             found=f"{(size if data is None else data) - item.pos} zero bytes",
             expected="zeros to the end of the newest file" if may_end else "records or a blank",
-            follows="bytes that are no record follow"
+            follows="bytes that are not a record follow"
             if may_end
             else "later files hold records: salvage them first",
         )

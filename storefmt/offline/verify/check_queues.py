@@ -73,9 +73,9 @@ class ConsumeQueueCheck:
         holes.sort()
         entries = EntryPass(self.store, self._findings, self._matching, holes)
         if self.store.log.spans:
-            entries.run()
+            entries.check()
             self._check_log_start(entries)
-        MissingEntries(self.store, self._findings, self._matching, config, self.end, holes).run()
+        MissingEntries(self.store, self._findings, self._matching, config, self.end, holes).report()
 
     def _check(self, expected: ExpectedEntry) -> None:
         entry = self._matching.match(expected)

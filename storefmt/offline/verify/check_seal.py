@@ -47,17 +47,17 @@ def check_seal(
     """
     if not directory.is_dir():
         return
-    known = {span.path.name: span for span in store.log.spans}
+    log_spans = {span.path.name: span for span in store.log.spans}
     found = map_files(
         _check_one,
-        ((span, directory / name) for name, span in known.items()),
+        ((span, directory / name) for name, span in log_spans.items()),
         make=partial(StoreView, store.tree),
-        worker_count=min(worker_count, len(known)),
+        worker_count=min(worker_count, len(log_spans)),
     )
     with closing(found):
         for of_file in found:
             findings.merge(of_file)
-    _check_missing(store, findings, directory, known)
+    _check_missing(store, findings, directory, log_spans)
 
 
 def _check_one(store: StoreView, task: tuple[FileSpan, Path]) -> Findings:
@@ -171,7 +171,7 @@ def _check_behind(store: StoreView, findings: Findings, span: FileSpan, sealed: 
         "not_as_sealed",
         store.span_name(span),
         pos=pos,
-        found="bytes that are no record",
+        found="bytes that are not a record",
         expected="zeros, as when it was sealed, or a new record",
         size=max(1, file.data_end(sealed.size) - pos),
         hint="nothing is lost if a broker was writing there; otherwise look at it with "

@@ -58,7 +58,7 @@ class EntryPass:
     _run: _Run = field(default_factory=_Run)
     _live: bool = False
 
-    def run(self) -> None:
+    def check(self) -> None:
         """Check every queue."""
         for key in self.store.queues():
             view = self.matching.view(key)
@@ -84,24 +84,24 @@ class EntryPass:
 
     def _check_entry(self, view: QueueView, queue_offset: int, entry: CqEntry) -> None:
         key = (view.topic, view.queue_id, queue_offset)
-        wanted = self.matching.by_entry.get(key)
-        if entry.is_filler and wanted is not None:
+        expected = self.matching.by_entry.get(key)
+        if entry.is_filler and expected is not None:
             # ``missing`` reports a record whose entry was overwritten by a filler.
             return
         if entry.is_free or entry.is_filler:
             if entry.is_free or self._live:
                 self._add(view, queue_offset, "queue_hole", f"{entry.size} bytes at 0")
-                if wanted is not None:
-                    self.matching.forget(wanted)
+                if expected is not None:
+                    self.matching.forget(expected)
             return
         place = self._place(entry.log_offset)
-        if place == "before" and not self._live and wanted is None:
+        if place == "before" and not self._live and expected is None:
             return
-        if place == "hole" and wanted is None:
+        if place == "hole" and expected is None:
             self._live = True
             return
-        if wanted is not None:
-            self._wrong_offset(view, queue_offset, entry, wanted)
+        if expected is not None:
+            self._wrong_offset(view, queue_offset, entry, expected)
             return
         lost = self.matching.by_log.get(entry.log_offset)
         if lost is not None:

@@ -55,7 +55,7 @@ class MissingEntries:
     _made_again: dict[str, int] = field(default_factory=dict)
     """Topics that were deleted and made again, with the log offset of their first new record."""
 
-    def run(self) -> None:
+    def report(self) -> None:
         """Add a finding for each run of records without an entry."""
         for expected in self.matching.by_entry.values():
             self._note_made_again(expected)
@@ -67,13 +67,13 @@ class MissingEntries:
             for expected in group:
                 why = self._reason(expected)
                 if run and (why != reason or expected.queue_offset != run[-1].queue_offset + 1):
-                    self._tell(reason, run[0], len(run))
+                    self._report_reason(reason, run[0], len(run))
                     run = []
                 reason = why
                 run.append(expected)
-            self._tell(reason, run[0], len(run))
+            self._report_reason(reason, run[0], len(run))
         for overflow in self.matching.overflow.values():
-            self._tell(self._reason(overflow.first), overflow.first, overflow.count)
+            self._report_reason(self._reason(overflow.first), overflow.first, overflow.count)
 
     def _note_made_again(self, expected: ExpectedEntry) -> None:
         """Remember the topic of a record that lies before entry 0 of its own queue."""
@@ -82,8 +82,8 @@ class MissingEntries:
             return
         first = self._entry_of_record(view, 0)
         if first is not None and expected.log_offset < first.log_offset:
-            known = self._made_again.get(expected.topic, 0)
-            self._made_again[expected.topic] = max(known, first.log_offset)
+            known_offset = self._made_again.get(expected.topic, 0)
+            self._made_again[expected.topic] = max(known_offset, first.log_offset)
 
     def _entry_of_record(self, view: QueueView, queue_offset: int) -> CqEntry | None:
         """Return the entry if it belongs to a record of the log, else None."""
@@ -117,7 +117,7 @@ class MissingEntries:
         if view.file_of(k) is None:
             if k < view.start_offset:
                 return "queue_start_missing"
-            return "queue_behind" if k * ENTRY_SIZE >= view.files[-1].end else "told"
+            return "queue_behind" if k * ENTRY_SIZE >= view.files[-1].end else "reported"
         try:
             entry = next(iter(view.entries(k, 1)), None)
             fresh = entry[1] if entry else None
@@ -125,15 +125,15 @@ class MissingEntries:
             fresh = None
         if fresh is not None and is_entry_of(fresh, expected):
             # A broker that runs has written the entry meanwhile.
-            return "told"
+            return "reported"
         if fresh is not None and fresh.is_filler:
             return "queue_filler"
         if self.matching.marks[expected.key].has(k):
             return "superseded"
         return "queue_behind" if k >= view.max_offset else "queue_entry_wrong"
 
-    def _tell(self, reason: str, first: ExpectedEntry, count: int) -> None:
-        if reason == "told":
+    def _report_reason(self, reason: str, first: ExpectedEntry, count: int) -> None:
+        if reason == "reported":
             return
         if reason in ("superseded", "topic_made_again"):
             self._tell_old_topic(reason, first, count)
@@ -198,7 +198,7 @@ class MissingEntries:
         expected = f"another record is entry {k} of {name}"
         if reason == "topic_made_again":
             expected = f"{name} has no entry {k}"
-            hint = "the topic was deleted and made again; nobody reads its old messages"
+            hint = "the topic was deleted and created again; its old messages are no longer read"
             if first.key not in self.store.tree.queues:
                 expected = f"there is no {name}, but the directory of its topic is there"
                 hint += "; if the directory of the queue was lost, `store rebuild` makes it again"
@@ -218,5 +218,5 @@ class MissingEntries:
 
 def is_known_topic(topic: str, config: ConfigTables) -> bool:
     """Return whether a topic exists (was not deleted), as far as the config shows it."""
-    known = topic in config.topics.topics or not config.topics_known
-    return known or kind_of(topic) in _UNLISTED
+    has_config = topic in config.topics.topics or not config.topics_known
+    return has_config or kind_of(topic) in _UNLISTED

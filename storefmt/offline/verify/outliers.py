@@ -32,11 +32,11 @@ class Neighbours:
 
     def next(self, located: LocatedRecord) -> list[Outlier]:
         """Take the next record of the log; return the outliers of the record before it."""
-        found: list[Outlier] = []
+        outliers: list[Outlier] = []
         if self._before is not None and self._middle is not None:
-            found = _compare(self._before, self._middle, located.record)
+            outliers = _compare(self._before, self._middle, located.record)
         self.skip_to(None if self._middle is None else self._middle.record, located)
-        return found
+        return outliers
 
     def skip_to(self, before: Record | None, middle: LocatedRecord) -> None:
         """Continue behind two records in a row; earlier records were compared elsewhere."""
@@ -45,11 +45,11 @@ class Neighbours:
 
 
 def _compare(before: Record, middle: LocatedRecord, after: Record) -> list[Outlier]:
-    record, found = middle.record, []
+    record, outliers = middle.record, []
     if before.store_host == after.store_host != record.store_host:
-        found.append(Outlier(middle, "store_host", before.store_host.hex()))
+        outliers.append(Outlier(middle, "store_host", before.store_host.hex()))
     close = abs(after.store_ms - before.store_ms) <= CLOCK_SLACK_MS
     distance_ms = min(abs(record.store_ms - before.store_ms), abs(record.store_ms - after.store_ms))
     if close and distance_ms > CLOCK_SLACK_MS:
-        found.append(Outlier(middle, "store_ms", f"{before.store_ms} to {after.store_ms}"))
-    return found
+        outliers.append(Outlier(middle, "store_ms", f"{before.store_ms} to {after.store_ms}"))
+    return outliers

@@ -58,15 +58,15 @@ class WorkerWindows:
         self._parts = deque(log_parts(store))
         self._results = checking(list(self._parts), bulk)
 
-    def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
+    def check_window(self, span: FileSpan, pos: int, base: int) -> Window | None:
         """Return the window at a position of a file; None where that is not worth it."""
         place = self._numbers[span], pos
         self._go_to(place)
         if self._windows and self._place() == place:
             window = self._windows.popleft()[1]
-            self._bulk.mark(window)
+            self._bulk.mark_entries(window)
             return window
-        found = self._bulk.at(span, pos, base)
+        found = self._bulk.check_window(span, pos, base)
         if found is not None and self._windows and self._place()[0] == place[0]:
             return found.up_to(self._place()[1])
         return found
@@ -130,10 +130,12 @@ def check_part(bulk: Bulk, part: LogPart) -> list[Window]:
     pos, is_start = part.start, part.start == 0
     while pos < part.end:
         if not is_start:
-            found = next_start(file.read, pos, base=base, end=part.end, data_after=file.data_after)
-            if found is None:
+            first_start = next_start(
+                file.read, pos, base=base, end=part.end, data_after=file.data_after
+            )
+            if first_start is None:
                 break
-            pos = found
+            pos = first_start
         window = bulk.window(file.read(pos, bulk.window_size), pos, base)
         is_start = window is not None
         if window is None:

@@ -109,7 +109,7 @@ class SealResult:
         result: ``sealed``, ``extended``, ``unchanged``, or ``differs``: bytes that were
             sealed before have changed, and nothing was written.
         segment_count, size: records and other parts, and bytes that are covered.
-        damage_count: parts that were no record when they were sealed.
+        damage_count: parts that were not a record when they were sealed.
     """
 
     file: str
@@ -138,7 +138,7 @@ def seal(
         OSError: a checksum file cannot be written.
     """
     out = _target(target)
-    spans, done = store.log.spans, 0
+    spans, sealed_size = store.log.spans, 0
     total = sum(span.size for span in spans)
     results = map_files(
         _seal_file,
@@ -150,8 +150,8 @@ def seal(
         for span, result in zip(spans, results, strict=True):
             if result is not None:
                 yield result
-            done += span.size
-            progress(done, total)
+            sealed_size += span.size
+            progress(sealed_size, total)
 
 
 def _seal_file(store: StoreView, task: tuple[int, Path]) -> SealResult | None:
@@ -190,14 +190,14 @@ def changed_segments(file: StoreFile, sealed: SealedFile) -> Iterator[tuple[Seal
     window, start = b"", 0
     for part in sealed:
         if part.size > _READ_SIZE:
-            found = crc_of(file, part.pos, part.size)
+            crc = crc_of(file, part.pos, part.size)
         else:
             if not start <= part.pos <= part.pos + part.size <= start + len(window):
                 window, start = file.read(part.pos, 2 * _READ_SIZE), part.pos
-            at = part.pos - start
-            found = crc32(memoryview(window)[at : at + part.size])
-        if found != part.crc:
-            yield part, found
+            window_pos = part.pos - start
+            crc = crc32(memoryview(window)[window_pos : window_pos + part.size])
+        if crc != part.crc:
+            yield part, crc
 
 
 def crc_of(file: StoreFile, pos: int, size: int) -> int:
@@ -236,7 +236,7 @@ def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[SealedFile, i
 
 def _target(path: Path) -> OutputDirectory:
     if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise BadCall(f"{path} is no directory; move it away or name another one")
+        raise BadCall(f"{path} is not a directory; move it away or name another one")
     if path.is_dir():
         # A file that a killed run has not finished is written anew.
         names = [each.name.removesuffix(_SPARE) for each in path.iterdir()]

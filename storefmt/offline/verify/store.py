@@ -79,7 +79,7 @@ def verify(
             bulk=windows,
             on_done=lambda done: progress(done, size),
         )
-        log.run()
+        log.check()
     queues.finish(log.holes, config)
     _check_lost_log(store, log.records, findings)
     check_seal(store, findings, checksums or store.root / CHECKSUMS, worker_count=worker_count)

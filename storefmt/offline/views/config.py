@@ -76,27 +76,27 @@ class ConfigTables:
 
 def read_config(store: StoreView) -> ConfigTables:
     """Read every state file of a store; a damaged file gives a note and never an error."""
-    found = ConfigTables()
+    tables = ConfigTables()
     topics = store.config(TOPICS, TopicTable.decode)
     changes = store.config(TOPIC_CHANGES, TopicChanges.decode)
     if topics.value is not None:
-        found.topics, found.topics_known = topics.value, True
+        tables.topics, tables.topics_known = topics.value, True
         if changes.value is not None:
-            found.topics.apply(changes.value)
+            tables.topics.apply(changes.value)
     groups = store.config(GROUPS, GroupTable.decode)
     if groups.value is not None:
-        found.groups = groups.value
+        tables.groups = groups.value
     delays = store.config(DELAY_OFFSETS, DelayOffsets.decode)
     if delays.value is not None:
-        found.delay_offsets = delays.value.offsets
-    found.notes = [*_notes(topics), *_notes(changes), *_notes(groups), *_notes(delays)]
+        tables.delay_offsets = delays.value.offsets
+    tables.notes = [*_notes(topics), *_notes(changes), *_notes(groups), *_notes(delays)]
     for name in (OFFSETS, LMQ_OFFSETS):
         offsets = store.config(name, ConsumerOffsets.decode)
-        found.notes += _notes(offsets)
+        tables.notes += _notes(offsets)
         if offsets.value is not None:
             for key, queues in offsets.value.by_queue().items():
-                found.offsets.setdefault(key, {}).update(queues)
-    return found
+                tables.offsets.setdefault(key, {}).update(queues)
+    return tables
 
 
 def has_light_queues(store: StoreView) -> bool:
@@ -126,7 +126,7 @@ def lost_files(store: StoreView) -> list[LostFile]:
     A file that exists and cannot be read counts as damage, not as lost; see
     ``ConfigRead.problems``.
     """
-    found: list[LostFile] = []
+    lost: list[LostFile] = []
     nothing_left: set[str] = set()
     for name, decode in DECODERS.items():
         read = store.config(name, decode)
@@ -134,15 +134,15 @@ def lost_files(store: StoreView) -> list[LostFile]:
             continue
         if read.file:
             effect = _SINCE_BACKUP.get(name, "what changed since the .bak was written is forgotten")
-            found.append(LostFile(name, read.file, read.file, effect))
+            lost.append(LostFile(name, read.file, read.file, effect))
         elif not read.problems:
             nothing_left.add(name)
-    return [*found, *_without_trace(store, nothing_left)]
+    return [*lost, *_without_trace(store, nothing_left)]
 
 
 def _without_trace(store: StoreView, missing: set[str]) -> list[LostFile]:
     """Return the missing files whose former existence the rest of the store shows."""
-    found: list[LostFile] = []
+    lost: list[LostFile] = []
     groups = _groups_online(store)
     reads = f"groups have retry topics: {_some(groups)}" if groups else ""
     # With light queues all offsets are in their file.
@@ -152,20 +152,20 @@ def _without_trace(store: StoreView, missing: set[str]) -> list[LostFile]:
             "came before it connects, as its consumers are set"
         )
         if reads:
-            found.append(LostFile(OFFSETS, "", reads, effect))
+            lost.append(LostFile(OFFSETS, "", reads, effect))
         elif _has_entries(store, OP_HALF_TOPIC):
             effect = "the broker reads all half messages again and checks those it finds open"
-            found.append(LostFile(OFFSETS, "", f"{OP_HALF_TOPIC} has messages", effect))
+            lost.append(LostFile(OFFSETS, "", f"{OP_HALF_TOPIC} has messages", effect))
     if DELAY_OFFSETS in missing and _has_entries(store, SCHEDULE_TOPIC):
         effect = "every delayed message that the log still has is delivered again"
-        found.append(LostFile(DELAY_OFFSETS, "", f"{SCHEDULE_TOPIC} has messages", effect))
+        lost.append(LostFile(DELAY_OFFSETS, "", f"{SCHEDULE_TOPIC} has messages", effect))
     if GROUPS in missing and groups:
         effect = (
             "settings of the groups (retries, broadcast, permission to consume) are the "
             "defaults, and with autoCreateSubscriptionGroup=false the groups are refused"
         )
-        found.append(LostFile(GROUPS, "", reads, effect))
-    return found
+        lost.append(LostFile(GROUPS, "", reads, effect))
+    return lost
 
 
 def _groups_online(store: StoreView) -> list[str]:

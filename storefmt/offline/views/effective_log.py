@@ -79,7 +79,7 @@ class EffectiveLog:
         files = [
             (base, span) for base, span in self.files if base >= start and self._has_data(span)
         ]
-        total, done = sum(span.size for _, span in files), 0
+        total, done_size = sum(span.size for _, span in files), 0
         for number, (base, span) in enumerate(files):
             last = number == len(files) - 1
             file = self._store.log.open(span)
@@ -89,12 +89,12 @@ class EffectiveLog:
                 if last and isinstance(item, Damage) and base + pos >= self.tail_from:
                     break
                 yield EffectiveItem(span, base, pos, item)
-                progress(done + pos, total)
+                progress(done_size + pos, total)
                 if isinstance(item, Record | Damage):
                     self.end = base + pos + item.size
                 else:
                     self.end = base + span.size
-            done += span.size
+            done_size += span.size
         progress(total, total)
 
     def _has_data(self, span: FileSpan) -> bool:

@@ -90,15 +90,15 @@ class Follower:
     def _file(self) -> tuple[Path | None, SkippedBytes | None]:
         """Return the file at the position, and the gap before the next file if there is none."""
         try:
-            found = sorted(
+            files = sorted(
                 (start, path)
                 for path in self.directory.iterdir()
                 if (start := parse_log_file_name(path.name)) is not None
             )
         except FileNotFoundError:
             return None, None
-        before = [place for place in found if place[0] <= self.log_offset]
-        later = [place for place in found if place[0] > self.log_offset]
+        before = [place for place in files if place[0] <= self.log_offset]
+        later = [place for place in files if place[0] > self.log_offset]
         if before:
             start, path = before[-1]
             try:

@@ -122,22 +122,22 @@ def _candidates(file: StoreFile, header: IndexHeader) -> Iterator[int]:
 def _searched(file: StoreFile, header: IndexHeader) -> Iterator[int]:
     # The newest entry holds the header's last log offset: where that number lies, the
     # entry lies, and its distance from the start gives the number of slots.
-    wanted = header.end_log_offset.to_bytes(8, "big", signed=True)
+    last_offset = header.end_log_offset.to_bytes(8, "big", signed=True)
     before = entry_pos(header.entry_count - 1, slot_count=0) + 4
     tail = b""
     for pos, data in file.windows(HEADER.size):
         chunk, chunk_pos = tail + data, pos - len(tail)
-        found = chunk.find(wanted)
-        while found >= 0:
-            slot_count, rest = divmod(chunk_pos + found - before, SLOT.size)
+        match_pos = chunk.find(last_offset)
+        while match_pos >= 0:
+            slot_count, rest = divmod(chunk_pos + match_pos - before, SLOT.size)
             if rest == 0 and slot_count > 0:
                 yield slot_count
-            found = chunk.find(wanted, found + 1)
+            match_pos = chunk.find(last_offset, match_pos + 1)
         tail = data[-7:]
 
 
 def _ending(file: StoreFile, header: IndexHeader) -> Iterator[int]:
-    # The keys of the first record of a log alone: its log offset is 0, which is no number to
+    # The keys of the first record of a log alone: its log offset is 0, which is not a number to
     # look for. The newest entry is the end of what is not zero: ``previous``, or the hash.
     end = HEADER.size
     for pos, data in file.windows(HEADER.size):

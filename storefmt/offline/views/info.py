@@ -227,13 +227,13 @@ def _end_reason(file: StoreFile, base: int, pos: int) -> str:
 
 def group_infos(store: StoreView, config: ConfigTables) -> list[GroupInfo]:
     """Return the position of each group of ``config``; a missing queue counts as empty."""
-    found = []
+    infos = []
     for (topic, group), offsets in sorted(config.offsets.items()):
         for queue_id, offset in sorted(offsets.items()):
             there = (topic, queue_id) in store.tree.queues
             end = store.queue(topic, queue_id).max_offset if there else 0
-            found.append(GroupInfo(group, topic, queue_id, offset, end, end - offset))
-    return found
+            infos.append(GroupInfo(group, topic, queue_id, offset, end, end - offset))
+    return infos
 
 
 def dispatched_end(view: QueueView) -> int:
@@ -249,7 +249,7 @@ def dispatched_end(view: QueueView) -> int:
 
 
 def _producers(store: StoreView) -> list[str]:
-    found = set()
+    groups = set()
     for key in store.queues()[:PRODUCER_QUEUES_MAX]:
         view = store.queue(*key)
         try:
@@ -259,18 +259,18 @@ def _producers(store: StoreView) -> list[str]:
             # The queue is empty, expired or damaged; another queue may show it.
             continue
         if record.born_host != record.store_host:
-            found.add(address_text(record.born_host))
-    return sorted(found)
+            groups.add(address_text(record.born_host))
+    return sorted(groups)
 
 
 def _checkpoint(store: StoreView) -> tuple[tuple[int, int, int] | None, list[str]]:
     try:
-        found = store.checkpoint()
+        checkpoint = store.checkpoint()
     except StoreError as error:
         return None, [str(error)]
-    if found is None:
+    if checkpoint is None:
         return None, ["no checkpoint: a broker will look at the whole log when it starts"]
-    return (found.physic_ms, found.logics_ms, found.index_ms), []
+    return (checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms), []
 
 
 def _all_spans(store: StoreView) -> list[FileSpan]:

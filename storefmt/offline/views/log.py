@@ -66,9 +66,9 @@ class LogView:
         for span, base in zip(reversed(self.spans), reversed(self.bases), strict=True):
             file = self.open(span)
             end = file.data_end()
-            found = last_record(file, base=base, end=end) if end else None
-            if found is not None:
-                return span, *found
+            record = last_record(file, base=base, end=end) if end else None
+            if record is not None:
+                return span, *record
         return None
 
     @cached_property

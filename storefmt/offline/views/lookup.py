@@ -32,20 +32,20 @@ def find_message(store: StoreView, message_id: str) -> Record:
     record = by_offset_id(store, message_id)
     if record is not None:
         return record
-    found = [
+    records = [
         record
         for topic in _topics(store)
         for record in query_key(store, topic, message_id, count_max=64, scan=False)
         if record.unique_key == message_id
     ]
-    if not found:
-        found = list(_scan(store, message_id))
-    if not found:
+    if not records:
+        records = list(_scan(store, message_id))
+    if not records:
         raise NotInStore(
             f"no message {message_id} in {store.root}: neither an offset id nor a unique key "
             "of it; for a key of the user use `store query key`"
         )
-    return min(found, key=_preference)
+    return min(records, key=_preference)
 
 
 def query_key(
@@ -64,9 +64,9 @@ def query_key(
         key: one key of KEYS, or a unique key.
         begin_ms: oldest store time, ``end_ms`` the newest, both inclusive.
         count_max: at most so many.
-        scan: read the parts of the log that no index file covers, too.
+        scan: also read the parts of the log that no index file covers.
     """
-    found: dict[int, Record] = {}
+    records: dict[int, Record] = {}
     covered: list[tuple[int, int]] = []
     for view in reversed(store.index_files):
         try:
@@ -82,16 +82,16 @@ def query_key(
         for log_offset in offsets:
             record = record_or_none(store, log_offset)
             if record is not None and _matches(record, topic, key, begin_ms, end_ms):
-                found.setdefault(log_offset, record)
-        if len(found) >= count_max and not scan:
+                records.setdefault(log_offset, record)
+        if len(records) >= count_max and not scan:
             break
     if scan:
         for start, end in gaps(store, covered):
             for record in _records(store, start, end):
                 if _matches(record, topic, key, begin_ms, end_ms):
-                    found.setdefault(record.log_offset, record)
-    newest = sorted(found)[-count_max:] if count_max > 0 else []
-    return [found[log_offset] for log_offset in newest]
+                    records.setdefault(record.log_offset, record)
+    newest = sorted(records)[-count_max:] if count_max > 0 else []
+    return [records[log_offset] for log_offset in newest]
 
 
 def by_offset_id(store: StoreView, message_id: str) -> Record | None:
@@ -127,16 +127,16 @@ def gaps(store: StoreView, covered: list[tuple[int, int]]) -> Iterator[tuple[int
     Args:
         covered: log offsets of the first and last record of index files.
     """
-    at = store.log.min_offset
+    log_offset = store.log.min_offset
     for first, last in sorted(covered):
-        if first > at:
-            yield at, first
-        if last >= at:
+        if first > log_offset:
+            yield log_offset, first
+        if last >= log_offset:
             # Behind the record itself: a reader that begins at a record need not search.
             record = record_or_none(store, last)
-            at = last + (record.size if record is not None else 1)
-    if at < store.log.last_end:
-        yield at, None
+            log_offset = last + (record.size if record is not None else 1)
+    if log_offset < store.log.last_end:
+        yield log_offset, None
 
 
 def record_or_none(store: StoreView, log_offset: int) -> Record | None:

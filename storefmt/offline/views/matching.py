@@ -111,10 +111,10 @@ class Matching:
     def view(self, key: QueueKey) -> QueueView | None:
         """Return the queue, None where there is none."""
         if key not in self._views:
-            found = self.store.queue(*key) if key in self.store.tree.queues else None
-            self._views[key] = found
-            if found is not None:
-                self.marks[key] = Marks(found)
+            queue = self.store.queue(*key) if key in self.store.tree.queues else None
+            self._views[key] = queue
+            if queue is not None:
+                self.marks[key] = Marks(queue)
         return self._views[key]
 
     def match(self, expected: ExpectedEntry) -> CqEntry | None:
@@ -160,11 +160,11 @@ class Matching:
         if span is None:
             return None
         number = queue_offset - span.start // ENTRY_SIZE
-        window, at = divmod(number, _WINDOW_ENTRIES)
+        window, window_index = divmod(number, _WINDOW_ENTRIES)
         data = self._window(view, span, window)
-        if (at + 1) * ENTRY_SIZE > len(data):
+        if (window_index + 1) * ENTRY_SIZE > len(data):
             return None
-        return CqEntry._make(CQ_ENTRY.unpack_from(data, at * ENTRY_SIZE))
+        return CqEntry._make(CQ_ENTRY.unpack_from(data, window_index * ENTRY_SIZE))
 
 
 def _read_window(view: QueueView, span: FileSpan, window: int) -> bytes:

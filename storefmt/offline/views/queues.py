@@ -133,7 +133,7 @@ class QueueView:
         """Return the ext unit that an entry's ``tags_code`` is the address of; None for none.
 
         Raises:
-            RecordDamaged: the bytes there are no unit.
+            RecordDamaged: the bytes there are not a unit.
         """
         pos = ext_offset(tags_code)
         for span in self.ext:

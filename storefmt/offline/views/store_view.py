@@ -236,7 +236,7 @@ def field_at(store: StoreView, located: LocatedRecord, name: str) -> tuple[int, 
     # If the record changed since it was read, its start is precise enough.
     with suppress(StoreError):
         data = store.log.open(span).read(pos, record.size)
-        for found in layout_of(record.magic).spans(data):
-            if found.field.name == name:
-                return pos + found.pos, found.size
+        for value in layout_of(record.magic).spans(data):
+            if value.field.name == name:
+                return pos + value.pos, value.size
     return pos, record.size

@@ -149,7 +149,7 @@ def _below(directory: Path) -> Iterator[FileSpan]:
 
 
 def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[FileSpan]]:
-    found: dict[QueueKey, list[FileSpan]] = {}
+    queues: dict[QueueKey, list[FileSpan]] = {}
     for topic in _entries(directory):
         if not topic.is_dir() or _is_link(topic):
             _stranger(tree, topic, place)
@@ -159,10 +159,10 @@ def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[File
             is_queue = queue.is_dir() and not _is_link(queue)
             if is_queue and queue.name.isdecimal() and str(int(queue.name)) == queue.name:
                 key = (topic.name, int(queue.name))
-                found[key] = _numbered(tree, _path(queue), place)
+                queues[key] = _numbered(tree, _path(queue), place)
             else:
                 _stranger(tree, queue, place)
-    return found
+    return queues
 
 
 def _numbered(tree: Tree, directory: Path, place: str) -> list[FileSpan]:

@@ -47,7 +47,9 @@ async def test_requests_of_the_server_are_answered_in_their_serialisation(
         assert asked == [(desk.address, 307), (desk.address, 40)]
         # The oneway request was not answered.
         [answer] = answers
-        assert (answer.body, answer.opaque, answer.serialize) == (b"me", 0, serialize)
+        assert answer.body == b"me"
+        assert answer.opaque == 0
+        assert answer.serialize == serialize
 
 
 async def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_code_1() -> None:
@@ -66,7 +68,8 @@ async def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_c
     async with served(server, on_request=on_request) as (desk, client):
         await client.invoke(desk.address, Command(code=1))
         await until(lambda: bool(answers))
-        assert (answers[0].code, answers[0].remark) == (1, f"ZeroDivisionError: {desk.address}")
+        assert answers[0].code == 1
+        assert answers[0].remark == f"ZeroDivisionError: {desk.address}"
 
 
 async def test_requests_of_the_server_are_ignored_without_a_handler() -> None:

@@ -100,8 +100,8 @@ def test_the_account_is_what_the_open_connections_hold(seed: int) -> None:
 def test_places_are_taken_given_back_and_taken_again() -> None:
     places = Places(2)
 
-    found = [places.take(), places.take(), places.take()]
+    found = [places.reserve(), places.reserve(), places.reserve()]
     places.give_back()
 
     assert found == [True, True, False]
-    assert places.take()
+    assert places.reserve()

@@ -74,7 +74,7 @@ def test_server_that_starts_again_answers_though_its_first_loop_ended_within_a_t
             async with asyncio.timeout(60):
                 *_, answers = await desk.answered_peer(request())
         # The loop ends before the owner's turn flushes.
-        desk.server.outbox.hold()
+        desk.server.outbox.defer_writes()
         return answers
 
     desk = Desk(echo)
@@ -87,7 +87,8 @@ async def test_a_connection_knows_its_peer_and_sends_at_once() -> None:
         _, writer, _ = await desk.answered_peer(request())
         conn = desk.conns[0]
         ip, port = writer.get_extra_info("sockname")
-        assert (conn.peer, conn.peer_host) == ((ip, port), pack_host(ip, port))
+        assert conn.peer == (ip, port)
+        assert conn.peer_host == pack_host(ip, port)
         assert conn.address == str(conn) == f"{ip}:{port}"
         assert conn.local_port == desk.port
         assert list(desk.server.connections) == [conn]
@@ -214,7 +215,9 @@ async def test_connections_beyond_the_cap_are_told_busy_and_not_announced(limit:
     async with Desk(echo, **{limit: 1}) as desk:
         _, writer, _ = await desk.answered_peer(request())
         second_reader, second, (told,) = await desk.answered_peer(request(7))
-        assert (told.code, told.opaque, told.is_response) == (2, 7, True)
+        assert told.code == 2
+        assert told.opaque == 7
+        assert told.is_response is True
         assert await second_reader.read() == b""
         assert desk.closed == []
         writer.close()

@@ -79,7 +79,7 @@ def test_every_java_class_is_declared_with_its_fields(fact_tables: Path) -> None
         later = LATER_FIELDS.get(python_name(java_name), set())
         assert set(declared) - later == {one["name"] for one in described["fields"]}, java_name
         for one in described["fields"]:
-            check_field(java_name, one, declared[one["name"]])
+            assert_declared_alike(java_name, one, declared[one["name"]])
 
 
 def test_every_class_of_five_has_the_fields_of_five(fact_tables: Path) -> None:
@@ -92,10 +92,10 @@ def test_every_class_of_five_has_the_fields_of_five(fact_tables: Path) -> None:
         fields = [one for one in declared_by_java[name]["fields"] if one["name"] not in NOT_READ]
         assert set(declared) == {one["name"] for one in fields}, name
         for one in fields:
-            check_field(name, one, declared[one["name"]])
+            assert_declared_alike(name, one, declared[one["name"]])
 
 
-def check_field(java_name: str, expected: dict, declared: HeaderField) -> None:
+def assert_declared_alike(java_name: str, expected: dict, declared: HeaderField) -> None:
     where = f"{java_name}.{expected['name']}"
     kind, span = KINDS[expected["javaType"]]
     assert declared.kind is kind, where

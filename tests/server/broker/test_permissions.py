@@ -1,6 +1,7 @@
 """The three permission bits."""
 
-from mqserver.broker.names import is_inherited, is_readable, is_writable, perm_text
+from mqserver.broker.names import is_inherited, is_readable, is_writable
+from storefmt.names import perm_text
 
 
 def test_bits_and_text() -> None:

@@ -17,7 +17,6 @@ from mqserver.proxy.protocol.protobuf import (
     Codec,
     PlainCodec,
     WireMessage,
-    codecs,
 )
 from mqserver.proxy.protocol.requests import (
     AckMessageRequest,
@@ -29,9 +28,10 @@ from mqserver.proxy.protocol.requests import (
     SendMessageResponse,
     TelemetryCommand,
 )
+from tests.twins import compiled, needs_kernel
 
-COMPILED = codecs().get("compiled")
-pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
+COMPILED = compiled("CompiledCodec")
+pytestmark = needs_kernel("CompiledCodec")
 
 CLASSES: tuple[type[WireMessage], ...] = (
     SendMessageRequest, SendMessageResponse, ReceiveMessageRequest, ReceiveMessageResponse,
@@ -45,7 +45,6 @@ REALS = (0.0, -0.0, 2.5, float("inf"), float("-inf"), 1e-45)
 
 @functools.cache
 def both(cls: type[WireMessage]) -> tuple[Codec, Codec]:
-    assert COMPILED is not None
     return PlainCodec(cls), COMPILED(cls)
 
 

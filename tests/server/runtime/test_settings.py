@@ -10,7 +10,6 @@ from mqserver.runtime.settings import (
     RawSettings,
     SettingsError,
     Value,
-    camel_case,
     computed,
     format_settings,
     keys_of,
@@ -18,6 +17,7 @@ from mqserver.runtime.settings import (
     read_file,
     setting,
 )
+from storefmt.names import camel_case
 
 
 class Flush(Enum):

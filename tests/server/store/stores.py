@@ -10,7 +10,7 @@ from mqserver.store.disk.disk import Disk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage
 from mqserver.store.store import MessageStore
-from storefmt.dispatch.record_entries import texts_of
+from storefmt.dispatch.record_entries import tag_and_keys_of
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.javahash import tags_code
@@ -117,7 +117,7 @@ def message_of(record: Record, code: int) -> PutMessage:
         reconsume_times=record.reconsume_times,
         prepared_transaction_offset=record.prepared_transaction_offset,
         tags_code=code,
-        keys=texts_of(record.properties_raw)[1],
+        keys=tag_and_keys_of(record.properties_raw)[1],
     )
 
 

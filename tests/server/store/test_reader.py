@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from mqserver.store import reader
-from mqserver.store.commitlog.picking import picks
 from mqserver.store.config import StoreConfig
 from mqserver.store.disk import mapped
 from mqserver.store.disk.nowait import ColdRead
@@ -16,6 +15,7 @@ from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.results import GetStatus
 from mqserver.store.store import MessageStore
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
+from storefmt.formats.kernels import forms
 from tests.server.store.stores import (
     START_MS,
     message,
@@ -243,7 +243,9 @@ def test_random_gets_return_the_same_with_the_kernels_and_without(
             "codes": rng.choice([None, frozenset({2}), frozenset({1, 3}), frozenset()]),
         }
         found = []
-        for pick, join in zip(picks().values(), mapped.joins().values(), strict=True):
+        for pick, join in zip(
+            forms("pick_compiled").values(), forms("join_compiled").values(), strict=True
+        ):
             monkeypatch.setattr(reader, "pick", pick)
             monkeypatch.setattr(mapped, "_join", join)
             result = store.reader.get_message("topic-a", queue_id, queue_offset, **asked)

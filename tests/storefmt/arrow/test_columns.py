@@ -17,6 +17,7 @@ from storefmt.formats.scan import Damage, LogFile, LogItem, offset_mismatch, sca
 from tests.storefmt.broken import flip, overwrite  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
+from tests.twins import use_form  # noqa: E402
 
 EVERY = tuple(columns.SCHEMA.names)
 YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
@@ -25,7 +26,7 @@ YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 @pytest.fixture(autouse=True)
 def way(scan_way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scan and decode in one of the kernels."""
-    monkeypatch.setattr(columns, "_kernel", columns.kernels()[scan_way])
+    use_form(monkeypatch, scan_way, columns, "_maker", "CompiledColumns")
 
 
 def row_of(record: Record, file: str) -> dict:
@@ -160,7 +161,7 @@ def test_record_larger_than_limit_and_window_is_a_batch_alone(tmp_path: Path) ->
 
 def test_log_of_many_windows_is_read_whole(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(columns, "WINDOW_SIZE", 8192)
-    monkeypatch.setattr(columns, "_kernel", columns._kernel._replace(window_size=4096))
+    monkeypatch.setattr(columns._maker, "window_size", 4096)
     path = write_log(
         tmp_path,
         [{"body": bytes(number * 7 % 5000), "queue_offset": number} for number in range(99)],
@@ -225,7 +226,7 @@ def test_column_may_be_asked_for_twice(corpus) -> None:
 
 
 def test_batches_are_limited_in_rows_across_windows(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(columns, "_kernel", columns._kernel._replace(window_size=1000))
+    monkeypatch.setattr(columns._maker, "window_size", 1000)
     path = write_log(tmp_path, [{"queue_offset": n} for n in range(100)])
 
     batches = list(columns.iter_batches([path], columns=EVERY, rows_max=33))

@@ -17,9 +17,10 @@ from storefmt.formats.scan import scan_log  # noqa: E402
 from tests.storefmt.broken import guarded_page  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 from tests.storefmt.formats.test_scan_kernel import EDGES  # noqa: E402
+from tests.twins import compiled, needs_kernel  # noqa: E402
 
-COMPILED = columns.kernels().get("compiled")
-pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernels are not built: `make kernel`")
+COMPILED = compiled("CompiledColumns")
+pytestmark = needs_kernel("CompiledColumns")
 PAD = columns.PAD_SIZE
 
 names = st.sampled_from(["TAGS", "KEYS", "UNIQ_KEY", "PGROUP", "WAIT", "a", "имя", ""])
@@ -70,9 +71,9 @@ def both(raw: bytes, names: list[str]) -> tuple:
     data = np.frombuffer(raw + bytes(PAD), dtype=np.uint8)
     starts = np.array(scan_log(raw, 0, len(raw))[0], dtype=np.int64)
     schema = columns.schema_of(names)
-    makers = [make(schema, "a file", True, 9) for make in (PlainColumns, COMPILED.maker)]
+    makers = [make(schema, "a file", True, 9) for make in (PlainColumns, COMPILED)]
     counts = [maker.add(data, starts, None) for maker in makers]
-    batches = [maker.take() for maker in makers]
+    batches = [maker.take_batch() for maker in makers]
     for batch in batches:
         batch.validate(full=True)
     return counts, batches
@@ -109,15 +110,15 @@ def test_nothing_behind_the_data_is_read() -> None:
         del data[len(record) :]
         memory[page - len(data) : page] = bytes(data)
         view = np.frombuffer(memory, dtype=np.uint8)[page - len(data) : page]
-        maker = COMPILED.maker(columns.SCHEMA, "a file", True, 9)
+        maker = COMPILED(columns.SCHEMA, "a file", True, 9)
         if maker.add(view, np.zeros(1, dtype=np.int64), None):
-            maker.take().validate(full=True)
+            maker.take_batch().validate(full=True)
 
 
 def test_kernel_refuses_starts_outside_of_the_data() -> None:
     data = np.zeros(200, dtype=np.uint8)
     for start in (-1, 201, 1 << 62):
-        maker = COMPILED.maker(columns.SCHEMA, "a file", False, 9)
+        maker = COMPILED(columns.SCHEMA, "a file", False, 9)
         with pytest.raises(IndexError, match="of 200"):
             maker.add(data, np.array([start], dtype=np.int64), None)
 
@@ -127,7 +128,7 @@ def test_time_grows_with_the_number_of_names_and_no_faster() -> None:
     some = b"\x02".join(b"%x\x01v" % number for number in range(4_000))
     raw = b"".join(encode_record(**{**SMALL, "properties": some}) for _ in range(300))
     starts = np.array(scan_log(raw, 0, len(raw))[0], dtype=np.int64)
-    maker = COMPILED.maker(columns.schema_of(["properties"]), "a file", False, 300)
+    maker = COMPILED(columns.schema_of(["properties"]), "a file", False, 300)
 
     assert maker.add(np.frombuffer(raw, dtype=np.uint8), starts, None) == 300
-    assert len(maker.take().column(0)[299]) == 4_000
+    assert len(maker.take_batch().column(0)[299]) == 4_000

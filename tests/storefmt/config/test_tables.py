@@ -289,7 +289,9 @@ def test_log_offset_of_deliveries_is_an_entry_of_its_own_that_may_be_missing() -
     again = DelayOffsets.decode(text)
 
     assert text == '{\n\t"deliveredLogOffset":77,\n\t"offsetTable":{1:2\n\t}\n}'
-    assert (again.offsets, again.log_offset, again.extra) == ({1: 2}, 77, {})
+    assert again.offsets == {1: 2}
+    assert again.log_offset == 77
+    assert again.extra == {}
     assert DelayOffsets.decode('{"offsetTable":{1:2}}').log_offset is None
     with pytest.raises(ConfigDamaged, match="deliveredLogOffset"):
         DelayOffsets.decode('{"deliveredLogOffset":"x"}')

@@ -71,7 +71,8 @@ def test_a_topic_has_its_attributes_where_java_writes_them() -> None:
 
     assert list(config.to_json())[:2] == ["attributes", "order"]
     assert TopicConfig.from_json(config.to_json()) == config
-    assert (config.attributes, config.message_type) == (FIFO, "FIFO")
+    assert config.attributes == FIFO
+    assert config.message_type == "FIFO"
     assert config.with_attributes({}) == TopicConfig("T")
 
 

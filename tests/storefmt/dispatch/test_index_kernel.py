@@ -5,14 +5,14 @@ import random
 import pytest
 
 from storefmt.dispatch import index_table
-from storefmt.dispatch.index_table import IndexTable, Keyed, Row
+from storefmt.dispatch.index_table import IndexTable, Keyed, Row, key_rows_pure
 from storefmt.formats.index import PAGE_SLOTS, IndexHeader
 from storefmt.formats.javahash import index_key_hash
 from storefmt.formats.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from tests.twins import compiled, needs_kernel, use_form
 
-if "compiled" not in index_table.kernels():
-    pytest.skip("the index kernel is not built: `make kernel`", allow_module_level=True)
-PURE, COMPILED = index_table.kernels()["pure"], index_table.kernels()["compiled"]
+key_rows_compiled, add_rows_compiled = compiled("key_rows_compiled"), compiled("add_rows_compiled")
+pytestmark = needs_kernel("key_rows_compiled", "add_rows_compiled")
 
 KEYS = ("k1", "", "polygenelubricants", "ключ", "😀é", "\ud83d", "\udc00\ud83d", "x" * 300)
 TIMES = (0, -1, 1, 999, 1_700_000_000_000, 1_700_000_000_999, (1 << 63) - 1, -(1 << 63))
@@ -51,9 +51,9 @@ def test_records_give_the_same_rows() -> None:
     for number in range(200):
         records = some_records(random.Random(number))
 
-        rows = COMPILED.key_rows(records)
+        rows = key_rows_compiled(records)
 
-        assert rows == PURE.key_rows(records)
+        assert rows == key_rows_pure(records)
         assert rows == [
             (index_key_hash(f"{record[0]}#{key}"), record[3], record[6])
             for record in records
@@ -65,9 +65,9 @@ def test_records_give_the_same_rows() -> None:
 @pytest.mark.parametrize("slot_count", [1, 5, PAGE_SLOTS, PAGE_SLOTS + 1])
 def test_rows_give_the_same_file(slot_count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
-        monkeypatch.setattr(index_table, "_kernel", PURE)
+        use_form(monkeypatch, "pure", index_table, "_add_rows", "add_rows_compiled")
         plain = states_of(random.Random(number), slot_count)
-        monkeypatch.setattr(index_table, "_kernel", COMPILED)
+        use_form(monkeypatch, "compiled", index_table, "_add_rows", "add_rows_compiled")
         assert states_of(random.Random(number), slot_count) == plain
 
 
@@ -100,10 +100,10 @@ def test_kernel_refuses_what_it_cannot_add() -> None:
     ):
         fresh = bytearray(b"before")
         with pytest.raises(error):
-            COMPILED.add_rows(rows, slots, bytearray(page_count), fresh, number, 0, 0)
+            add_rows_compiled(rows, slots, bytearray(page_count), fresh, number, 0, 0)
         assert fresh == b"before"
     with pytest.raises(BufferError):
-        COMPILED.add_rows([good], memoryview(bytes(20)), bytearray(1), bytearray(), 1, 0, 0)
+        add_rows_compiled([good], memoryview(bytes(20)), bytearray(1), bytearray(), 1, 0, 0)
 
 
 def test_kernel_refuses_what_is_no_record() -> None:
@@ -116,4 +116,4 @@ def test_kernel_refuses_what_is_no_record() -> None:
         ((*record[:7], "0", ("k",)), TypeError),
     ):
         with pytest.raises(error):
-            COMPILED.key_rows([record, wrong])
+            key_rows_compiled([record, wrong])

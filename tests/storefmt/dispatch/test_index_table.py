@@ -46,7 +46,8 @@ def test_rows_beyond_the_room_are_left_to_the_next_file() -> None:
     following = table_of(following_header(table.header))
     assert following.header == IndexHeader(5_000, 5_000, 100, 100, 0, 1)
     assert following.put_rows(ROWS[2:]) == 2
-    assert (following.begin_ms, following.begin_log_offset) == (9_000, 200)
+    assert following.begin_ms == 9_000
+    assert following.begin_log_offset == 200
 
 
 def test_the_header_comes_last_and_an_empty_file_counts_0(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def test_entry_points_at_its_record_and_covers_its_messages(queue_id: int) -> No
 
     for entry in entries:
         record = decode_record(log, entry["log_offset"])
-        assert (record.size, record.store_ms) == (entry["size"], entry["store_ms"])
+        assert record.size == entry["size"]
+        assert record.store_ms == entry["store_ms"]
         assert record.tags_code == entry["tags_code"]
         assert record.queue_offset == entry["base_queue_offset"]
         assert record.properties["INNER_NUM"] == str(entry["message_count"])

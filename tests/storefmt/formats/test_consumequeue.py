@@ -53,7 +53,8 @@ def test_entries_of_normal_topics_hold_the_hash_of_the_tag(corpus) -> None:
         if line["topic"] != "SCHEDULE_TOPIC_XXXX":
             for _, log_offset, size, tags_code in line["entries"]:
                 record = records[log_offset]
-                assert (size, tags_code) == (record.size, record.tags_code)
+                assert size == record.size
+                assert tags_code == record.tags_code
 
 
 @settings(derandomize=True)
@@ -70,7 +71,8 @@ def test_filler_is_no_entry_and_no_free_space() -> None:
     (entry,) = decode_entries(FILLER)
 
     assert entry == (0, 2147483647, 0)
-    assert (entry.is_filler, entry.is_free) == (True, False)
+    assert entry.is_filler is True
+    assert entry.is_free is False
     assert not CqEntry(0, 2147483647, 5).is_filler
 
 

@@ -104,8 +104,10 @@ def test_consume_queues_point_at_the_record_inside(queue_id: int) -> None:
     assert len(entries) == expected_of("dledger")["queue_max"][queue_id]
     for number, entry in enumerate(entries):
         record = by_offset[entry.log_offset]
-        assert (record.size, record.tags_code) == (entry.size, entry.tags_code)
-        assert (record.queue_id, record.queue_offset) == (queue_id, number)
+        assert record.size == entry.size
+        assert record.tags_code == entry.tags_code
+        assert record.queue_id == queue_id
+        assert record.queue_offset == number
 
 
 def test_directory_of_a_member_is_found(tmp_path: Path) -> None:
@@ -155,7 +157,8 @@ def test_entry_elsewhere_than_it_says_is_damage() -> None:
     with pytest.raises(RecordDamaged) as caught:
         walk(raw, base=8)
 
-    assert (caught.value.kind, caught.value.field) == (DamageKind.OFFSET_MISMATCH, "pos")
+    assert caught.value.kind == DamageKind.OFFSET_MISMATCH
+    assert caught.value.field == "pos"
 
 
 def test_damage_names_the_position_in_the_file() -> None:
@@ -183,7 +186,8 @@ def test_blank_that_does_not_reach_the_end_is_damage() -> None:
     with pytest.raises(RecordDamaged) as caught:
         walk(blank(9).ljust(10, b"\0"))
 
-    assert (caught.value.kind, caught.value.expected) == (DamageKind.BAD_SIZE, 10)
+    assert caught.value.kind == DamageKind.BAD_SIZE
+    assert caught.value.expected == 10
 
 
 def test_entry_too_large_to_be_one_is_not_read() -> None:

@@ -10,6 +10,7 @@ from storefmt.formats import javahash
 from storefmt.formats.javahash import index_key_hash, string_hash, tags_code
 from storefmt.formats.kernels import PURE
 from tests.programs import python
+from tests.twins import FORMS, compiled, use_form
 
 UNIQUE = "TopicTest#FD00000000000000000000000000000272BB4E0E2F2A67EC3C1B0000"
 
@@ -17,12 +18,10 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
 """Lone surrogates, too, which Python's texts may have and Java's as well."""
 
 
-@pytest.fixture(params=["pure", "compiled"], autouse=True)
+@pytest.fixture(params=FORMS, autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hash in each of the ways."""
-    if request.param not in javahash.hashes():
-        pytest.skip("the hash kernel is not built: `make kernel`")
-    monkeypatch.setattr(javahash, "_hash", javahash.hashes()[request.param])
+    use_form(monkeypatch, request.param, javahash, "_hash", "hash_compiled")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,9 @@ def test_index_hash_is_never_negative() -> None:
 
 
 def test_message_without_tag_has_code_zero() -> None:
-    assert (tags_code(None), tags_code(""), tags_code("TagA")) == (0, 0, 2598919)
+    assert tags_code(None) == 0
+    assert tags_code("") == 0
+    assert tags_code("TagA") == 2598919
 
 
 @pytest.mark.parametrize("pure", ["", "1"])
@@ -72,10 +73,10 @@ def test_environment_forces_the_plain_way(pure: str) -> None:
     program = (
         "from storefmt.dispatch import index_table\n"
         "from storefmt.formats import javahash\n"
-        "print(javahash._hash.__name__, index_table._kernel.add_rows.__name__)"
+        "print(javahash._hash.__name__, index_table._add_rows.__name__)"
     )
 
     done = python("-c", program, env={**os.environ, PURE: pure})
 
-    way = "pure" if pure or "compiled" not in javahash.hashes() else "compiled"
+    way = "pure" if pure or compiled("hash_compiled") is None else "compiled"
     assert done.stdout.split() == [f"hash_{way}", f"add_rows_{way}"]

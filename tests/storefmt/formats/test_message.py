@@ -130,7 +130,9 @@ def test_record_within_other_bytes_is_decoded_where_it_lies() -> None:
 def test_properties_of_a_record_are_named() -> None:
     record = decode_record(encode_record(**SMALL))
 
-    assert (record.tags, record.keys, record.unique_key) == ("A", ["k1", "k2"], "U")
+    assert record.tags == "A"
+    assert record.keys == ["k1", "k2"]
+    assert record.unique_key == "U"
     assert record.tags_code == 65
 
 
@@ -233,7 +235,9 @@ def test_damage_names_its_field(pos: int, new: bytes, kind: DamageKind, field: s
     with pytest.raises(RecordDamaged) as caught:
         decode_record(b"12345" + raw, 5, shift=1000)
 
-    assert (caught.value.kind, caught.value.field, caught.value.pos) == (kind, field, 1005)
+    assert caught.value.kind == kind
+    assert caught.value.field == field
+    assert caught.value.pos == 1005
 
 
 def test_body_that_does_not_fit_its_crc_is_read_only_on_request() -> None:
@@ -242,7 +246,8 @@ def test_body_that_does_not_fit_its_crc_is_read_only_on_request() -> None:
     with pytest.raises(RecordDamaged) as caught:
         decode_record(raw)
 
-    assert (caught.value.found, caught.value.expected) == (body_crc(b"body"), 1)
+    assert caught.value.found == body_crc(b"body")
+    assert caught.value.expected == 1
     assert decode_record(raw, check_crc=False).body == b"body"
 
 

@@ -14,9 +14,10 @@ from storefmt.formats.message import encode_record
 from tests.programs import python
 from tests.storefmt.broken import guarded_page
 from tests.storefmt.formats.test_message import SMALL
+from tests.twins import compiled, needs_kernel
 
-COMPILED = scan.scans().get("compiled")
-built = pytest.mark.skipif(COMPILED is None, reason="the scan kernel is not built: `make kernel`")
+COMPILED = compiled("scan_compiled")
+built = needs_kernel("scan_compiled")
 V4, V6 = bytes(4) + b"\0\0\x2a\x9f", bytes(16) + b"\0\0\x2a\x9f"
 EDGES = (0, 1, 44, 87, 88, 91, 100, 112, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 

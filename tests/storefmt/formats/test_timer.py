@@ -59,7 +59,8 @@ def test_golden_unit_points_at_the_waiting_record(corpus, units) -> None:
 
     for unit in units.values():
         record = decode_record(data, unit["log_offset"])
-        assert (record.topic, record.size) == ("rmq_sys_wheel_timer", unit["record_size"])
+        assert record.topic == "rmq_sys_wheel_timer"
+        assert record.size == unit["record_size"]
         assert string_hash(record.properties["REAL_TOPIC"]) == unit["topic_hash"]
         assert bool(unit["magic"] & DELETION) is ("TIMER_DEL_UNIQKEY" in record.properties)
 

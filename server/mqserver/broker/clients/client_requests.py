@@ -79,7 +79,7 @@ class ClientCalls:
     def on_response(self, conn: ServerConn, response: Command) -> None:
         """Handle an answer of a client; it is dropped if no request waits for it."""
         pending = self._pending.get(conn)
-        answered = None if pending is None else pending.take(response.opaque)
+        answered = None if pending is None else pending.pop_waiter(response.opaque)
         if answered is not None:
             answered(response)
 

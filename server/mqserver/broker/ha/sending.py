@@ -175,7 +175,7 @@ class SlaveServer:
             why = "; allow it with slaveAddresses"
         elif len(self._tasks) >= SLAVES_MAX:
             why = f": {SLAVES_MAX} are connected"
-        elif not self._places.take():
+        elif not self._places.reserve():
             why = ": no descriptor is left for it"
         if why:
             LOG.warning("%s is not let in as a slave%s", peer[0], why)

@@ -14,7 +14,7 @@ Source: common/protocol/header/PullMessageRequestHeader.java.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 
 class Pull(NamedTuple):
@@ -41,15 +41,12 @@ ParsePull = Callable[[int, bytes], Pull | None]
 """Takes the code of a serialisation and the bytes of a header."""
 
 
-def parsers() -> dict[str, ParsePull]:
-    """Return the short ways that are here by name: ``pure`` is none, ``compiled`` if built."""
-    found: dict[str, ParsePull] = {"pure": lambda serialize, header: None}
-    try:
-        from mqserver.broker.pull.pull_header_kernel import parse_pull_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": parse_pull_compiled}
+def parse_pull_pure(serialize: int, header: bytes) -> Pull | None:
+    """Leave every header to the general way."""
+    return None
 
 
-parse_pull: Final[ParsePull] = chosen(parsers())
+parse_pull: Final[ParsePull] = load(
+    "mqserver.broker.pull.pull_header_kernel", "parse_pull_compiled", pure=parse_pull_pure
+)
 """The short way in use."""

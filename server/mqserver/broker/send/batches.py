@@ -6,7 +6,7 @@
 
 The suffix holds the properties of the whole batch, which are appended to those of each message.
 
-Rule: no body is copied. A damaged body is given to ``split_batch``, whose error says where and why.
+Rule: no body is copied.
 
 Source: store/CommitLog.java#MessageExtBatchEncoder, common/message/MessageDecoder.java
 (4.9.7).
@@ -20,8 +20,7 @@ from mqserver.runtime.request import RequestRefused
 from mqserver.store.results import RunMessage
 from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
-from storefmt.formats import layout
-from storefmt.formats.batch import split_batch
+from storefmt.formats.batch import batch_spans
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import (
     PROPERTIES_SIZE_MAX,
@@ -33,8 +32,6 @@ from storefmt.formats.properties import (
 
 RUN_COUNT_MAX: Final = 1_024
 """Messages that are read or stored in one slice, before other requests can run."""
-_HEAD: Final = layout.BATCH_ENTRY.part("body_size").struct(only=("size", "flag", "body_size"))
-_FIXED: Final = _HEAD.size + 2
 _SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
 
 
@@ -50,44 +47,26 @@ def read_batch(data: bytes, *, ends: BatchSuffix, illegal: str) -> Iterator[list
     """
     messages: list[RunMessage] = []
     view = memoryview(data)
-    pos, end = 0, len(data)
-    while pos < end:
-        if end - pos < _FIXED:
-            raise _no_batch(data, pos)
-        size, flag, body_size = _HEAD.unpack_from(data, pos)
-        body_at = pos + _HEAD.size
-        own_at = body_at + body_size + 2
-        pos += size
-        if body_size < 0 or own_at > pos or pos > end:
-            raise _no_batch(data, pos - size)
-        own = data[own_at:pos]
-        own_size = int.from_bytes(data[own_at - 2 : own_at], "big")
-        if own_size != len(own) or own_size > PROPERTIES_SIZE_MAX:
-            raise _no_batch(data, pos - size)
-        separator = b"" if not own or own.endswith(_SEPARATOR) else _SEPARATOR
-        properties = own + separator + ends.data
-        if len(properties) > PROPERTIES_SIZE_MAX:
-            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
-        # No other property is acted on, so a message with DELAY is delivered at once, as in Java.
-        named = parse_properties(properties if ends.is_indexed else own)
-        body = view[body_at : own_at - 2]
-        messages.append(
-            RunMessage(body, properties, flag, tags_code(named.get(TAGS)), index_keys(named))
-        )
-        if len(messages) == RUN_COUNT_MAX and pos < end:
-            yield messages
-            messages = []
+    try:
+        for flag, body_pos, body_end, own_pos, end in batch_spans(data):
+            own = data[own_pos:end]
+            separator = b"" if not own or own.endswith(_SEPARATOR) else _SEPARATOR
+            properties = own + separator + ends.data
+            if len(properties) > PROPERTIES_SIZE_MAX:
+                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+            # No other property is acted on: a message with DELAY is delivered at once, as in Java.
+            named = parse_properties(properties if ends.is_indexed else own)
+            body = view[body_pos:body_end]
+            messages.append(
+                RunMessage(body, properties, flag, tags_code(named.get(TAGS)), index_keys(named))
+            )
+            if len(messages) == RUN_COUNT_MAX and end < len(data):
+                yield messages
+                messages = []
+    except RecordDamaged as error:
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}"
+        ) from error
     if not messages:
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
     yield messages
-
-
-def _no_batch(data: bytes, pos: int) -> RequestRefused:
-    """Return the refusal that says what is wrong with the message at byte ``pos``."""
-    try:
-        split_batch(data, start=pos)
-    except RecordDamaged as error:
-        return RequestRefused(
-            ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}"
-        )
-    raise AssertionError("a body is a batch to one reader and none to the other")

@@ -11,20 +11,11 @@ from mqserver.broker.acl.control import AccessControl
 from mqserver.broker.send.sender import Kernel, Sender
 from mqserver.runtime.clock import Clock
 from remoting.aio.server import ServerConn
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
-
-def kernels() -> dict[str, Callable[..., Kernel] | None]:
-    """Return the kernels that are here by name: ``pure`` is none, ``compiled`` if built."""
-    found: dict[str, Callable[..., Kernel] | None] = {"pure": None}
-    try:
-        from mqserver.broker.send.send_kernel import SendKernel
-    except ImportError:
-        return found
-    return {**found, "compiled": SendKernel}
-
-
-send_kernel: Final = chosen(kernels())
+send_kernel: Final[Callable[..., Kernel] | None] = load(
+    "mqserver.broker.send.send_kernel", "SendKernel", pure=None
+)
 """The class of the kernel in use; None without one."""
 
 

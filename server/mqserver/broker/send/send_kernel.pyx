@@ -50,9 +50,14 @@ from mqserver.broker.send.send_header cimport (
     read_send,
 )
 from storefmt.formats.big_endian cimport i32, put_u32, put_u64, u32
-from storefmt.formats.checked_int cimport crc_bits
 from storefmt.formats.javahash_kernel cimport hash_on
-from storefmt.formats.scan_kernel cimport Span as BufferSpan
+from storefmt.formats.record cimport BORN_HOST_V6 as BORN_V6
+from storefmt.formats.record cimport HEAD_SIZE as RECORD_HEAD
+from storefmt.formats.record cimport PROPERTIES_SIZE_MAX as PROPERTIES_MAX
+from storefmt.formats.record cimport STORE_HOST_V6 as STORE_V6
+from storefmt.formats.record cimport TOPIC_SIZE_V1_MAX as TOPIC_MAX
+from storefmt.formats.record cimport magic_v1
+from storefmt.formats.scan_kernel cimport BodyCrc
 
 from remoting.codes import FLAG_RESPONSE, RequestCode, SerializeType
 from remoting.frame import FRAME_SIZE_MAX, HEADER_SIZE_MAX
@@ -63,13 +68,12 @@ from storefmt.formats import layout, message
 from storefmt.formats.hosts import HOST_V4_SIZE
 from storefmt.formats.properties import (
     KEYS,
-    PROPERTIES_SIZE_MAX,
     TAGS,
     UNIQUE_KEY,
     WAIT,
     split_keys,
 )
-from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6, TRANSACTION_MASK
+from storefmt.formats.sysflag import HOSTS_V6, TRANSACTION_MASK
 
 cdef enum:
     PARTS_MAX = 64
@@ -78,24 +82,16 @@ cdef enum:
 
 cdef int64_t LENGTH_MAX = FRAME_SIZE_MAX
 cdef int64_t HEADER_MAX = HEADER_SIZE_MAX
-cdef int64_t PROPERTIES_MAX = PROPERTIES_SIZE_MAX
-cdef int64_t TOPIC_MAX = message.TOPIC_SIZE_V1_MAX
 cdef int64_t BLANK_MIN = message.BLANK_SIZE_MIN
 cdef int64_t MESSAGES_MAX = RUN_COUNT_MAX
-cdef uint32_t MAGIC = message.MAGIC_V1 & 0xFFFFFFFF
-cdef uint32_t CRC_MASK = message.CRC_MASK
 cdef int64_t HOSTS_MASK = HOSTS_V6
-cdef int64_t BORN_V6 = BORN_HOST_V6
-cdef int64_t STORE_V6 = STORE_HOST_V6
 cdef int64_t TRANSACTION = TRANSACTION_MASK
-cdef int64_t RECORD_HEAD = layout.MESSAGE.part("body_size").struct().size
 cdef int64_t BATCH_HEAD = layout.BATCH_ENTRY.part("body_size").struct().size
 cdef bytes TAGS_NAME = TAGS.encode(), KEYS_NAME = KEYS.encode()
 cdef bytes UNIQUE_NAME = UNIQUE_KEY.encode(), WAIT_NAME = WAIT.encode()
 cdef uint32_t ANSWER_FLAG = FLAG_RESPONSE
 # Creating a named tuple this way takes half the time.
 cdef object new_entry = tuple.__new__
-cdef object crc32 = message.crc32
 assert HOST_V4_SIZE == 8
 assert (SEND, SEND_V2, SEND_BATCH) == (
     RequestCode.SEND_MESSAGE,
@@ -298,7 +294,7 @@ cdef class SendKernel:
     cdef Output _records, _out
     cdef uint8_t *_scratch
     cdef Entry *_batch
-    cdef BufferSpan _view
+    cdef BodyCrc _crc
     cdef Layout _layout
     cdef Pair _parts[PARTS_MAX]
     # What is the same for the frames of one read.
@@ -332,7 +328,7 @@ cdef class SendKernel:
         self._log, self._table = appender.log, appender.table
         self._queues = appender.table.queues
         self._layouts, self._suffixes = {}, {}
-        self._records, self._out, self._view = Output(), Output(), BufferSpan()
+        self._records, self._out, self._crc = Output(), Output(), BodyCrc()
 
     def take(self, conn, bytes data, now_ms):
         """Store the messages of all plain sends at the beginning of ``data``.
@@ -494,17 +490,11 @@ cdef class SendKernel:
             first = self._table.columns.give(handle, count)
         return first
 
-    cdef uint32_t _crc(self, Span body) except? 1:
-        cdef uint32_t found
-        self._view.start, self._view.size = body.at, body.size
-        found = crc_bits(crc32(self._view))
-        return found & CRC_MASK
-
     cdef uint8_t *_record_head(
         self, uint8_t *out, Send *send, int64_t size, uint32_t crc, uint32_t flag,
         int64_t queue_offset, int64_t log_offset, int64_t body_size
     ) noexcept:
-        out = put_u32(put_u32(put_u32(out, <uint32_t> size), MAGIC), crc)
+        out = put_u32(put_u32(put_u32(out, <uint32_t> size), magic_v1()), crc)
         out = put_u32(put_u32(out, <uint32_t> send.queue_id), flag)
         out = put_u64(put_u64(out, queue_offset), log_offset)
         out = _bytes(put_u64(put_u32(out, <uint32_t> send.sys_flag), send.born_ms), self._peer_host)
@@ -553,7 +543,7 @@ cdef class SendKernel:
             parts[found.unique].value if found.unique >= 0 else nothing,
             parts[found.keys].value if found.keys >= 0 else nothing,
         )
-        crc = self._crc(body)
+        crc = self._crc.crc_of(body.at, body.size)
         number = send.queue_id
         handle = self._handle(send.queue_id, number)
         out = self._records.more(size)
@@ -729,7 +719,7 @@ cdef class SendKernel:
         if not count or log_offset + total + BLANK_MIN > self._file_end:
             return False
         number, sys_flag = send.queue_id, send.sys_flag
-        crcs = [self._crc(self._batch[at].body) for at in range(count)]
+        crcs = [self._crc.crc_of(self._batch[at].body.at, self._batch[at].body.size) for at in range(count)]
         codes = [_tag_code(self._batch[at].tags) for at in range(count)]
         keys = [_index_keys(self._batch[at].unique, self._batch[at].keys) for at in range(count)]
         handle = self._handle(send.queue_id, number)

@@ -16,7 +16,7 @@ from typing import Final
 
 from mqserver.broker import names
 from mqserver.broker.broker_context import BrokerContext
-from mqserver.broker.names import is_writable, perm_text
+from mqserver.broker.names import is_writable
 from mqserver.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter
 from mqserver.runtime.request import RequestRefused
 from remoting.aio.server import ServerConn
@@ -25,7 +25,7 @@ from remoting.command import Command
 from remoting.headers import SendMessage, SendMessageV2
 from storefmt.config.tables import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, TopicConfig
 from storefmt.formats.sysflag import MULTI_TAGS
-from storefmt.names import RETRY_PREFIX, REVIVE_PREFIX
+from storefmt.names import RETRY_PREFIX, REVIVE_PREFIX, perm_text
 
 STOPPING: Final = "the broker is stopping"
 LOG = logging.getLogger(__name__)

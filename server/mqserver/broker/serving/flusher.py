@@ -22,7 +22,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 LOG = logging.getLogger(__name__)
 
@@ -40,17 +40,10 @@ class DiskKernel(NamedTuple):
     work_off: Callable[[int, int], None]
 
 
-def disk_threads() -> dict[str, DiskKernel | None]:
-    """Return the threads for single files by name: ``pure`` is none, ``compiled`` if built."""
-    try:
-        from mqserver.broker.serving.flusher_kernel import hand_over, wait_for, work_off
-    except ImportError:
-        return {"pure": None}
-    return {"pure": None, "compiled": DiskKernel(hand_over, wait_for, work_off)}
-
-
-disk_thread: DiskKernel | None = chosen(disk_threads())
-"""The thread in use."""
+disk_thread: DiskKernel | None = load(
+    "mqserver.broker.serving.flusher_kernel", "disk_thread_compiled", pure=None
+)
+"""The thread in use for single files; None without the kernel."""
 
 
 class Flusher(Generic[Job]):

@@ -11,6 +11,8 @@ the event loop: that is more than the system's own change of threads.
 from libc.errno cimport EINTR, EIO, errno
 from libc.stdint cimport int64_t
 
+from mqserver.broker.serving.flusher import DiskKernel
+
 cdef extern from "<unistd.h>" nogil:
     int fdatasync(int descriptor)
     ssize_t read(int descriptor, void *data, size_t size)
@@ -104,3 +106,6 @@ cdef int synced(Order *order) noexcept nogil:
 cdef void tell(int results, int error) noexcept nogil:
     while write(results, &error, sizeof(int)) < 0 and errno == EINTR:
         pass
+
+
+disk_thread_compiled = DiskKernel(hand_over, wait_for, work_off)

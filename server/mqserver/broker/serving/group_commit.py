@@ -431,7 +431,7 @@ class GroupCommit:
     def _release_now(self, acks: list[Ack], done: list[Done], now_ms: int) -> None:
         # Without ``hold`` the first answer would schedule a pass of the loop that has nothing
         # left to send after ``flush``.
-        self._sends.hold()
+        self._sends.defer_writes()
         try:
             self._release(acks, done)
             _apart(self._after_write, now_ms)

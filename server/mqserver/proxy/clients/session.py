@@ -170,7 +170,7 @@ class ClientSession:
         if self.commands is None:
             return self._cluster.link
         if address not in self._addresses:
-            if not self._links.take():
+            if not self._links.reserve():
                 text = "too many gRPC clients: no descriptor is left for a connection to a broker"
                 raise ProxyRefused(Code.TOO_MANY_REQUESTS, text)
             self._addresses.add(address)

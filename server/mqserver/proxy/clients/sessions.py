@@ -242,11 +242,11 @@ class _Links(Places):
         super().__init__(max(1, places.count_max // LINK_SHARE))
         self._places = places
 
-    def take(self) -> bool:
-        """Take a descriptor; return False when none is left for such connections."""
-        if not super().take():
+    def reserve(self) -> bool:
+        """Reserve a descriptor; return False if such connections use all of their share."""
+        if not super().reserve():
             return False
-        if not self._places.take():
+        if not self._places.reserve():
             super().give_back()
             return False
         return True

@@ -17,7 +17,7 @@ import functools
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 TABLE_SIZE_MAX: Final = 4096
 """The size of a table unless the settings name another one, which ours do not."""
@@ -333,15 +333,7 @@ def huffman_decode(data: bytes) -> bytes:
     return b"".join(found)
 
 
-def decoders() -> dict[str, Callable[..., FieldReader]]:
-    """Return the decoders by name: ``pure``, and ``compiled`` if it was built."""
-    found: dict[str, Callable[..., FieldReader]] = {"pure": HeaderDecoder}
-    try:
-        from mqserver.proxy.http2.hpack_kernel import HeaderDecoderCompiled
-    except ImportError:
-        return found
-    return {**found, "compiled": HeaderDecoderCompiled}
-
-
-header_decoder: Final[Callable[..., FieldReader]] = chosen(decoders())
+header_decoder: Final[Callable[..., FieldReader]] = load(
+    "mqserver.proxy.http2.hpack_kernel", "HeaderDecoderCompiled", pure=HeaderDecoder
+)
 """Makes the decoder in use, with the arguments of ``HeaderDecoder``."""

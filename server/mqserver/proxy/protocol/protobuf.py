@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar, cast
 
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 VARINT: Final = 0
 FIXED64: Final = 1
@@ -512,17 +512,9 @@ class _Instant(WireMessage):
     nanos: int = number(2)
 
 
-def codecs() -> dict[str, Callable[[type[WireMessage]], Codec]]:
-    """Return what makes a codec, by name: ``pure``, and ``compiled`` if it was built."""
-    found: dict[str, Callable[[type[WireMessage]], Codec]] = {"pure": PlainCodec}
-    try:
-        from mqserver.proxy.protocol.protobuf_kernel import CompiledCodec
-    except ImportError:
-        return found
-    return {**found, "compiled": CompiledCodec}
-
-
-_new_codec: Final = chosen(codecs())
+_new_codec: Final[Callable[[type[WireMessage]], Codec]] = load(
+    "mqserver.proxy.protocol.protobuf_kernel", "CompiledCodec", pure=PlainCodec
+)
 _CODECS: Final[dict[type, Codec]] = {}
 
 

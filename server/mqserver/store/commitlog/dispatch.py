@@ -28,7 +28,7 @@ from mqserver.store.queues.queue_table import UNWRITTEN_MAX, QueueHandle, QueueT
 from mqserver.store.results import DispatchEntry
 from storefmt.dispatch.record_entries import is_queued
 from storefmt.formats.consumequeue import FILLER_SIZE
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 LOG = logging.getLogger(__name__)
 
@@ -182,14 +182,6 @@ class Dispatcher:
         self._in_part = False
 
 
-def ways() -> dict[str, Callable[..., int] | None]:
-    """Return the ways to add entries that are here by name; ``pure`` has no function."""
-    found: dict[str, Callable[..., int] | None] = {"pure": None}
-    try:
-        from mqserver.store.commitlog.dispatch_kernel import add_entries
-    except ImportError:
-        return found
-    return {**found, "compiled": add_entries}
-
-
-_add = chosen(ways())
+_add: Callable[..., int] | None = load(
+    "mqserver.store.commitlog.dispatch_kernel", "add_entries", pure=None
+)

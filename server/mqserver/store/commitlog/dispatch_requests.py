@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from mqserver.store.commitlog.log_scan import ScannedRecord
 from mqserver.store.results import DispatchEntry
-from storefmt.dispatch.record_entries import DueTimes, texts_of
+from storefmt.dispatch.record_entries import DueTimes, tag_and_keys_of
 from storefmt.formats.javahash import tags_code
 from storefmt.names import SCHEDULE_TOPIC
 
@@ -21,7 +21,7 @@ def dispatch_entries(records: Iterable[ScannedRecord], due: DueTimes) -> list[Di
     for (
         log_offset, size, topic, queue_id, queue_offset, sys_flag, store_ms, properties,
     ) in records:  # fmt: skip
-        tag, keys = texts_of(properties)
+        tag, keys = tag_and_keys_of(properties)
         if topic == SCHEDULE_TOPIC:
             code = due.tags_code(properties, store_ms)
         else:

@@ -19,7 +19,7 @@ from mqserver.store.commitlog.log_window import LogWindow, StoreFilter
 from mqserver.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER_SIZE
 from storefmt.formats.consumequeue_ext import ExtUnit
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 PART_SIZE_MAX: Final = 1 << 20
 """Bytes up to which adjacent records make one part, so that a read can pause between parts."""
@@ -150,19 +150,10 @@ def _parts(picked: list[tuple[int, int]], file_size: int) -> list[Part]:
     return parts
 
 
-def picks() -> dict[str, Pick]:
-    """Return the short ways to pick that are here; None is what such a way cannot pick from.
-
-    ``pure`` is none. ``compiled``, if it was built, leaves ext units, entries that point
-    behind the log, and other rare ones to ``pick_each``.
-    """
-    found: dict[str, Pick] = {"pure": lambda data, limits, codes: None}
-    try:
-        from mqserver.store.commitlog.picking_kernel import pick_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": pick_compiled}
+def pick_pure(data: bytes | bytearray, limits: GetLimits, codes: TagCodes | None) -> None:
+    """Leave all entries to ``pick_each``."""
 
 
-pick: Final[Pick] = chosen(picks())
-"""The short way in use."""
+pick: Final[Pick] = load("mqserver.store.commitlog.picking_kernel", "pick_compiled", pure=pick_pure)
+"""The short way in use. The kernel leaves ext units, entries that point behind the log, and other
+rare ones to ``pick_each``."""

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from storefmt.formats.kernels import chosen
+from storefmt.formats.kernels import load
 
 SPAN_MAX: Final = 1 << 20
 """Most bytes from the start of the first part to the end of the last."""
@@ -56,17 +56,7 @@ def join_pure(view: memoryview, parts: list[Part], base: int) -> bytes | None:
     return b"".join([view[start - base : stop - base] for start, stop in parts])
 
 
-def joins() -> dict[str, Join]:
-    """Return the ways to join that are here by name: ``pure``, ``compiled`` if it was built."""
-    found: dict[str, Join] = {"pure": join_pure}
-    try:
-        from mqserver.store.disk.mapped_kernel import join_compiled
-    except ImportError:
-        return found
-    return {**found, "compiled": join_compiled}
-
-
-_join: Join = chosen(joins())
+_join: Join = load("mqserver.store.disk.mapped_kernel", "join_compiled", pure=join_pure)
 
 
 class MappedFile:

@@ -80,7 +80,7 @@ class KeySearch:
         except RecordDamaged:
             # The entries of this slot form a circle, in which Java would loop for ever.
             older = 0
-        self._number = older if self._matches.take(entry) else 0
+        self._number = older if self._matches.accept_entry(entry) else 0
         return True
 
     def _begin_file(self) -> bool:

@@ -7,10 +7,10 @@ import pytest
 from mqadmin.cli.java.names import Java
 from mqadmin.cli.java.table import JAVA
 from mqadmin.output.compat import messages
-from mqadmin.output.compat.java_maps import hash_order, queue_hash
 from mqadmin.output.compat.java_text import Line, map_text
 from mqadmin.output.compat.layouts import LAYOUTS, layout_of
 from mqadmin.shell.server import ServerAddresses
+from storefmt.formats.javamaps import hash_order, queue_hash
 from tests.mqadmin.conftest import Run
 
 

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqserver.broker.pull.pull_header import Pull, parsers
+from mqserver.broker.pull.pull_header import Pull
 from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.errors import RemotingError
 from remoting.headers import PullMessage
 from remoting.serialize import decode_header, encode_header
 from tests.remoting.captures import SETS, frames
+from tests.twins import compiled, needs_kernel
 
-COMPILED = parsers().get("compiled")
-pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
+COMPILED = compiled("parse_pull_compiled")
+pytestmark = needs_kernel("parse_pull_compiled")
 
 EXT = {
     "consumerGroup": "g", "topic": "T", "queueId": "3", "queueOffset": "77", "maxMsgNums": "32",

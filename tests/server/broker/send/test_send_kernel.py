@@ -44,9 +44,10 @@ from tests.server.broker.acl.homes import ACCOUNTS, ADMIN, ELSEWHERE, SECRETS, U
 from tests.server.broker.acl.homes import OTHER as STRANGER
 from tests.server.broker.desk import TOPIC, broker_settings
 from tests.server.doubles import FakeClock
+from tests.twins import compiled, needs_kernel
 
-COMPILED = kernel.kernels().get("compiled")
-pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
+COMPILED = compiled("SendKernel")
+pytestmark = needs_kernel("SendKernel")
 
 OTHER = "Other-topic"
 WHITE = "whiteKey"
@@ -361,10 +362,11 @@ async def both(
     compiled = await run(root / "on", streams, **options)
     with patch.context() as patched:
         patched.setattr(kernel, "send_kernel", None)
-        patched.setattr(pull_handler, "parse_pull", pull_header.parsers()["pure"])
+        patched.setattr(pull_handler, "parse_pull", pull_header.parse_pull_pure)
         patched.setattr(dispatch, "_add", None)
-        patched.setattr(index_table, "_kernel", index_table.kernels()["pure"])
-        patched.setattr(reader, "pick", picking.picks()["pure"])
+        patched.setattr(index_table, "_key_rows", index_table.key_rows_pure)
+        patched.setattr(index_table, "_add_rows", index_table.add_rows_pure)
+        patched.setattr(reader, "pick", picking.pick_pure)
         return compiled, await run(root / "off", streams, **options)
 
 

@@ -11,18 +11,17 @@ from typing import cast
 import pytest
 
 from mqserver.broker.serving import flusher
-from mqserver.broker.serving.flusher import Flusher, disk_threads
+from mqserver.broker.serving.flusher import Flusher
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite, Piece
 from mqserver.store.disk.disk import DiskFile, RealDisk, RealFile
+from tests.twins import FORMS, use_form
 
 
-@pytest.fixture(params=["pure", "compiled"], autouse=True)
+@pytest.fixture(params=FORMS, autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Choose each way."""
-    if request.param not in disk_threads():
-        pytest.skip("the kernel is not built here")
-    monkeypatch.setattr(flusher, "disk_thread", disk_threads()[request.param])
+    use_form(monkeypatch, request.param, flusher, "disk_thread", "disk_thread_compiled")
     return cast(str, request.param)
 
 

@@ -372,7 +372,7 @@ class Sends:
     def __init__(self, calls: list[str]) -> None:
         self._calls = calls
 
-    def hold(self) -> None:
+    def defer_writes(self) -> None:
         self._calls.append("hold")
 
     def flush(self) -> None:

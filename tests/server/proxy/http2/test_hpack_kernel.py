@@ -11,12 +11,12 @@ from mqserver.proxy.http2.hpack import (
     Field,
     FieldReader,
     HeaderDecoder,
-    decoders,
     encode,
 )
+from tests.twins import compiled, needs_kernel
 
-COMPILED = decoders().get("compiled")
-pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
+COMPILED = compiled("HeaderDecoderCompiled")
+pytestmark = needs_kernel("HeaderDecoderCompiled")
 
 NAMES = ("a", "x-mq-client-id", ":path", "grpc-timeout", "ünïcode", "")
 VALUES = ("", "v", "MQv2-HMAC-SHA1 Credential=a", "ä€😀", "x" * 130, "y" * 3_000, "\0\x7f")
@@ -31,7 +31,6 @@ def read(decoder: FieldReader, block: bytes) -> list[Field] | str:
 
 def assert_read_alike(*blocks: bytes, **limits: int) -> None:
     """Read blocks of one connection with both decoders, up to the first that is refused."""
-    assert COMPILED is not None
     plain, compiled = HeaderDecoder(**limits), COMPILED(**limits)
     for block in blocks:
         expected = read(plain, block)

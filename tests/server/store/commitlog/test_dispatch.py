@@ -17,20 +17,19 @@ from mqserver.store.queues.queue_table import QueueHandle, QueueTable
 from mqserver.store.results import DispatchEntry
 from storefmt.dispatch import index_table
 from storefmt.formats import javahash
+from storefmt.formats.kernels import forms
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import SimDisk
+from tests.twins import compiled, needs_kernel, use_form
 
 QUEUES = 6
 SLOTS = 16
 SIZE = 100
 KEYS = ("order-17", "ключ", "😀-1", "", "polygenelubricants", "AC110001234518B4AAC20E2F2A6704CE")
 FLAGS = (0, 0, 1, TRANSACTION_PREPARED, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK, -1, -13, -1 << 31)
-WAYS = [way for way in ("pure", "compiled") if way in dispatch.ways()]
-built = pytest.mark.skipif(
-    len(WAYS) < 2 or "compiled" not in index_table.kernels(),
-    reason="the kernels are not built: `make kernel`",
-)
+WAYS = list(forms("add_entries"))
+built = needs_kernel("add_entries", "add_rows_compiled")
 
 
 class Parts(NamedTuple):
@@ -46,9 +45,10 @@ class Parts(NamedTuple):
 
 def make(way: str, refused: set[int], monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Return a dispatcher that works this way; the disk refuses the calls of these numbers."""
-    monkeypatch.setattr(dispatch, "_add", dispatch.ways()[way])
-    monkeypatch.setattr(index_table, "_kernel", index_table.kernels()[way])
-    monkeypatch.setattr(javahash, "_hash", javahash.hashes()[way])
+    use_form(monkeypatch, way, dispatch, "_add", "add_entries")
+    use_form(monkeypatch, way, index_table, "_key_rows", "key_rows_compiled")
+    use_form(monkeypatch, way, index_table, "_add_rows", "add_rows_compiled")
+    use_form(monkeypatch, way, javahash, "_hash", "hash_compiled")
     disk, calls = SimDisk(), 0
 
     def refuse(name: str, path: Path) -> None:
@@ -177,7 +177,7 @@ def states_of(way: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> list[dict
 
 @built
 def test_kernel_stops_before_what_is_not_a_record_and_keeps_the_records_before_it() -> None:
-    from mqserver.store.commitlog.dispatch_kernel import add_entries
+    add_entries = compiled("add_entries")
 
     table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
     queue = table.obtain("topic-a", 0)
@@ -206,7 +206,7 @@ def test_kernel_stops_before_what_is_not_a_record_and_keeps_the_records_before_i
 
 @built
 def test_kernel_refuses_columns_of_other_numbers() -> None:
-    from mqserver.store.commitlog.dispatch_kernel import add_entries
+    add_entries = compiled("add_entries")
 
     table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
     slot = table.put_row("topic-a", 0, QueueRow(0, 0, 0))

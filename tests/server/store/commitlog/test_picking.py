@@ -8,11 +8,12 @@ from mqserver.store.commitlog import picking
 from mqserver.store.commitlog.picking import PART_SIZE_MAX, GetLimits, Picked, pick_each
 from mqserver.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER
+from tests.twins import FORMS, compiled, needs_kernel, use_form
 
 FILE_SIZE = 1 << 20
 EDGES = (-(1 << 63), -1, 0, 1, 1 << 31, 1 << 62, (1 << 63) - 1)
-COMPILED = picking.picks().get("compiled")
-built = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
+COMPILED = compiled("pick_compiled")
+built = needs_kernel("pick_compiled")
 
 
 def limits_of(chance: random.Random, log_end: int) -> GetLimits:
@@ -76,13 +77,16 @@ def test_entries_that_need_more_are_left(entry: tuple[int, int, int]) -> None:
     assert COMPILED(CQ_ENTRY.pack(0, 100, 7), limits, None) is not None
 
 
-@pytest.mark.parametrize("way", picking.picks())
-def test_adjacent_records_make_one_part_up_to_its_size_and_within_a_file(way: str) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_adjacent_records_make_one_part_up_to_its_size_and_within_a_file(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_form(monkeypatch, form, picking, "pick", "pick_compiled")
     limits = GetLimits(32, 1 << 40, 8, 65_536, 1 << 40, 0, 1 << 40, FILE_SIZE)
     places = [(0, 500), (500, 500), (2_000, 100), (2_100, FILE_SIZE - 2_100), (FILE_SIZE, 10)]
     data = b"".join(CQ_ENTRY.pack(*place, 0) for place in places)
 
-    found = picking.picks()[way](data, limits, None) or pick_each(data, limits, None)
+    found = picking.pick(data, limits, None) or pick_each(data, limits, None)
 
     assert found.parts == [(0, 1_000), (2_000, FILE_SIZE), (FILE_SIZE, FILE_SIZE + 10)]
     assert (found.status, found.record_count, found.scanned_count) == (GetStatus.FOUND, 5, 5)

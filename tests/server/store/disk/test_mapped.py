@@ -10,6 +10,7 @@ from mqserver.store.disk import mapped
 from mqserver.store.disk.disk import DiskFile, RealDisk
 from mqserver.store.disk.mapped import SPAN_MAX
 from tests.server.cold_disk import forget_file
+from tests.twins import FORMS, use_form
 
 SIZE = 4 << 20
 BASE = 7 << 30
@@ -21,12 +22,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-@pytest.fixture(params=mapped.joins())
+@pytest.fixture(params=FORMS)
 def file(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[DiskFile]:
     """The file, read with each way to join."""
-    monkeypatch.setattr(mapped, "_join", mapped.joins()[request.param])
+    use_form(monkeypatch, request.param, mapped, "_join", "join_compiled")
     file = RealDisk().open(path)
     # Read just now: all of it is in memory.
     file.pread(SIZE, 0)

@@ -66,7 +66,9 @@ def test_a_filler_between_entries_is_named_alone(tmp_path: Path) -> None:
     report = report_of(root, deep=True)
 
     (found,) = [one for one in report.findings if one.severity is not Severity.INFO]
-    assert (found.kind, found.pos, found.count) == ("queue_filler", 2 * ENTRY_SIZE, 1)
+    assert found.kind == "queue_filler"
+    assert found.pos == 2 * ENTRY_SIZE
+    assert found.count == 1
     assert found.found == "1 of 7 entries are fillers"
 
 

@@ -48,7 +48,8 @@ def test_missing_file_with_a_backup_is_a_warning(kinds: Path, name: str, tmp_pat
     (found,) = found_in(kinds, name)
     (action,) = actions_of(kinds, tmp_path / "out", name)
 
-    assert (found.kind, found.severity) == ("config_fallback", Severity.WARNING)
+    assert found.kind == "config_fallback"
+    assert found.severity == Severity.WARNING
     assert f"config/{name}.bak" in found.hint
     assert AGAIN[name] in found.hint
     assert action.action == "restored"
@@ -65,7 +66,8 @@ def test_missing_file_without_a_backup_is_a_warning_where_the_store_shows_that_i
     (found,) = found_in(kinds, name)
     (action,) = actions_of(kinds, tmp_path / "out", name)
 
-    assert (found.kind, found.severity) == ("config_missing", Severity.WARNING)
+    assert found.kind == "config_missing"
+    assert found.severity == Severity.WARNING
     assert EFFECTS[name] in found.hint
     assert action.action == "lost"
     assert EFFECTS[name] in action.reason

@@ -20,17 +20,19 @@ def use_everything(path: Path) -> Report:
     """Open, look at and verify a store; parts that are damaged may say so."""
     with StoreDir.open(path) as store:
         for question in (store.info, store.files, lambda: list(store.records())):
-            ask(question)
-        ask(lambda: store.find_message("FD00000000000000000000000000000217D44E0E2F2A6808A97A0001"))
+            assert_answer_or_reason(question)
+        assert_answer_or_reason(
+            lambda: store.find_message("FD00000000000000000000000000000217D44E0E2F2A6808A97A0001")
+        )
         for key in store.queues()[:3]:
-            ask(lambda key=key: list(store.queue(*key).entries()))
+            assert_answer_or_reason(lambda key=key: list(store.queue(*key).entries()))
         for view in store.index_files:
-            ask(lambda view=view: list(view.entries()))
-            ask(lambda view=view: list(view.chain("v6-44-t", "k1")))
+            assert_answer_or_reason(lambda view=view: list(view.entries()))
+            assert_answer_or_reason(lambda view=view: list(view.chain("v6-44-t", "k1")))
         return verify(store, deep=True)
 
 
-def ask(question: object) -> None:
+def assert_answer_or_reason(question: object) -> None:
     try:
         question()  # type: ignore[operator]
     except StoreError as error:

@@ -7,7 +7,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 from storefmt.formats.javahash import tags_code  # noqa: E402
-from storefmt.offline.verify.bulk import codes_of, find_tags, texts_of  # noqa: E402
+from storefmt.offline.verify.bulk_tags import codes_of, find_tags, texts_of  # noqa: E402
 
 PARTS = (
     b"TAGS\x01A", b"TAGS\x01", b"TAGS\x01two words", b"KEYS\x01TAGS", b"xTAGS\x01B", b"TAG",

@@ -105,13 +105,13 @@ def test_most_windows_come_from_the_pieces(golden: Golden, monkeypatch: pytest.M
     from storefmt.offline.verify.bulk import Bulk
 
     here: list[int] = []
-    original = Bulk.at
+    original = Bulk.check_window
 
     def at(self: Bulk, span: object, pos: int, base: int) -> object:
         here.append(pos)
         return original(self, span, pos, base)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Bulk, "at", at)
+    monkeypatch.setattr(Bulk, "check_window", at)
     path = golden.store("basic")
     with StoreDir.open(path) as store:
         file_count, piece_count = len(store.log.spans), len(list(parallel_module.log_parts(store)))

@@ -165,7 +165,9 @@ def test_a_queue_without_files_is_a_missing_queue(basic: Path, has_directory: bo
 
     (found,) = worse_than_info(check(basic))
 
-    assert (found.kind, found.file, found.count) == ("queue_missing", "consumequeue/tiny/3", 5)
+    assert found.kind == "queue_missing"
+    assert found.file == "consumequeue/tiny/3"
+    assert found.count == 5
 
 
 def test_queues_of_a_deleted_topic_are_only_told(basic: Path) -> None:
@@ -215,7 +217,8 @@ def test_half_a_record_that_no_queue_knows_is_only_told(ipv6: Path, aborted: boo
 
     (found,) = [finding for finding in report.findings if finding.kind != "abort"]
     assert report.ok
-    assert (found.kind, found.pos) == ("torn_tail", end)
+    assert found.kind == "torn_tail"
+    assert found.pos == end
 
 
 def test_record_that_differs_from_both_neighbours_is_told(basic: Path) -> None:

@@ -17,7 +17,8 @@ def test_info_fits_the_records(golden: Golden, name: str) -> None:
         records = [item for item in store.records() if hasattr(item, "store_ms")]
 
     assert info.version == ("5.x" if name == "v5" else "4.x")
-    assert (info.first_ms, info.last_ms) == (records[0].store_ms, records[-1].store_ms)
+    assert info.first_ms == records[0].store_ms
+    assert info.last_ms == records[-1].store_ms
     assert info.behind_size == 0
     assert not info.aborted
     assert info.notes == []
@@ -79,9 +80,11 @@ def test_a_log_file_says_how_it_ends(basic: Path) -> None:
     with StoreDir.open(basic) as store:
         ends = {file.name: file.end_reason for file in store.files()}
 
-    assert (whole.end_reason, whole.fill_size) == ("blank", whole.size)
+    assert whole.end_reason == "blank"
+    assert whole.fill_size == whole.size
     assert ends[f"commitlog/{first.name}"] == "truncated"
-    assert (ends[f"commitlog/{last.name}"], ends["checkpoint"]) == ("bad_magic", "")
+    assert ends[f"commitlog/{last.name}"] == "bad_magic"
+    assert ends["checkpoint"] == ""
 
 
 def last_record_end(path: Path) -> int:

@@ -1,3 +1,0 @@
-"""Types of the compiled kernel, which is there only where it was built."""
-
-def join_compiled(view: memoryview, parts: list[tuple[int, int]], base: int) -> bytes | None: ...

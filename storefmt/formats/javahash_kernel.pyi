@@ -1,3 +1,0 @@
-"""Types of the compiled kernel, which is there only where it was built."""
-
-def hash_compiled(text: str) -> int: ...
