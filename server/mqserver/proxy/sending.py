@@ -122,9 +122,7 @@ class ProducerMethods:
             born_ms=first.born_ms,
         )
         if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
-            # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
-            result = result._replace(transaction_id=result.transaction_id or result.msg_id)
-            self._remember(topic, result)
+            result = result._replace(transaction_id=self._remember(topic, result))
         entry = _entry(result)
         assert entry.status is not None
         code = entry.status.code
@@ -137,10 +135,12 @@ class ProducerMethods:
         topic = topic_of(request.topic)
         if not request.transaction_id.strip():
             raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-        half = self._transactions.take(topic, request.transaction_id)
-        if half is None:
+        named = self._transactions.take(topic, request.transaction_id)
+        if named is None:
+            # The broker asks the producer about it again.
             text = "cannot found transaction data"
             raise refused_inside(Code.INTERNAL_SERVER_ERROR, text)
+        half = named.half
         address = await self._master(half.broker_name)
         header = EndTransaction(
             producer_group=topic,
@@ -149,7 +149,7 @@ class ProducerMethods:
             commit_or_rollback=_RESOLUTIONS.get(request.resolution, 0),
             from_transaction_check=request.source is TransactionSource.SOURCE_SERVER_CHECK,
             msg_id=request.message_id,
-            transaction_id=request.transaction_id,
+            transaction_id=named.unique_key,
             broker_name=half.broker_name,
         )
         command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
@@ -218,14 +218,16 @@ class ProducerMethods:
             raise refused_inside(Code.BAD_REQUEST, f"cannot find broker {broker_name}")
         return address
 
-    def _remember(self, topic: str, result: SendResult) -> None:
+    def _remember(self, topic: str, result: SendResult) -> str:
+        """Return the id of the transaction that a half message begins."""
         try:
             _, log_offset = parse_offset_id(result.offset_msg_id)
         except StoreError as error:
             raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
-        self._transactions.add(
+        # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
+        return self._transactions.add(
             topic,
-            result.transaction_id,
+            result.transaction_id or result.msg_id,
             broker_name=result.queue.broker_name,
             queue_offset=result.queue_offset,
             log_offset=log_offset,

@@ -388,10 +388,9 @@ class ClientSession:
         if broker_name is None or self.commands is None:
             LOG.warning("%s: transaction %s stays open", self.client_id, header.transaction_id)
             return
-        transaction_id = header.transaction_id or message.unique_key or ""
-        self._transactions.add(
+        transaction_id = self._transactions.add(
             message.topic,
-            transaction_id,
+            header.transaction_id or message.unique_key or "",
             broker_name=broker_name,
             queue_offset=header.tran_state_table_offset,
             log_offset=header.commit_log_offset,
