@@ -103,6 +103,11 @@ class _Cache(Generic[_V]):
         self._now_ms = now_ms
         self._known: dict[str, tuple[int, _V]] = {}
 
+    def fresh(self, name: str) -> _V | None:
+        """Return a value for which no broker has to be asked."""
+        known = self._known.get(name)
+        return known[1] if known is not None and self._now_ms() < known[0] else None
+
     async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
         known = self._known.get(name)
         if known is not None and self._now_ms() < known[0]:
@@ -166,6 +171,10 @@ class Cluster:
         except ClientError:
             return TopicType.UNSPECIFIED
         return found or TopicType.UNSPECIFIED
+
+    def known_type(self, topic: str) -> TopicType | None:
+        """Return which messages a topic takes; None if a broker has to be asked."""
+        return self._types.fresh(topic)
 
     async def group(
         self, name: str, credentials: Credentials | None

@@ -29,6 +29,7 @@ from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
 from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext, SecretOf, context_of
+from mqserver.proxy.drafts import ReadPlainSend, SendDraft, plain_send_reader, send_limits
 from mqserver.proxy.errors import ProxyRefused, ok, status_of
 from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
 from mqserver.proxy.protocol.codes import ClientType, Code, FilterType
@@ -81,6 +82,7 @@ class UnaryMethod(NamedTuple):
     request: type[WireMessage]
     response: type[Response]
     answer: Callable[[Any, ProxyContext], Awaitable[Response]]
+    post: Callable[[GrpcCall], bool] | None = None
 
 
 class SizedCommand(NamedTuple):
@@ -100,6 +102,7 @@ class Service:
         resources: the descriptors and the memory that the sessions of clients share with others.
 
     Attributes:
+        config: the settings.
         methods: the methods with one request and one response, by name.
     """
 
@@ -111,6 +114,7 @@ class Service:
         *,
         resources: Resources | None = None,
     ) -> None:
+        self.config = config
         self.transactions = Transactions(config, cluster.client.now_ms)
         self.sessions = Sessions(
             config, cluster, self.transactions, resources=resources or Resources()
@@ -128,7 +132,9 @@ class Service:
             "NotifyClientTermination": UnaryMethod(
                 NotifyClientTerminationRequest, Response, self._notify_termination
             ),
-            "SendMessage": UnaryMethod(SendMessageRequest, SendMessageResponse, sending.send),
+            "SendMessage": UnaryMethod(
+                SendMessageRequest, SendMessageResponse, sending.send, sending.post
+            ),
             "EndTransaction": UnaryMethod(EndTransactionRequest, Response, sending.end_transaction),
             "RecallMessage": UnaryMethod(
                 RecallMessageRequest, RecallMessageResponse, sending.recall
@@ -286,9 +292,13 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             partial(answer, name),
             refuse=partial(refuse, method.response),
             prepare=partial(_prepared, method.request),
+            post=method.post,
         )
         for name, method in service.methods.items()
     }
+    found["SendMessage"] = found["SendMessage"]._replace(
+        prepare=partial(_prepared_send, plain_send_reader(send_limits(service.config)))
+    )
     found["ReceiveMessage"] = GrpcMethod(
         receive,
         refuse=partial(refuse, ReceiveMessageResponse),
@@ -309,7 +319,22 @@ def _prepared(request: type[M], message: bytes) -> tuple[M, int]:
     except BadMessage as error:
         text = f"the request is no message of {NAME}: {error}"
         raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
-    return decoded, costs.ITEM.size * item_count + (COPIES - 1) * len(message)
+    return decoded, _size_of(message, item_count)
+
+
+def _prepared_send(
+    read: ReadPlainSend, message: bytes
+) -> tuple[SendDraft | SendMessageRequest, int]:
+    plain = read(message)
+    if plain is None:
+        return _prepared(SendMessageRequest, message)
+    draft, item_count = plain
+    return draft, _size_of(message, item_count)
+
+
+def _size_of(message: bytes, item_count: int) -> int:
+    """Return what a decoded request takes beside its message."""
+    return costs.ITEM.size * item_count + (COPIES - 1) * len(message)
 
 
 def _prepared_command(message: bytes) -> tuple[SizedCommand, int]:

@@ -29,7 +29,7 @@ from mqclient.client.routes import masters
 from mqclient.consumer.subscription import TopicSubscription
 from mqclient.errors import ClientError
 from mqclient.message import read_messages
-from mqclient.producer.send_attempt import SendAttempt
+from mqclient.producer.send_attempt import SendAttempt, SendOutcome
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, result_of
 from mqserver.proxy.checks import subscription_of
@@ -199,16 +199,43 @@ class ClientSession:
         Raises:
             ClientError: it was not stored, or no answer came.
         """
+        stored: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
+        if self.post(out, queue, address, commands, born_ms=born_ms, outcome=stored):
+            return await stored
+        answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
+        return result_of(answer, queue, unique_key=out.unique_key, address=address)
+
+    def post(
+        self,
+        out: PackedMessage,
+        queue: MessageQueue,
+        address: str,
+        commands: SendCommands,
+        *,
+        born_ms: int,
+        outcome: SendOutcome,
+    ) -> bool:
+        """Send as ``store`` does, if there is an open connection and nothing to sign.
+
+        Args:
+            out, queue, address, commands, born_ms: see ``store``.
+            outcome: gets the result, or a ``ClientError``.
+
+        Returns:
+            False if ``store`` has to do it.
+
+        Raises:
+            ClientError: the request cannot be encoded.
+            ProxyRefused: there is no descriptor left for a connection.
+        """
         link = self._link_to(address)
         channel = None if self.credentials is not None else link.open_channel(address)
         if channel is None:
-            answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
-            return result_of(answer, queue, unique_key=out.unique_key, address=address)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[SendResult] = loop.create_future()
-        attempt = SendAttempt(future, out, queue, address, TIMEOUT_S, None)
-        attempt.post(channel, commands, now_ms=born_ms, deadline_s=loop.time() + TIMEOUT_S)
-        return await future
+            return False
+        deadline_s = asyncio.get_running_loop().time() + TIMEOUT_S
+        attempt = SendAttempt(outcome, out, queue, address, TIMEOUT_S, None)
+        attempt.post(channel, commands, now_ms=born_ms, deadline_s=deadline_s)
+        return True
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
         """Send a request that is not answered.

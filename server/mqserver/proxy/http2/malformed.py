@@ -5,10 +5,12 @@ Rule: a malformed request ends its stream with PROTOCOL_ERROR, before a method s
 Source: RFC 9113, sections 8.1, 8.2 and 8.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mqserver.proxy.http2.hpack import Field
+from remoting.aio import costs
+from storefmt.formats.kernels import chosen
 
 _PSEUDO: Final = frozenset((":authority", ":method", ":path", ":scheme"))
 _NEEDED: Final = (":method", ":path", ":scheme")
@@ -16,6 +18,23 @@ _OF_CONNECTIONS: Final = frozenset(
     ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade")
 )
 _SIZE_DIGITS_MAX: Final = 18
+_CONTENT_LENGTH: Final = "content-length"
+
+ReadHead = Callable[[list[Field]], tuple[int, dict[str, str] | None]]
+"""Returns what header fields cost, in bytes, and their values by name if nothing about them needs
+another look; see ``read_head_plain``."""
+
+
+def read_head_plain(fields: list[Field]) -> tuple[int, dict[str, str] | None]:
+    """Return what the header fields of a request cost, in bytes, and their values by name.
+
+    There are no values if a field is wrong, or says how long the body is; see
+    ``fault_of_request`` and ``content_size_of``.
+    """
+    size = sum(len(name) + len(value) + costs.FIELD.size for name, value in fields)
+    metadata = dict(fields)
+    is_usual = _CONTENT_LENGTH not in metadata and fault_of_request(fields) is None
+    return size, metadata if is_usual else None
 
 
 def fault_of_request(fields: Sequence[Field]) -> str | None:
@@ -57,7 +76,7 @@ def content_size_of(fields: Sequence[Field]) -> int | None:
     Raises:
         ValueError: it is not a size, or there are several.
     """
-    sizes = {value for name, value in fields if name == "content-length"}
+    sizes = {value for name, value in fields if name == _CONTENT_LENGTH}
     if not sizes:
         return None
     text = sizes.pop()
@@ -72,3 +91,17 @@ def _fault_of_field(name: str, value: str) -> str | None:
     if name in _OF_CONNECTIONS or (name == "te" and value != "trailers"):
         return f"the header field {name!r} is not allowed in HTTP/2"
     return None
+
+
+def head_readers() -> dict[str, ReadHead]:
+    """Return the readers by name: ``pure``, and ``compiled`` if it was built."""
+    known: dict[str, ReadHead] = {"pure": read_head_plain}
+    try:
+        from mqserver.proxy.http2.hpack_kernel import read_head_compiled
+    except ImportError:
+        return known
+    return {**known, "compiled": read_head_compiled}
+
+
+read_head: Final = chosen(head_readers())
+"""The reader in use."""
