@@ -6,6 +6,7 @@
              closed, first those that hold most of the address that holds most
     Turns    the time of the event loop; what does not fit into a turn waits for the next one
     Starts   TLS handshakes and gRPC calls, a few of which start in a turn
+    pieces   work for gRPC calls whose length their clients choose, a few pieces in a turn
 
 Rule: all ports of a process share one object of each, since descriptors and memory belong to the
 process. A connection that holds little is never closed for one that holds much. A holder reports
@@ -20,6 +21,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from remoting.aio.lanes import PacedLane
 from remoting.aio.starts import (
     CALLS_A_TURN,
     HANDSHAKES_A_TURN,
@@ -33,6 +35,7 @@ LOG = logging.getLogger(__name__)
 PLACES_MAX: Final = 65_536
 IN_FLIGHT_SIZE_MAX: Final = 1 << 30
 """The limit of bytes in flight if nobody has found out how much memory there is."""
+PIECES_A_TURN: Final = 2
 RELIEF: Final = 8
 """Connections are closed until an eighth of the budget is free, so that this happens rarely."""
 
@@ -142,3 +145,4 @@ class Resources:
         default_factory=lambda: Starts(HANDSHAKES_A_TURN, waiting_max=HANDSHAKES_WAITING)
     )
     calls: Starts = field(default_factory=lambda: Starts(CALLS_A_TURN))
+    pieces: PacedLane = field(default_factory=lambda: PacedLane(PIECES_A_TURN))

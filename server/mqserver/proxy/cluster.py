@@ -21,7 +21,8 @@ from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqserver.proxy.context import Credentials
-from remoting.aio.lanes import FairLane
+from remoting.aio.lanes import FairLane, PacedLane
+from remoting.aio.resources import PIECES_A_TURN
 from remoting.aio.tls import ClientTls
 from remoting.bodies import (
     BrokerData,
@@ -135,17 +136,26 @@ class Cluster:
     Args:
         client: asks the name servers and the brokers.
         tls: how connections to brokers are encrypted; None leaves them plain.
+        pieces: work that shares the turns of the loop; None for a lane of its own.
 
     Attributes:
         link: asks brokers for clients that have no connection of their own.
         routes: lets the sessions of clients ask for a few routes at a time.
+        pieces: work for clients whose length they choose, a few pieces in a turn of the loop.
     """
 
-    def __init__(self, client: MQClient, *, tls: ClientTls | None = None) -> None:
+    def __init__(
+        self,
+        client: MQClient,
+        *,
+        tls: ClientTls | None = None,
+        pieces: PacedLane | None = None,
+    ) -> None:
         self.client = client
         self.tls = tls
         self.link = MQClient(None, tls=tls)
         self.routes = FairLane(ROUTES_AT_ONCE)
+        self.pieces = pieces or PacedLane(PIECES_A_TURN)
         self._types: _Cache[TopicType] = _Cache(client.now_ms)
         self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
         self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)

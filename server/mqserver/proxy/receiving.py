@@ -43,6 +43,7 @@ from mqserver.proxy.messages import to_grpc
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Broker, MessageQueue, Status
 from mqserver.proxy.protocol.requests import (
+    AckMessageEntry,
     AckMessageRequest,
     AckMessageResponse,
     AckMessageResultEntry,
@@ -66,8 +67,10 @@ COUNT_MAX: Final = 32
 FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
-ACKS_AT_ONCE: Final = 32
-"""The entries of one request that are acknowledged at a time."""
+ACKS_AT_ONCE: Final = 16
+"""The entries of one request that are acknowledged at a time, in one piece of work."""
+WRITTEN_AT_ONCE: Final = 8
+"""The received messages that are made in one piece of work."""
 GRACE_S: Final = 5.0
 """How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
@@ -124,11 +127,15 @@ class ConsumerMethods:
         _hold(context, held_size)
         try:
             yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
-            for message in messages:
-                yield ReceiveMessageResponse(message=to_grpc(message))
-                written_count += 1
-                if receive.renews:
-                    _watch(receive, message)
+            while written_count < len(messages):
+                some = messages[written_count : written_count + WRITTEN_AT_ONCE]
+                async with self._cluster.pieces.piece(context.ip):
+                    parts = [ReceiveMessageResponse(message=to_grpc(each)) for each in some]
+                for message, part in zip(some, parts, strict=True):
+                    yield part
+                    written_count += 1
+                    if receive.renews:
+                        _watch(receive, message)
             yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
         finally:
             _hold(context, -held_size)
@@ -140,13 +147,19 @@ class ConsumerMethods:
         topic, group = topic_of(request.topic), group_of(request.group)
         session = self._sessions.of(context)
         entries: list[AckMessageResultEntry] = []
-        for start in range(0, len(request.entries), ACKS_AT_ONCE):
-            work = [
-                self._ack(session, each.receipt_handle, each.message_id, topic, group)
-                for each in request.entries[start : start + ACKS_AT_ONCE]
-            ]
-            # Most requests acknowledge one message, which needs no task of its own.
-            entries += [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
+
+        def ack(entry: AckMessageEntry) -> Coroutine[Any, Any, AckMessageResultEntry]:
+            return self._ack(session, entry.receipt_handle, entry.message_id, topic, group)
+
+        # Most requests acknowledge one message, which needs no task of its own.
+        if len(request.entries) == 1:
+            entries = [await ack(request.entries[0])]
+        else:
+            for start in range(0, len(request.entries), ACKS_AT_ONCE):
+                async with self._cluster.pieces.piece(context.ip):
+                    some = request.entries[start : start + ACKS_AT_ONCE]
+                    acking = asyncio.gather(*map(ack, some))
+                entries += await acking
         codes = {each.status.code for each in entries if each.status is not None}
         if len(codes) == 1:
             (code,) = codes
@@ -293,13 +306,15 @@ class ConsumerMethods:
         responses.check(answer, address=address, what=f"pop of topic {pop.topic}")
         header = responses.header(answer, PopMessageResponse, address=address)
         broker_name = pop.broker_name or ""
-        found, damage = read_pulled(answer.body, broker_name=broker_name)
-        if damage is not None:
-            LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
-        try:
-            popped = with_receipts(found, header, broker_name=broker_name)
-        except BadHeader as error:
-            raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
+        async with self._cluster.pieces.piece(receive.session.ip):
+            found, damage = read_pulled(answer.body, broker_name=broker_name)
+            if damage is not None:
+                LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
+            try:
+                popped = with_receipts(found, header, broker_name=broker_name)
+            except BadHeader as error:
+                text = f"{address} answered a pop without usable offsets: {error}"
+                raise BadAnswer(text) from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
         return _Popped(await self._accepted(popped, receive), nothing)
 

@@ -14,7 +14,6 @@ Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransact
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
 """
 
-import asyncio
 import itertools
 import random
 from collections.abc import Sequence
@@ -64,8 +63,10 @@ from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
-PACKED_A_TURN: Final = 500
-"""The messages of a batch that are checked before others have their turn."""
+PACKED_AT_ONCE: Final = 16
+"""The messages of a batch that are checked and packed in one piece of work."""
+KEYS_AT_ONCE: Final = 64
+"""A message with more keys is a piece of work of its own."""
 REMARK: Final = "end transaction from proxy"
 _MASK: Final = (1 << 64) - 1
 _LONG: Final = 1 << 63
@@ -217,14 +218,23 @@ class ProducerMethods:
         if not request.messages:
             raise ProxyRefused(Code.MESSAGE_CORRUPTED, "no message to send")
         topic = topic_of(request.messages[0].topic)
+        system = request.messages[0].system_properties
+        if len(request.messages) == 1 and (system is None or len(system.keys) <= KEYS_AT_ONCE):
+            return self._drafted(topic, [self._pack(request.messages[0], topic, request, context)])
         packed: list[OutgoingMessage] = []
-        for message in request.messages:
-            packed.append(self._pack(message, topic, request, context))
-            if not len(packed) % PACKED_A_TURN:
-                await asyncio.sleep(0)
-        return self._drafted(topic, packed)
+        entries: list[BatchEntry] = []
+        for start in range(0, len(request.messages), PACKED_AT_ONCE):
+            async with self._cluster.pieces.piece(context.ip):
+                for message in request.messages[start : start + PACKED_AT_ONCE]:
+                    out = self._pack(message, topic, request, context)
+                    packed.append(out)
+                    entries.append(BatchEntry(0, out.body, in_java_order(out.properties).encode()))
+        async with self._cluster.pieces.piece(context.ip):
+            return self._drafted(topic, packed, join_batch(entries) if len(entries) > 1 else None)
 
-    def _drafted(self, topic: str, packed: Sequence[OutgoingMessage]) -> SendDraft:
+    def _drafted(
+        self, topic: str, packed: Sequence[OutgoingMessage], batch: bytes | None = None
+    ) -> SendDraft:
         first = packed[0]
         takes_all = TRANSFER_FLAG in first.properties or topic.startswith(
             (RETRY_PREFIX, DLQ_PREFIX)
@@ -233,7 +243,7 @@ class ProducerMethods:
             topic,
             None if takes_all else message_type(first.properties),
             first.properties.get(SHARDING_KEY) if len(packed) == 1 else None,
-            _for_broker(topic, packed),
+            _for_broker(topic, packed, batch),
             first.born_ms,
         )
 
@@ -366,8 +376,8 @@ class _Publishing:
         return known
 
 
-def _for_broker(topic: str, found: Sequence[OutgoingMessage]) -> PackedMessage:
-    """Return a message, or several as a batch, as a broker gets them.
+def _for_broker(topic: str, found: Sequence[OutgoingMessage], batch: bytes | None) -> PackedMessage:
+    """Return a message, or the body of a batch of several, as a broker gets it.
 
     Raises:
         BadCall: the time of the message does not fit its field.
@@ -376,17 +386,10 @@ def _for_broker(topic: str, found: Sequence[OutgoingMessage]) -> PackedMessage:
     if not -_LONG <= first.born_ms < _LONG:
         low, high = -_LONG, _LONG - 1
         raise BadCall(f"SendMessageV2.born_timestamp is {first.born_ms}, outside {low} to {high}")
-    if len(found) == 1:
-        code, body = RequestCode.SEND_MESSAGE_V2, first.body
-    else:
-        code = RequestCode.SEND_BATCH_MESSAGE
-        body = join_batch(
-            BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
-        )
     return PackedMessage(
-        code,
+        RequestCode.SEND_MESSAGE_V2 if batch is None else RequestCode.SEND_BATCH_MESSAGE,
         topic,
-        body,
+        first.body if batch is None else batch,
         0,
         first.sys_flag,
         in_java_order(first.properties),

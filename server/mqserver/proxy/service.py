@@ -34,7 +34,7 @@ from mqserver.proxy.errors import ProxyRefused, ok, status_of
 from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
 from mqserver.proxy.protocol.codes import ClientType, Code, FilterType
 from mqserver.proxy.protocol.definitions import Settings
-from mqserver.proxy.protocol.protobuf import BadMessage, WireMessage
+from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, WireMessage
 from mqserver.proxy.protocol.requests import (
     AckMessageRequest,
     AckMessageResponse,
@@ -70,6 +70,8 @@ SUBSCRIPTIONS_MAX: Final = 1_024
 """The topics that the settings of one client name."""
 EXPRESSIONS_MAX: Final = 64
 """The SQL expressions among them, as in a heartbeat of a remoting client."""
+FEW_ITEMS_MAX: Final = 512
+"""The fields and items of a request without long lists; others wait until few are decoded."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
 
@@ -115,6 +117,7 @@ class Service:
         resources: Resources | None = None,
     ) -> None:
         self.config = config
+        self._pieces = cluster.pieces
         self.transactions = Transactions(config, cluster.client.now_ms)
         self.sessions = Sessions(
             config, cluster, self.transactions, resources=resources or Resources()
@@ -218,6 +221,13 @@ class Service:
         self, sent: Settings, size: int, session: ClientSession, queue: CommandQueue
     ) -> Settings:
         _check_size(sent)
+        async with self._pieces.piece(session.ip):
+            self._note(sent, size, session)
+        session.commands = queue
+        return await session.announce()
+
+    def _note(self, sent: Settings, size: int, session: ClientSession) -> None:
+        """Check the settings of a client, and keep them."""
         if sent.publishing is not None:
             for topic in sent.publishing.topics:
                 topic_of(topic)
@@ -234,8 +244,6 @@ class Service:
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
         session.note_settings(sent, size)
         self.sessions.keep(session)
-        session.commands = queue
-        return await session.announce()
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
         settings = self.sessions.of(context).settings
@@ -296,8 +304,14 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         )
         for name, method in service.methods.items()
     }
+    read_plain = plain_send_reader(send_limits(service.config))
     found["SendMessage"] = found["SendMessage"]._replace(
-        prepare=partial(_prepared_send, plain_send_reader(send_limits(service.config)))
+        prepare=partial(_prepared_send, read_plain),
+        prepare_long=partial(_prepared, SendMessageRequest, items_max=ITEMS_MAX),
+    )
+    found["AckMessage"] = found["AckMessage"]._replace(
+        prepare=partial(_prepared_short, AckMessageRequest),
+        prepare_long=partial(_prepared, AckMessageRequest, items_max=ITEMS_MAX),
     )
     found["ReceiveMessage"] = GrpcMethod(
         receive,
@@ -313,9 +327,9 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
     return {f"/{NAME}/{name}": found[name] for name in found}
 
 
-def _prepared(request: type[M], message: bytes) -> tuple[M, int]:
+def _prepared(request: type[M], message: bytes, *, items_max: int = FEW_ITEMS_MAX) -> tuple[M, int]:
     try:
-        decoded, item_count = request.decode_counted(message)
+        decoded, item_count = request.decode_counted(message, items_max=items_max)
     except BadMessage as error:
         text = f"the request is no message of {NAME}: {error}"
         raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
@@ -324,12 +338,20 @@ def _prepared(request: type[M], message: bytes) -> tuple[M, int]:
 
 def _prepared_send(
     read: ReadPlainSend, message: bytes
-) -> tuple[SendDraft | SendMessageRequest, int]:
+) -> tuple[SendDraft | SendMessageRequest, int] | None:
     plain = read(message)
-    if plain is None:
-        return _prepared(SendMessageRequest, message)
-    draft, item_count = plain
-    return draft, _size_of(message, item_count)
+    if plain is not None:
+        draft, item_count = plain
+        return draft, _size_of(message, item_count)
+    return _prepared_short(SendMessageRequest, message)
+
+
+def _prepared_short(request: type[M], message: bytes) -> tuple[M, int] | None:
+    """Do what ``_prepared`` does; return None for a message that is long or wrong."""
+    try:
+        return _prepared(request, message)
+    except CallFailed:
+        return None
 
 
 def _size_of(message: bytes, item_count: int) -> int:
@@ -338,7 +360,7 @@ def _size_of(message: bytes, item_count: int) -> int:
 
 
 def _prepared_command(message: bytes) -> tuple[SizedCommand, int]:
-    command, size = _prepared(TelemetryCommand, message)
+    command, size = _prepared(TelemetryCommand, message, items_max=ITEMS_MAX)
     return SizedCommand(command, size), size
 
 

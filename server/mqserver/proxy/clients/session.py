@@ -275,10 +275,11 @@ class ClientSession:
 
     async def heartbeat(self) -> None:
         """Name the client's groups to the brokers of its topics."""
-        data = self._heartbeat_data()
-        if data is None:
+        async with self._cluster.pieces.piece(self.ip):
+            data = self._heartbeat_data()
+            body = None if data is None else data.encode()
+        if body is None:
             return
-        body = data.encode()
         for address in await self._broker_addresses():
             try:
                 await self.invoke(address, Command.request(RequestCode.HEART_BEAT, body=body))

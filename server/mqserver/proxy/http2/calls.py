@@ -29,13 +29,16 @@ from mqserver.proxy.http2.deadlines import Deadlines
 from mqserver.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
 from mqserver.proxy.http2.hpack import encode
 from mqserver.proxy.http2.stream import Stream, StreamReceiver
-from remoting.aio.lanes import FairLane
+from remoting.aio.lanes import FairLane, PacedLane
+from remoting.aio.resources import PIECES_A_TURN
 
 LOG = logging.getLogger(__name__)
 
 CONTENT_TYPE: Final = "application/grpc"
 _PREFIX_SIZE: Final = 5
 _UNITS_S: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+LONG_AT_ONCE: Final = 4
+"""So many requests with long lists are decoded, and their methods run, at a time."""
 INFLATIONS_MAX: Final = 2
 """So many messages are inflated at a time; each is charged with the most that it may become."""
 INFLATE_RATIO_MAX: Final = 1_040
@@ -83,7 +86,9 @@ class GrpcMethod(NamedTuple):
         refuse: called with the header of a call alone, before anything of its body is looked at:
             returns the answer that refuses it, or None. May keep what it found in the call.
         prepare: called with each message, in the time that all connections share; returns what it
-            says, and the bytes that this takes beside those of the message. May raise CallFailed.
+            says, and the bytes that this takes beside those of the message; None leaves a long
+            message to ``prepare_long``. May raise CallFailed.
+        prepare_long: the same for a message that may take long to read; few calls do so at a time.
         takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
             one, ``GrpcCall.request``.
         post: does a call without a task: ``GrpcCall.answer`` is called later, or at once. Returns
@@ -93,7 +98,8 @@ class GrpcMethod(NamedTuple):
     run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
     takes_stream: bool = False
     refuse: Callable[["GrpcCall"], bytes | None] | None = None
-    prepare: Callable[[bytes], tuple[Any, int]] | None = None
+    prepare: Callable[[bytes], tuple[Any, int] | None] | None = None
+    prepare_long: Callable[[bytes], tuple[Any, int]] | None = None
     post: Callable[["GrpcCall"], bool] | None = None
 
 
@@ -103,12 +109,21 @@ class Calls:
     Args:
         methods: by path, ``/service/method``.
         size_max: the most bytes of a message that is received.
+        pieces: work that shares the turns of the loop; None for a lane of its own.
     """
 
-    def __init__(self, methods: Mapping[str, GrpcMethod], *, size_max: int) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, GrpcMethod],
+        *,
+        size_max: int,
+        pieces: PacedLane | None = None,
+    ) -> None:
         self.size_max = size_max
+        self.pieces = pieces or PacedLane(PIECES_A_TURN)
         self.deadlines = Deadlines()
         self.inflations = FairLane(INFLATIONS_MAX)
+        self.long = FairLane(LONG_AT_ONCE)
         # Its own: the default executor serves what must not wait for strangers.
         self.threads = ThreadPoolExecutor(INFLATIONS_MAX, thread_name_prefix="grpc-inflate")
         self._methods = methods
@@ -159,7 +174,8 @@ class GrpcCall(StreamReceiver):
     __slots__ = (
         "_bucket", "_calls", "_data", "_deadline_s", "_has_headers", "_held_size",
         "_is_complete", "_is_compressed", "_is_dropped", "_is_posted", "_method", "_stream",
-        "_task", "_waiting", "address", "connection", "context", "message", "metadata", "request",
+        "_task", "_waiting", "address", "connection", "context", "message", "metadata",
+        "request",
     )  # fmt: skip
 
     def __init__(
@@ -228,7 +244,9 @@ class GrpcCall(StreamReceiver):
                 data, is_compressed = found
                 size = len(data)
                 message = await self._inflated(data) if is_compressed else data
-                request, request_size = await self._prepared_in_turn(message)
+                prepared = await self._prepared_in_turn(message)
+                assert prepared is not None
+                request, request_size = prepared
                 self.hold(request_size)
                 self.connection.charge()
                 self._stream.consumed(_PREFIX_SIZE + size)
@@ -242,8 +260,9 @@ class GrpcCall(StreamReceiver):
                 self._waiting = asyncio.get_running_loop().create_future()
                 await self._waiting
 
-    async def _prepared_in_turn(self, message: bytes) -> tuple[Any, int]:
-        prepared: asyncio.Future[tuple[Any, int]] = asyncio.get_running_loop().create_future()
+    async def _prepared_in_turn(self, message: bytes) -> tuple[Any, int] | None:
+        loop = asyncio.get_running_loop()
+        prepared: asyncio.Future[tuple[Any, int] | None] = loop.create_future()
 
         def prepare() -> None:
             if prepared.done():
@@ -256,7 +275,7 @@ class GrpcCall(StreamReceiver):
         self.connection.put_off(prepare)
         return await prepared
 
-    def _prepared(self, message: bytes) -> tuple[Any, int]:
+    def _prepared(self, message: bytes) -> tuple[Any, int] | None:
         prepare = None if self._method is None else self._method.prepare
         return (message, 0) if prepare is None else prepare(message)
 
@@ -340,10 +359,15 @@ class GrpcCall(StreamReceiver):
         self._start()
 
     def _prepare(self) -> None:
-        """Make the request out of the message, of which nothing is kept then."""
-        self.request, size = self._prepared(self.message)
+        """Make the request out of the message, unless it is long."""
+        prepared = self._prepared(self.message)
+        if prepared is not None:
+            self._keep(*prepared)
+
+    def _keep(self, request: Any, size: int) -> None:
+        """Keep a request in place of its message."""
+        self.request, self.message = request, b""
         self.hold(size)
-        self.message = b""
 
     def _refuse(self, error: CallFailed) -> None:
         """End the call, and take no more bytes of it."""
@@ -482,15 +506,31 @@ class GrpcCall(StreamReceiver):
             if method.post(self):
                 return
             self._is_posted = False
-        run = self._inflate_and_run(method) if self._is_compressed else method.run(self)
+        if self._is_compressed:
+            run = self._inflate_and_run(method)
+        elif self.message:
+            run = self._run_long(method)
+        else:
+            run = method.run(self)
         self._task = asyncio.get_running_loop().create_task(run)
         self._task.add_done_callback(self._done)
 
+    async def _run_long(self, method: GrpcMethod) -> bytes | None:
+        """Run a method whose request may have many objects; few of them exist at a time."""
+        ip = self.connection.ip
+        async with self._calls.long.turn(ip):
+            async with self._calls.pieces.piece(ip):
+                assert method.prepare_long is not None
+                self._keep(*method.prepare_long(self.message))
+            self.connection.charge()
+            return await method.run(self)
+
     async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
-        message = await self._inflated(self.message)
-        self.message = b""
-        self.request, size = await self._prepared_in_turn(message)
-        self.hold(size)
+        self.message = await self._inflated(self.message)
+        prepared = await self._prepared_in_turn(self.message)
+        if prepared is None:
+            return await self._run_long(method)
+        self._keep(*prepared)
         self.connection.charge()
         return await method.run(self)
 
