@@ -174,7 +174,8 @@ class Caller:
     async def answered(self, open_count: int) -> None:
         """Wait until no more than so many calls are open."""
         while len(self.connection.streams) > open_count:
-            await asyncio.sleep(0)
+            self.transport.written.clear()
+            await self.transport.written.wait()
 
 
 class Answers(Drain):
@@ -184,9 +185,11 @@ class Answers(Drain):
         super().__init__()
         self.is_kept = False
         self.kept: list[bytes] = []
+        self.written = asyncio.Event()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.size += len(data)
+        self.written.set()
         if self.is_kept:
             self.kept.append(bytes(data))
 

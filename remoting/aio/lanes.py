@@ -3,8 +3,6 @@
     async with lane.turn(ip):      at most ``count_max`` bodies at once
         ...                        the next one is of the next address that waits
 
-    async with lane.piece(ip):     the same, and a place is given back in the next turn of the loop
-
 Rule: an address with a thousand waiting requests delays another address by one of them.
 """
 
@@ -68,22 +66,3 @@ class FairLane:
                 place.set_result(None)
                 return
         self._free_count += 1
-
-
-class PacedLane(FairLane):
-    """Lets ``count_max`` pieces of work run in one turn of the event loop.
-
-    Work whose length a peer chooses is done in pieces of less than a millisecond, so that a turn
-    of the loop stays short however many peers have such work.
-    """
-
-    @asynccontextmanager
-    async def piece(self, ip: str) -> AsyncIterator[None]:
-        """Wait until a piece of work may run in this turn of the loop.
-
-        Args:
-            ip: the address for which the work is done.
-        """
-        async with self.turn(ip):
-            yield
-            await asyncio.sleep(0)

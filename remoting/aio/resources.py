@@ -21,11 +21,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from remoting.aio.lanes import PacedLane
 from remoting.aio.starts import (
     CALLS_A_TURN,
     HANDSHAKES_A_TURN,
     HANDSHAKES_WAITING,
+    Pieces,
     Starts,
 )
 from remoting.aio.turns import Turns
@@ -35,7 +35,6 @@ LOG = logging.getLogger(__name__)
 PLACES_MAX: Final = 65_536
 IN_FLIGHT_SIZE_MAX: Final = 1 << 30
 """The limit of bytes in flight if nobody has found out how much memory there is."""
-PIECES_A_TURN: Final = 2
 RELIEF: Final = 8
 """Connections are closed until an eighth of the budget is free, so that this happens rarely."""
 
@@ -145,4 +144,4 @@ class Resources:
         default_factory=lambda: Starts(HANDSHAKES_A_TURN, waiting_max=HANDSHAKES_WAITING)
     )
     calls: Starts = field(default_factory=lambda: Starts(CALLS_A_TURN))
-    pieces: PacedLane = field(default_factory=lambda: PacedLane(PIECES_A_TURN))
+    pieces: Pieces = field(default_factory=Pieces)

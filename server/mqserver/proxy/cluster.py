@@ -21,8 +21,8 @@ from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqserver.proxy.context import Credentials
-from remoting.aio.lanes import FairLane, PacedLane
-from remoting.aio.resources import PIECES_A_TURN
+from remoting.aio.lanes import FairLane
+from remoting.aio.starts import Pieces
 from remoting.aio.tls import ClientTls
 from remoting.bodies import (
     BrokerData,
@@ -136,12 +136,12 @@ class Cluster:
     Args:
         client: asks the name servers and the brokers.
         tls: how connections to brokers are encrypted; None leaves them plain.
-        pieces: work that shares the turns of the loop; None for a lane of its own.
+        pieces: work whose length clients choose, a few pieces in a turn; None for its own.
 
     Attributes:
         link: asks brokers for clients that have no connection of their own.
         routes: lets the sessions of clients ask for a few routes at a time.
-        pieces: work for clients whose length they choose, a few pieces in a turn of the loop.
+        pieces: lets that work go on.
     """
 
     def __init__(
@@ -149,13 +149,13 @@ class Cluster:
         client: MQClient,
         *,
         tls: ClientTls | None = None,
-        pieces: PacedLane | None = None,
+        pieces: Pieces | None = None,
     ) -> None:
         self.client = client
         self.tls = tls
         self.link = MQClient(None, tls=tls)
         self.routes = FairLane(ROUTES_AT_ONCE)
-        self.pieces = pieces or PacedLane(PIECES_A_TURN)
+        self.pieces = pieces or Pieces()
         self._types: _Cache[TopicType] = _Cache(client.now_ms)
         self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
         self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)
@@ -172,6 +172,12 @@ class Cluster:
         """Return the address of a master; None when the name servers know none of this name."""
         found = await self._cluster()
         data = found.broker_addr_table.get(broker_name)
+        return None if data is None else data.master()
+
+    def known_master(self, broker_name: str) -> str | None:
+        """Return the address of a master; None if a name server has to be asked."""
+        known = self._brokers.fresh("")
+        data = None if known is None else known.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
     async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:

@@ -38,7 +38,8 @@ from mqserver.proxy.errors import (
     refused_inside,
     status_of,
 )
-from mqserver.proxy.handles import decode_handle
+from mqserver.proxy.handles import TIMEOUT_S, decode_handle
+from mqserver.proxy.http2.calls import GrpcCall
 from mqserver.proxy.messages import to_grpc
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Broker, MessageQueue, Status
@@ -57,7 +58,9 @@ from mqserver.proxy.protocol.requests import (
 from remoting.aio import costs
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
-from remoting.errors import BadHeader
+from remoting.errors import BadHeader, ConnectionLost, RemotingError, RequestTimedOut
+from remoting.fast_path import Stored
+from remoting.frame import decode_frame
 from remoting.headers.pop import PopMessage, PopMessageResponse
 from remoting.receipt import POP_CK
 
@@ -129,8 +132,8 @@ class ConsumerMethods:
             yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
             while written_count < len(messages):
                 some = messages[written_count : written_count + WRITTEN_AT_ONCE]
-                async with self._cluster.pieces.piece(context.ip):
-                    parts = [ReceiveMessageResponse(message=to_grpc(each)) for each in some]
+                await self._cluster.pieces.turn(context.ip)
+                parts = [ReceiveMessageResponse(message=to_grpc(each)) for each in some]
                 for message, part in zip(some, parts, strict=True):
                     yield part
                     written_count += 1
@@ -141,6 +144,36 @@ class ConsumerMethods:
             _hold(context, -held_size)
             if written_count < len(messages):
                 self._keep(self._return(messages[written_count:], receive), context)
+
+    def post_ack(self, call: GrpcCall) -> bool:
+        """Acknowledge one message, if nothing has to be waited for but the broker's answer.
+
+        Returns:
+            False if ``ack`` has to do it.
+        """
+        request: AckMessageRequest = call.request
+        if len(request.entries) != 1:
+            return False
+        (entry,) = request.entries
+        try:
+            topic, group = topic_of(request.topic), group_of(request.group)
+            session = self._sessions.of(call.context)
+            deliveries = session.renewals.deliveries
+            receipt = decode_handle(entry.receipt_handle)
+            address = deliveries.known_address(receipt)
+            if address is None or not session.can_post(address):
+                return False
+        except ProxyRefused:
+            # The general way says so.
+            return False
+        current = session.renewals.take(receipt, group=group, message_id=entry.message_id)
+        waiter = _AckAnswer(call, entry, address)
+        command = deliveries.ack_command(current, topic=topic, group=group)
+        try:
+            session.post_command(address, command, waiter)
+        except ClientError as error:
+            waiter.refused(error)
+        return True
 
     async def ack(self, request: AckMessageRequest, context: ProxyContext) -> AckMessageResponse:
         """Acknowledge messages; each has a status of its own."""
@@ -156,19 +189,11 @@ class ConsumerMethods:
             entries = [await ack(request.entries[0])]
         else:
             for start in range(0, len(request.entries), ACKS_AT_ONCE):
-                async with self._cluster.pieces.piece(context.ip):
-                    some = request.entries[start : start + ACKS_AT_ONCE]
-                    acking = asyncio.gather(*map(ack, some))
+                await self._cluster.pieces.turn(context.ip)
+                some = request.entries[start : start + ACKS_AT_ONCE]
+                acking = asyncio.gather(*map(ack, some))
                 entries += await acking
-        codes = {each.status.code for each in entries if each.status is not None}
-        if len(codes) == 1:
-            (code,) = codes
-            status = Status(code=code, message=code.name)
-        elif codes:
-            status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
-        else:
-            status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
-        return AckMessageResponse(status=status, entries=entries)
+        return _acknowledged(entries)
 
     async def change_invisible(
         self, request: ChangeInvisibleDurationRequest, context: ProxyContext
@@ -179,7 +204,7 @@ class ConsumerMethods:
         check_invisible_time(invisible_ms, self._config)
         renewals = self._sessions.of(context).renewals
         receipt = renewals.take(
-            group=group, message_id=request.message_id, handle=request.receipt_handle
+            decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         fresh = await renewals.deliveries.hide(
             receipt, topic=topic, group=group, invisible_ms=invisible_ms
@@ -196,7 +221,7 @@ class ConsumerMethods:
         topic, group = topic_of(request.topic), group_of(request.group)
         renewals = self._sessions.of(context).renewals
         receipt = renewals.take(
-            group=group, message_id=request.message_id, handle=request.receipt_handle
+            decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         answer = await renewals.deliveries.give_up(
             receipt, message_id=request.message_id, topic=topic, group=group
@@ -306,15 +331,15 @@ class ConsumerMethods:
         responses.check(answer, address=address, what=f"pop of topic {pop.topic}")
         header = responses.header(answer, PopMessageResponse, address=address)
         broker_name = pop.broker_name or ""
-        async with self._cluster.pieces.piece(receive.session.ip):
-            found, damage = read_pulled(answer.body, broker_name=broker_name)
-            if damage is not None:
-                LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
-            try:
-                popped = with_receipts(found, header, broker_name=broker_name)
-            except BadHeader as error:
-                text = f"{address} answered a pop without usable offsets: {error}"
-                raise BadAnswer(text) from error
+        await self._cluster.pieces.turn(receive.session.ip)
+        found, damage = read_pulled(answer.body, broker_name=broker_name)
+        if damage is not None:
+            LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
+        try:
+            popped = with_receipts(found, header, broker_name=broker_name)
+        except BadHeader as error:
+            text = f"{address} answered a pop without usable offsets: {error}"
+            raise BadAnswer(text) from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
         return _Popped(await self._accepted(popped, receive), nothing)
 
@@ -387,15 +412,78 @@ class ConsumerMethods:
         self, session: ClientSession, handle: str, message_id: str, topic: str, group: str
     ) -> AckMessageResultEntry:
         try:
-            current = session.renewals.take(group=group, message_id=message_id, handle=handle)
-            if await session.renewals.deliveries.ack(current, topic=topic, group=group):
-                status = ok()
-            else:
-                text = "ack failed: status is abnormal"
-                status = Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
+            receipt = decode_handle(handle)
+            current = session.renewals.take(receipt, group=group, message_id=message_id)
+            is_known = await session.renewals.deliveries.ack(current, topic=topic, group=group)
+            status = _ack_status(is_known=is_known)
         except (ProxyRefused, ClientError) as error:
             status = status_of(error)
         return AckMessageResultEntry(message_id=message_id, receipt_handle=handle, status=status)
+
+
+class _AckAnswer:
+    """Answers the call of an acknowledgement that was posted.
+
+    Args:
+        call: the call.
+        entry: what was acknowledged.
+        address: the broker.
+    """
+
+    __slots__ = ("_address", "_call", "_entry")
+
+    def __init__(self, call: GrpcCall, entry: AckMessageEntry, address: str) -> None:
+        self._call = call
+        self._entry = entry
+        self._address = address
+
+    def answered(self, answer: Command) -> None:
+        """Answer with what the broker said."""
+        self._answer(_ack_status(is_known=answer.code == ResponseCode.SUCCESS))
+
+    def stored(self, stored: Stored) -> None:
+        """Take an answer that has the form of an answer to a send."""
+        self.answered(decode_frame(stored.raw))
+
+    def failed(self, error: ConnectionLost | TimeoutError) -> None:
+        """Answer with the reason why the broker said nothing."""
+        wire: RemotingError
+        if isinstance(error, ConnectionLost):
+            wire = error
+        else:
+            wire = RequestTimedOut.of(self._address, LaterCode.ACK_MESSAGE, timeout_s=TIMEOUT_S)
+        self.refused(responses.client_error(wire, address=self._address))
+
+    def refused(self, error: ClientError) -> None:
+        """Answer with an error."""
+        self._answer(status_of(error))
+
+    def _answer(self, status: Status) -> None:
+        entry = AckMessageResultEntry(
+            message_id=self._entry.message_id,
+            receipt_handle=self._entry.receipt_handle,
+            status=status,
+        )
+        self._call.answer(_acknowledged([entry]).encode())
+
+
+def _ack_status(*, is_known: bool) -> Status:
+    if is_known:
+        return ok()
+    text = "ack failed: status is abnormal"
+    return Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
+
+
+def _acknowledged(entries: list[AckMessageResultEntry]) -> AckMessageResponse:
+    codes = {each.status.code for each in entries if each.status is not None}
+    if len(codes) == 1:
+        (code,) = codes
+        status = Status(code=code, message=code.name)
+    elif codes:
+        status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
+    else:
+        status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
+    return AckMessageResponse(status=status, entries=entries)
 
 
 def _hold(context: ProxyContext, size: int) -> None:

@@ -224,13 +224,13 @@ class ProducerMethods:
         packed: list[OutgoingMessage] = []
         entries: list[BatchEntry] = []
         for start in range(0, len(request.messages), PACKED_AT_ONCE):
-            async with self._cluster.pieces.piece(context.ip):
-                for message in request.messages[start : start + PACKED_AT_ONCE]:
-                    out = self._pack(message, topic, request, context)
-                    packed.append(out)
-                    entries.append(BatchEntry(0, out.body, in_java_order(out.properties).encode()))
-        async with self._cluster.pieces.piece(context.ip):
-            return self._drafted(topic, packed, join_batch(entries) if len(entries) > 1 else None)
+            await self._cluster.pieces.turn(context.ip)
+            for message in request.messages[start : start + PACKED_AT_ONCE]:
+                out = self._pack(message, topic, request, context)
+                packed.append(out)
+                entries.append(BatchEntry(0, out.body, in_java_order(out.properties).encode()))
+        await self._cluster.pieces.turn(context.ip)
+        return self._drafted(topic, packed, join_batch(entries) if len(entries) > 1 else None)
 
     def _drafted(
         self, topic: str, packed: Sequence[OutgoingMessage], batch: bytes | None = None

@@ -142,7 +142,9 @@ class Service:
             "RecallMessage": UnaryMethod(
                 RecallMessageRequest, RecallMessageResponse, sending.recall
             ),
-            "AckMessage": UnaryMethod(AckMessageRequest, AckMessageResponse, receiving.ack),
+            "AckMessage": UnaryMethod(
+                AckMessageRequest, AckMessageResponse, receiving.ack, receiving.post_ack
+            ),
             "ChangeInvisibleDuration": UnaryMethod(
                 ChangeInvisibleDurationRequest,
                 ChangeInvisibleDurationResponse,
@@ -221,8 +223,8 @@ class Service:
         self, sent: Settings, size: int, session: ClientSession, queue: CommandQueue
     ) -> Settings:
         _check_size(sent)
-        async with self._pieces.piece(session.ip):
-            self._note(sent, size, session)
+        await self._pieces.turn(session.ip)
+        self._note(sent, size, session)
         session.commands = queue
         return await session.announce()
 

@@ -52,6 +52,7 @@ from mqserver.proxy.protocol.requests import (
     VerifyMessageCommand,
 )
 from remoting.aio import costs
+from remoting.aio.channel import AnswerWaiter
 from remoting.aio.resources import Places
 from remoting.bodies import (
     CMResult,
@@ -237,6 +238,23 @@ class ClientSession:
         attempt.post(channel, commands, now_ms=born_ms, deadline_s=deadline_s)
         return True
 
+    def can_post(self, address: str) -> bool:
+        """Return whether ``post_command`` can be used: there is an open connection, and no account.
+
+        Raises:
+            ProxyRefused: there is no descriptor left for a connection.
+        """
+        return self.credentials is None and self._link_to(address).open_channel(address) is not None
+
+    def post_command(self, address: str, command: Command, waiter: AnswerWaiter) -> None:
+        """Send a request; its answer, or the error, goes to ``waiter``.
+
+        Raises:
+            ClientError: the request cannot be encoded.
+        """
+        command.language = self.language
+        self._link_to(address).post(address, command, waiter, timeout_s=TIMEOUT_S)
+
     async def invoke_oneway(self, address: str, command: Command) -> None:
         """Send a request that is not answered.
 
@@ -275,9 +293,9 @@ class ClientSession:
 
     async def heartbeat(self) -> None:
         """Name the client's groups to the brokers of its topics."""
-        async with self._cluster.pieces.piece(self.ip):
-            data = self._heartbeat_data()
-            body = None if data is None else data.encode()
+        await self._cluster.pieces.turn(self.ip)
+        data = self._heartbeat_data()
+        body = None if data is None else data.encode()
         if body is None:
             return
         for address in await self._broker_addresses():

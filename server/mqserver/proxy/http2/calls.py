@@ -29,8 +29,8 @@ from mqserver.proxy.http2.deadlines import Deadlines
 from mqserver.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
 from mqserver.proxy.http2.hpack import encode
 from mqserver.proxy.http2.stream import Stream, StreamReceiver
-from remoting.aio.lanes import FairLane, PacedLane
-from remoting.aio.resources import PIECES_A_TURN
+from remoting.aio.lanes import FairLane
+from remoting.aio.starts import Pieces
 
 LOG = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Calls:
     Args:
         methods: by path, ``/service/method``.
         size_max: the most bytes of a message that is received.
-        pieces: work that shares the turns of the loop; None for a lane of its own.
+        pieces: work whose length clients choose, a few pieces in a turn; None for its own.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Calls:
         methods: Mapping[str, GrpcMethod],
         *,
         size_max: int,
-        pieces: PacedLane | None = None,
+        pieces: Pieces | None = None,
     ) -> None:
         self.size_max = size_max
-        self.pieces = pieces or PacedLane(PIECES_A_TURN)
+        self.pieces = pieces or Pieces()
         self.deadlines = Deadlines()
         self.inflations = FairLane(INFLATIONS_MAX)
         self.long = FairLane(LONG_AT_ONCE)
@@ -519,9 +519,9 @@ class GrpcCall(StreamReceiver):
         """Run a method whose request may have many objects; few of them exist at a time."""
         ip = self.connection.ip
         async with self._calls.long.turn(ip):
-            async with self._calls.pieces.piece(ip):
-                assert method.prepare_long is not None
-                self._keep(*method.prepare_long(self.message))
+            await self._calls.pieces.turn(ip)
+            assert method.prepare_long is not None
+            self._keep(*method.prepare_long(self.message))
             self.connection.charge()
             return await method.run(self)
 
