@@ -107,5 +107,11 @@ class Pieces:
         if self._starts.take():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._starts.add(ip, lambda: turn.done() or turn.set_result(None))
+
+        def begin() -> None:
+            # The caller may have been cancelled meanwhile.
+            if not turn.done():
+                turn.set_result(None)
+
+        self._starts.add(ip, begin)
         await turn
