@@ -298,23 +298,18 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             writing.cancel()
 
     found = {
-        name: GrpcMethod(
-            partial(answer, name),
-            refuse=partial(refuse, method.response),
-            prepare=partial(_prepared, method.request),
-            post=method.post,
+        name: _with_long_requests(
+            GrpcMethod(
+                partial(answer, name),
+                refuse=partial(refuse, method.response),
+                prepare=partial(_prepared, method.request),
+                post=method.post,
+            ),
+            name,
+            service.config,
         )
         for name, method in service.methods.items()
     }
-    read_plain = plain_send_reader(send_limits(service.config))
-    found["SendMessage"] = found["SendMessage"]._replace(
-        prepare=partial(_prepared_send, read_plain),
-        prepare_long=partial(_prepared, SendMessageRequest, items_max=ITEMS_MAX),
-    )
-    found["AckMessage"] = found["AckMessage"]._replace(
-        prepare=partial(_prepared_short, AckMessageRequest),
-        prepare_long=partial(_prepared, AckMessageRequest, items_max=ITEMS_MAX),
-    )
     found["ReceiveMessage"] = GrpcMethod(
         receive,
         refuse=partial(refuse, ReceiveMessageResponse),
@@ -327,6 +322,21 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         prepare=_prepared_command,
     )
     return {f"/{NAME}/{name}": found[name] for name in found}
+
+
+def _with_long_requests(method: GrpcMethod, name: str, config: ProxyConfig) -> GrpcMethod:
+    """Return a method as it is, or one that takes long requests if its messages may be many."""
+    if name == "SendMessage":
+        return method._replace(
+            prepare=partial(_prepared_send, plain_send_reader(send_limits(config))),
+            prepare_long=partial(_prepared, SendMessageRequest, items_max=ITEMS_MAX),
+        )
+    if name == "AckMessage":
+        return method._replace(
+            prepare=partial(_prepared_short, AckMessageRequest),
+            prepare_long=partial(_prepared, AckMessageRequest, items_max=ITEMS_MAX),
+        )
+    return method
 
 
 def _prepared(request: type[M], message: bytes, *, items_max: int = FEW_ITEMS_MAX) -> tuple[M, int]:

@@ -19,13 +19,16 @@ _OF_CONNECTIONS: Final = frozenset(
 )
 _SIZE_DIGITS_MAX: Final = 18
 _CONTENT_LENGTH: Final = "content-length"
+NOT_THE_SIZE: Final = "the body is not as long as its content-length"
 
-ReadHead = Callable[[list[Field]], tuple[int, dict[str, str] | None]]
-"""Returns what header fields cost, in bytes, and their values by name if nothing about them needs
-another look; see ``read_head_plain``."""
+Head = tuple[int, dict[str, str] | None]
+"""What the header fields of a request cost, in bytes, and their values by name if nothing about
+them needs another look."""
+ReadHead = Callable[[list[Field]], Head]
+"""See ``read_head_plain``."""
 
 
-def read_head_plain(fields: list[Field]) -> tuple[int, dict[str, str] | None]:
+def read_head_plain(fields: list[Field]) -> Head:
     """Return what the header fields of a request cost, in bytes, and their values by name.
 
     There are no values if a field is wrong, or says how long the body is; see
@@ -83,6 +86,25 @@ def content_size_of(fields: Sequence[Field]) -> int | None:
     if sizes or not (text.isascii() and text.isdigit()) or len(text) > _SIZE_DIGITS_MAX:
         raise ValueError("the header field 'content-length' is not one size")
     return int(text)
+
+
+def body_size_and_fault(
+    fields: Sequence[Field], *, is_ended: bool
+) -> tuple[int | None, str | None]:
+    """Return the size of the body that a request names, if it does, and what is wrong with it.
+
+    Args:
+        fields: the header fields.
+        is_ended: whether no body follows.
+    """
+    fault = fault_of_request(fields)
+    try:
+        size = content_size_of(fields)
+    except ValueError as error:
+        return None, fault or str(error)
+    if fault is None and is_ended and size:
+        fault = NOT_THE_SIZE
+    return size, fault
 
 
 def _fault_of_field(name: str, value: str) -> str | None:
