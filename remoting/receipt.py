@@ -15,6 +15,7 @@ Source: remoting/protocol/header/ExtraInfoUtil.java, common/consumer/ReceiptHand
 common/KeyBuilder.java (5.4.0).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
@@ -38,6 +39,11 @@ RETRY_V2: Final = "2"
 ORDERED_REVIVE_QUEUE: Final = 999
 """Stands in the handle of a message that was popped in order: it has no revive queue."""
 
+_USUAL: Final = re.compile(
+    r"([0-9]{1,18}) ([0-9]{1,18}) ([0-9]{1,18}) ([0-9]{1,9}) ([012]) ([^ ]+) ([0-9]{1,9}) "
+    r"([0-9]{1,18})(?: ([0-9]{1,18}))?"
+)
+"""A handle without signs and the largest numbers; others are read word by word."""
 _SEPARATORS: Final = {RETRY_V1: "_", RETRY_V2: "+"}
 _WORDS: Final = 8
 _LONG: Final = 1 << 63
@@ -127,6 +133,13 @@ def decode_receipt(text: str) -> ReceiptHandle:
     Raises:
         BadHeader: the text is not a handle that a broker gave out.
     """
+    usual = _USUAL.fullmatch(text)
+    if usual is not None:
+        start, popped, invisible, revive, kind, broker_name, queue, offset, log = usual.groups()
+        return ReceiptHandle(
+            int(start), int(popped), int(invisible), int(revive), kind, broker_name, int(queue),
+            int(offset), None if log is None else int(log),
+        )  # fmt: skip
     words = _Words(text, header="ReceiptHandle", key="extraInfo")
     parts = text.split(" ")
     if len(parts) not in (_WORDS, _WORDS + 1):

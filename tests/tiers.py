@@ -99,6 +99,7 @@ LONG: Final = (
             "tests/mqadmin/test_installation.py::"
             "test_the_version_costs_at_most_five_times_python_alone",
             "tests/server/broker/timer/test_timer_kill.py",
+            "tests/server/proxy/test_turns.py",
             "tests/server/test_broker_syscalls.py",
             "tests/server/test_failover.py",
             "tests/server/test_kill.py",

@@ -31,7 +31,7 @@ from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.errors import RemotingError
+from remoting.errors import ConnectionLost, RemotingError
 from remoting.header import Header
 from remoting.headers import GetRouteInfo
 from storefmt.names import AUTO_CREATE_TOPIC
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mqclient.client.outages import Outages
     from mqclient.client.request_reply import PendingReplies
     from mqclient.client.route_renewal import RouteRenewal
-    from remoting.aio.channel import Channel
+    from remoting.aio.channel import AnswerWaiter, Channel
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
     from remoting.aio.tls import ClientTls
     from remoting.direct import DirectClient
@@ -269,6 +269,29 @@ class MQClient:
         if self._vip:
             address = second_port(address)
         return self._remoting.standing(self._address_map.get(address, address))
+
+    def post(
+        self, address: str, command: Command, waiter: "AnswerWaiter", *, timeout_s: float
+    ) -> None:
+        """Send a request on the connection that ``open_channel`` returns; no task waits for it.
+
+        Args:
+            address: a broker to which there is an open connection.
+            command: the request.
+            waiter: is called once, with the answer or the error.
+            timeout_s: how long the answer may take, in seconds.
+
+        Raises:
+            BadRequest: the request cannot be encoded.
+            Unreachable: there is no open connection any more.
+        """
+        channel = self.open_channel(address)
+        try:
+            if channel is None:
+                raise ConnectionLost(f"no open connection to {address}", address=address)
+            channel.ask(command, waiter, timeout_s=timeout_s)
+        except RemotingError as error:
+            raise responses.client_error(error, address=address) from error
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
         """Send a request that the server does not answer.

@@ -10,9 +10,8 @@ and the answer is decoded where it arrives, because these are most of the cost o
 Source: client/impl/MQClientAPIImpl.java#sendMessageAsync, #onExceptionImpl (4.9.7).
 """
 
-import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from mqclient.client import responses
 from mqclient.errors import ClientError
@@ -30,6 +29,19 @@ if TYPE_CHECKING:
 _new_result: Final = cast(
     "Callable[[type[SendResult], tuple[object, ...]], SendResult]", tuple.__new__
 )
+
+
+class SendOutcome(Protocol):
+    """Gets what became of a send, as a future does."""
+
+    def done(self) -> bool:
+        """Return whether nobody waits any more."""
+
+    def set_result(self, result: SendResult, /) -> None:
+        """Take the result."""
+
+    def set_exception(self, error: ClientError, /) -> None:
+        """Take the error."""
 
 
 class SendAttempt:
@@ -51,7 +63,7 @@ class SendAttempt:
 
     def __init__(
         self,
-        future: "asyncio.Future[SendResult]",
+        future: SendOutcome,
         out: PackedMessage,
         queue: MessageQueue,
         address: str,

@@ -19,7 +19,7 @@ from remoting.command import Command
 from remoting.conn import PendingRequests
 from remoting.errors import BadCall, BadFrame, ConnectionLost
 from remoting.fast_path import Stored, read_first_stored, read_stored
-from remoting.frame import FRAME_SIZE_MAX, FrameReader, RawFrame, decode_frame
+from remoting.frame import FRAME_SIZE_MAX, FrameReader, RawFrame, decode_frame, encode_frame
 
 LOG = logging.getLogger(__name__)
 
@@ -169,6 +169,16 @@ class Channel(Link):
                 self._resumed = asyncio.Event()
             self._resumed.clear()
             await self._resumed.wait()
+
+    def ask(self, command: Command, waiter: AnswerWaiter, *, timeout_s: float) -> None:
+        """Send a request, which gets its number here, and pass its outcome to ``waiter``.
+
+        Raises:
+            BadCall: the request cannot be encoded.
+        """
+        command.opaque = self.pending.next_opaque()
+        frame = encode_frame(command)
+        self.post(command.opaque, frame, waiter, self._loop.time() + timeout_s)
 
     def post(self, opaque: int, frame: bytes, waiter: AnswerWaiter, deadline_s: float) -> None:
         """Send a request and pass its outcome to ``waiter``.

@@ -6,6 +6,7 @@
              closed, first those that hold most of the address that holds most
     Turns    the time of the event loop; what does not fit into a turn waits for the next one
     Starts   TLS handshakes and gRPC calls, a few of which start in a turn
+    pieces   work for gRPC calls whose length their clients choose, a few pieces in a turn
 
 Rule: all ports of a process share one object of each, since descriptors and memory belong to the
 process. A connection that holds little is never closed for one that holds much. A holder reports
@@ -24,6 +25,7 @@ from remoting.aio.starts import (
     CALLS_A_TURN,
     HANDSHAKES_A_TURN,
     HANDSHAKES_WAITING,
+    Pieces,
     Starts,
 )
 from remoting.aio.turns import Turns
@@ -142,3 +144,4 @@ class Resources:
         default_factory=lambda: Starts(HANDSHAKES_A_TURN, waiting_max=HANDSHAKES_WAITING)
     )
     calls: Starts = field(default_factory=lambda: Starts(CALLS_A_TURN))
+    pieces: Pieces = field(default_factory=Pieces)

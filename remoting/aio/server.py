@@ -6,8 +6,8 @@
 
 Rule: this module knows frames and sockets, not what a request means. A peer can only harm itself:
 bytes that are not a frame, a frame that never ends, silence and a full send queue each close that
-one connection. ``resources`` limits what all connections use together, and shares the time of the loop
-among them: requests that come faster than they are handled wait in their own connection.
+one connection. ``resources`` limits what all connections use together, and shares the time of the
+loop among them: requests that come faster than they are handled wait in their own connection.
 
 Source: remoting/netty/NettyRemotingServer.java.
 """

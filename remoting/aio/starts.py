@@ -2,10 +2,13 @@
 
     add(ip, start) ── started in this turn of the event loop, or in a later one
 
-Two kinds of work cost the server more than their peer, and cannot be divided into slices:
+    await pieces.turn(ip) ── a piece of longer work, in this turn or in a later one
+
+Some kinds of work cost the server more than their peer, and cannot be divided into slices:
 
     TLS handshakes   half a millisecond each, for a ClientHello that costs nothing
     gRPC calls       the first step of a method, which asks a broker
+    pieces of them   of what is as long as the client likes, each less than a millisecond
 
 Rule: a turn of the loop starts ``count_a_turn`` at most. An address with a thousand of them delays
 the next one of another address by one.
@@ -22,6 +25,7 @@ HANDSHAKES_A_TURN: Final = 4
 HANDSHAKES_WAITING: Final = 1_024
 """The handshakes of one address that may wait; they begin within a second or two."""
 CALLS_A_TURN: Final = 16
+PIECES_A_TURN: Final = 2
 
 
 class Starts:
@@ -56,11 +60,22 @@ class Starts:
         self._start_some()
         return True
 
-    def _start_some(self) -> None:
-        # First, so that a start that raises cannot keep the others from their turn.
+    def take(self) -> bool:
+        """Count work that starts now; return False if others have to start before."""
+        if self._waiting or not self._left_count:
+            return False
+        self._count()
+        self._left_count -= 1
+        return True
+
+    def _count(self) -> None:
         if not self._is_counting:
             self._is_counting = True
             asyncio.get_running_loop().call_soon(self._next_turn)
+
+    def _start_some(self) -> None:
+        # First, so that a start that raises cannot keep the others from their turn.
+        self._count()
         while self._waiting and self._left_count:
             self._left_count -= 1
             ip = next(iter(self._waiting))
@@ -75,3 +90,28 @@ class Starts:
         self._left_count = self._count_a_turn
         if self._waiting:
             self._start_some()
+
+
+class Pieces:
+    """Lets coroutines go on with a piece of work, a few in a turn of the loop.
+
+    Args:
+        count_a_turn: how many pieces begin in one turn.
+    """
+
+    def __init__(self, count_a_turn: int = PIECES_A_TURN) -> None:
+        self._starts = Starts(count_a_turn)
+
+    async def turn(self, ip: str) -> None:
+        """Wait until a piece of work for the address ``ip`` may begin."""
+        if self._starts.take():
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def begin() -> None:
+            # The caller may have been cancelled meanwhile.
+            if not turn.done():
+                turn.set_result(None)
+
+        self._starts.add(ip, begin)
+        await turn

@@ -18,7 +18,7 @@ import mmap
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import compress, count, islice
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from storefmt.dispatch.record_entries import is_indexed
 from storefmt.formats.index import (

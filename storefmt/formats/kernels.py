@@ -20,6 +20,7 @@ KERNELS: Final = (
     "mqserver.broker.send.send_kernel",
     "mqserver.broker.serving.flusher_kernel",
     "mqserver.proxy.http2.hpack_kernel",
+    "mqserver.proxy.plain_send_kernel",
     "mqserver.proxy.protocol.protobuf_kernel",
     "mqserver.store.commitlog.dispatch_kernel",
     "mqserver.store.commitlog.picking_kernel",

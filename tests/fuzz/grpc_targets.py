@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import random
 from collections.abc import Iterator
 
+from mqserver.proxy.drafts import send_limits
 from mqserver.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
@@ -20,6 +22,7 @@ from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, Codec, WireM
 from storefmt.formats.kernels import forms
 from tests.fuzz.target import Target
 from tests.server.proxy.http2.peer import REQUEST, Frame, Peer
+from tests.server.proxy.test_drafts import SMALL, drafted, random_request
 
 MESSAGES: tuple[type[WireMessage], ...] = tuple(
     found
@@ -99,6 +102,20 @@ def _read(codec: Codec, data: bytes) -> str:
         return str(error)
 
 
+def read_plain_send(data: bytes) -> None:
+    """Read bytes as a send with every form of the reader of plain ones; what they take is right."""
+    for form in forms("PlainSends").values():
+        found = form(send_limits(SMALL)).read(data)
+        if found is not None:
+            assert found == asyncio.run(drafted(SMALL, data))
+
+
+def _sends() -> Iterator[bytes]:
+    draw = random.Random(33)
+    for _ in range(12):
+        yield random_request(draw).encode()
+
+
 def _blocks() -> Iterator[bytes]:
     yield b"\x20\x82\x86\x84\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff"
     yield b"\x05" + encode(*REQUEST)
@@ -138,4 +155,5 @@ def grpc_targets() -> tuple[Target, ...]:
         Target("header_blocks", read_header_blocks, (BadHeaders,), _blocks),
         Target("http2_connection", read_connection, (), _connections),
         Target("grpc_message", read_message, (BadMessage,), _messages),
+        Target("plain_send", read_plain_send, (), _sends),
     )

@@ -31,6 +31,7 @@ TESTS: Final = (
     "tests/server/broker/send/test_send_kernel.py",
     "tests/server/broker/pull/test_pull_header.py",
     "tests/server/proxy/http2/test_hpack_kernel.py",
+    "tests/server/proxy/test_drafts.py",
     "tests/server/proxy/test_protobuf_kernel.py",
     "tests/server/store/commitlog/test_dispatch.py",
     "tests/server/store/commitlog/test_picking.py",
@@ -42,7 +43,7 @@ TESTS: Final = (
 )
 TARGETS: Final = (
     "sends", "sent", "send_frame", "answer", "frames", "log", "record", "index", "header_blocks",
-    "grpc_message",
+    "grpc_message", "plain_send",
 )  # fmt: skip
 """The fuzz targets whose bytes a kernel reads."""
 FAULT: Final = re.compile(r"runtime error: .*|ERROR: AddressSanitizer: .*")

@@ -161,7 +161,8 @@ async def test_a_forgotten_transaction_is_asked_about(pair: Servers) -> None:
 
     assert done.status is not None
     assert done.status.code is Code.OK
-    assert (asked.transaction_id, found.body) == ("HALF", b"half")
+    assert asked.transaction_id.endswith(" HALF")
+    assert found.body == b"half"
 
 
 async def test_a_broker_of_4_9_takes_messages_and_gives_none(

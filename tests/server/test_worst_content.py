@@ -57,9 +57,9 @@ WORST = {
 """The largest content of each method, or that with the most items."""
 
 
-def calls_of(name: str, streams: Iterator[int]) -> bytes:
+def calls_of(name: str, streams: Iterator[int], message: bytes) -> bytes:
     """Return the frames of one call."""
-    stream, message = next(streams), WORST[name]
+    stream = next(streams)
     fields = encode(
         (":method", "POST"), (":scheme", "http"), (":path", SERVICE + name),
         ("content-type", "application/grpc"), ("x-mq-client-id", "c"),
@@ -78,7 +78,7 @@ async def flood(port: int, name: str) -> bool:
     writer.write(PREFACE + settings({}))
     try:
         for _ in range(CALLS):
-            writer.write(calls_of(name, streams))
+            writer.write(calls_of(name, streams, WORST[name]))
             async with asyncio.timeout(2):
                 await writer.drain()
     except (OSError, TimeoutError):

@@ -22,6 +22,7 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqserver.proxy.context import Credentials
 from remoting.aio.lanes import FairLane
+from remoting.aio.starts import Pieces
 from remoting.aio.tls import ClientTls
 from remoting.bodies import (
     BrokerData,
@@ -105,6 +106,11 @@ class _Cache(Generic[_V]):
         self._now_ms = now_ms
         self._known: dict[str, tuple[int, _V]] = {}
 
+    def fresh(self, name: str) -> _V | None:
+        """Return a value for which no broker has to be asked."""
+        known = self._known.get(name)
+        return known[1] if known is not None and self._now_ms() < known[0] else None
+
     async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
         known, now_ms = self._known.get(name), self._now_ms()
         if known is not None and now_ms < known[0]:
@@ -135,17 +141,26 @@ class Cluster:
     Args:
         client: asks the name servers and the brokers.
         tls: how connections to brokers are encrypted; None leaves them plain.
+        pieces: work whose length clients choose, a few pieces in a turn; None for its own.
 
     Attributes:
         link: asks brokers for clients that have no connection of their own.
         routes: lets the sessions of clients ask for a few routes at a time.
+        pieces: lets that work go on.
     """
 
-    def __init__(self, client: MQClient, *, tls: ClientTls | None = None) -> None:
+    def __init__(
+        self,
+        client: MQClient,
+        *,
+        tls: ClientTls | None = None,
+        pieces: Pieces | None = None,
+    ) -> None:
         self.client = client
         self.tls = tls
         self.link = MQClient(None, tls=tls)
         self.routes = FairLane(ROUTES_AT_ONCE)
+        self.pieces = pieces or Pieces()
         self._types: _Cache[TopicType] = _Cache(client.now_ms)
         self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
         self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)
@@ -164,6 +179,12 @@ class Cluster:
         data = found.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
+    def known_master(self, broker_name: str) -> str | None:
+        """Return the address of a master; None if a name server has to be asked."""
+        known = self._brokers.fresh("")
+        data = None if known is None else known.broker_addr_table.get(broker_name)
+        return None if data is None else data.master()
+
     async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:
         """Return which messages a topic takes; UNSPECIFIED when no broker answers."""
         try:
@@ -171,6 +192,10 @@ class Cluster:
         except ClientError:
             return TopicType.UNSPECIFIED
         return found or TopicType.UNSPECIFIED
+
+    def known_type(self, topic: str) -> TopicType | None:
+        """Return which messages a topic takes; None if a broker has to be asked."""
+        return self._types.fresh(topic)
 
     async def group(
         self, name: str, credentials: Credentials | None

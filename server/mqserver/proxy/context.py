@@ -63,6 +63,11 @@ class ProxyContext(NamedTuple):
     credentials: Credentials | None
     connection: StreamConnection | None = None
 
+    @property
+    def ip(self) -> str:
+        """The address to which the work for the call is charged."""
+        return self.address.rpartition(":")[0]
+
 
 def context_of(
     metadata: Mapping[str, str],

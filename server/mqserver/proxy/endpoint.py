@@ -48,11 +48,15 @@ class Endpoint:
     ) -> None:
         self._config = config
         self._client = MQClient(config.namesrv_addr, clock_ms=clock.now_ms, tls=config.tls.client)
-        self._cluster = Cluster(self._client, tls=broker_tls)
         resources = resources or Resources()
+        self._cluster = Cluster(self._client, tls=broker_tls, pieces=resources.pieces)
         self.service = Service(config, self._cluster, lambda: self._port.port, resources=resources)
         methods = methods_of(self.service, secret_of=secret_of)
-        self._calls = Calls(methods, size_max=config.grpc_max_inbound_message_size)
+        self._calls = Calls(
+            methods,
+            size_max=config.grpc_max_inbound_message_size,
+            pieces=resources.pieces,
+        )
         self._port = GrpcPort(
             self._calls,
             tls=config.tls.server,

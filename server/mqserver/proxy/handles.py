@@ -73,8 +73,14 @@ class Deliveries:
             ProxyRefused: the handle cannot be used.
             ClientError: no answer came.
         """
+        address = await self._usable(receipt.handle)
+        command = self.ack_command(receipt, topic=topic, group=group)
+        answer = await self._invoke(address, command)
+        return answer.code == ResponseCode.SUCCESS
+
+    def ack_command(self, receipt: Receipt, *, topic: str, group: str) -> Command:
+        """Return the request that acknowledges a message."""
         handle = receipt.handle
-        address = await self._usable(handle)
         header = AckMessage(
             consumer_group=group,
             topic=handle.real_topic(topic, group),
@@ -83,8 +89,17 @@ class Deliveries:
             offset=handle.queue_offset,
             broker_name=handle.broker_name,
         )
-        answer = await self._invoke(address, Command.request(LaterCode.ACK_MESSAGE, header))
-        return answer.code == ResponseCode.SUCCESS
+        return Command.request(LaterCode.ACK_MESSAGE, header)
+
+    def known_address(self, receipt: Receipt) -> str | None:
+        """Return the address of the broker that gave a handle, if it can be used.
+
+        None says that ``ack`` has to find it, or to refuse the handle.
+        """
+        handle = receipt.handle
+        if handle.expires_at_ms <= self._cluster.client.now_ms():
+            return None
+        return self._cluster.known_master(handle.broker_name)
 
     async def hide(
         self, receipt: Receipt, *, topic: str, group: str, invisible_ms: int

@@ -120,7 +120,7 @@ class GrpcPort:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S)
         connection = Http2Connection(
             name,
-            lambda stream, fields: self._calls.open(stream, fields, name),
+            lambda stream, metadata: self._calls.open(stream, metadata, name),
             partial(self._gone, address[0]),
             resources=self._resources,
             greeting_s=GREETING_S,

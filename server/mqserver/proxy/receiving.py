@@ -38,11 +38,13 @@ from mqserver.proxy.errors import (
     refused_inside,
     status_of,
 )
-from mqserver.proxy.handles import decode_handle
+from mqserver.proxy.handles import TIMEOUT_S, decode_handle
+from mqserver.proxy.http2.calls import GrpcCall
 from mqserver.proxy.messages import to_grpc
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Broker, MessageQueue, Status
 from mqserver.proxy.protocol.requests import (
+    AckMessageEntry,
     AckMessageRequest,
     AckMessageResponse,
     AckMessageResultEntry,
@@ -56,7 +58,9 @@ from mqserver.proxy.protocol.requests import (
 from remoting.aio import costs
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
-from remoting.errors import BadHeader
+from remoting.errors import BadHeader, ConnectionLost, RemotingError, RequestTimedOut
+from remoting.fast_path import Stored
+from remoting.frame import decode_frame
 from remoting.headers.pop import PopMessage, PopMessageResponse
 from remoting.receipt import POP_CK
 from storefmt.names import PERM_READ
@@ -67,8 +71,10 @@ COUNT_MAX: Final = 32
 FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
-ACKS_AT_ONCE: Final = 32
-"""The entries of one request that are acknowledged at a time."""
+ACKS_AT_ONCE: Final = 16
+"""The entries of one request that are acknowledged at a time, in one piece of work."""
+WRITTEN_AT_ONCE: Final = 8
+"""The received messages that are made in one piece of work."""
 GRACE_S: Final = 5.0
 """How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
@@ -125,38 +131,70 @@ class ConsumerMethods:
         _hold(context, held_size)
         try:
             yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
-            for message in messages:
-                yield ReceiveMessageResponse(message=to_grpc(message))
-                written_count += 1
-                if receive.renews:
-                    _watch(receive, message)
+            while written_count < len(messages):
+                some = messages[written_count : written_count + WRITTEN_AT_ONCE]
+                await self._cluster.pieces.turn(context.ip)
+                parts = [ReceiveMessageResponse(message=to_grpc(each)) for each in some]
+                for message, part in zip(some, parts, strict=True):
+                    yield part
+                    written_count += 1
+                    if receive.renews:
+                        _watch(receive, message)
             yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
         finally:
             _hold(context, -held_size)
             if written_count < len(messages):
                 self._keep(self._return(messages[written_count:], receive), context)
 
+    def post_ack(self, call: GrpcCall) -> bool:
+        """Acknowledge one message, if nothing has to be waited for but the broker's answer.
+
+        Returns:
+            False if ``ack`` has to do it.
+        """
+        request: AckMessageRequest = call.request
+        if len(request.entries) != 1:
+            return False
+        (entry,) = request.entries
+        try:
+            topic, group = topic_of(request.topic), group_of(request.group)
+            session = self._sessions.of(call.context)
+            deliveries = session.renewals.deliveries
+            receipt = decode_handle(entry.receipt_handle)
+            address = deliveries.known_address(receipt)
+            if address is None or not session.can_post(address):
+                return False
+        except ProxyRefused:
+            # The general way says so.
+            return False
+        current = session.renewals.take(receipt, group=group, message_id=entry.message_id)
+        waiter = _AckAnswer(call, entry, address)
+        command = deliveries.ack_command(current, topic=topic, group=group)
+        try:
+            session.post_command(address, command, waiter)
+        except ClientError as error:
+            waiter.refused(error)
+        return True
+
     async def ack(self, request: AckMessageRequest, context: ProxyContext) -> AckMessageResponse:
         """Acknowledge messages; each has a status of its own."""
         topic, group = topic_of(request.topic), group_of(request.group)
         session = self._sessions.of(context)
         entries: list[AckMessageResultEntry] = []
-        for start in range(0, len(request.entries), ACKS_AT_ONCE):
-            work = [
-                self._ack(session, each.receipt_handle, each.message_id, topic, group)
-                for each in request.entries[start : start + ACKS_AT_ONCE]
-            ]
-            # Most requests acknowledge one message, which needs no task of its own.
-            entries += [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
-        codes = {each.status.code for each in entries if each.status is not None}
-        if len(codes) == 1:
-            (code,) = codes
-            status = Status(code=code, message=code.name)
-        elif codes:
-            status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
+
+        def ack(entry: AckMessageEntry) -> Coroutine[Any, Any, AckMessageResultEntry]:
+            return self._ack(session, entry.receipt_handle, entry.message_id, topic, group)
+
+        # Most requests acknowledge one message, which needs no task of its own.
+        if len(request.entries) == 1:
+            entries = [await ack(request.entries[0])]
         else:
-            status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
-        return AckMessageResponse(status=status, entries=entries)
+            for start in range(0, len(request.entries), ACKS_AT_ONCE):
+                await self._cluster.pieces.turn(context.ip)
+                some = request.entries[start : start + ACKS_AT_ONCE]
+                acking = asyncio.gather(*map(ack, some))
+                entries += await acking
+        return _acknowledged(entries)
 
     async def change_invisible(
         self, request: ChangeInvisibleDurationRequest, context: ProxyContext
@@ -167,7 +205,7 @@ class ConsumerMethods:
         check_invisible_time(invisible_ms, self._config)
         renewals = self._sessions.of(context).renewals
         receipt = renewals.take(
-            group=group, message_id=request.message_id, handle=request.receipt_handle
+            decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         fresh = await renewals.deliveries.hide(
             receipt, topic=topic, group=group, invisible_ms=invisible_ms
@@ -184,7 +222,7 @@ class ConsumerMethods:
         topic, group = topic_of(request.topic), group_of(request.group)
         renewals = self._sessions.of(context).renewals
         receipt = renewals.take(
-            group=group, message_id=request.message_id, handle=request.receipt_handle
+            decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         answer = await renewals.deliveries.give_up(
             receipt, message_id=request.message_id, topic=topic, group=group
@@ -294,13 +332,15 @@ class ConsumerMethods:
         responses.check(answer, address=address, what=f"pop of topic {pop.topic}")
         header = responses.header(answer, PopMessageResponse, address=address)
         broker_name = pop.broker_name or ""
+        await self._cluster.pieces.turn(receive.session.ip)
         found, damage = read_pulled(answer.body, broker_name=broker_name)
         if damage is not None:
             LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
         try:
             popped = with_receipts(found, header, broker_name=broker_name)
         except BadHeader as error:
-            raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
+            text = f"{address} answered a pop without usable offsets: {error}"
+            raise BadAnswer(text) from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
         return _Popped(await self._accepted(popped, receive), nothing)
 
@@ -373,15 +413,78 @@ class ConsumerMethods:
         self, session: ClientSession, handle: str, message_id: str, topic: str, group: str
     ) -> AckMessageResultEntry:
         try:
-            current = session.renewals.take(group=group, message_id=message_id, handle=handle)
-            if await session.renewals.deliveries.ack(current, topic=topic, group=group):
-                status = ok()
-            else:
-                text = "ack failed: status is abnormal"
-                status = Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
+            receipt = decode_handle(handle)
+            current = session.renewals.take(receipt, group=group, message_id=message_id)
+            is_known = await session.renewals.deliveries.ack(current, topic=topic, group=group)
+            status = _ack_status(is_known=is_known)
         except (ProxyRefused, ClientError) as error:
             status = status_of(error)
         return AckMessageResultEntry(message_id=message_id, receipt_handle=handle, status=status)
+
+
+class _AckAnswer:
+    """Answers the call of an acknowledgement that was posted.
+
+    Args:
+        call: the call.
+        entry: what was acknowledged.
+        address: the broker.
+    """
+
+    __slots__ = ("_address", "_call", "_entry")
+
+    def __init__(self, call: GrpcCall, entry: AckMessageEntry, address: str) -> None:
+        self._call = call
+        self._entry = entry
+        self._address = address
+
+    def answered(self, answer: Command) -> None:
+        """Answer with what the broker said."""
+        self._answer(_ack_status(is_known=answer.code == ResponseCode.SUCCESS))
+
+    def stored(self, stored: Stored) -> None:
+        """Take an answer that has the form of an answer to a send."""
+        self.answered(decode_frame(stored.raw))
+
+    def failed(self, error: ConnectionLost | TimeoutError) -> None:
+        """Answer with the reason why the broker said nothing."""
+        wire: RemotingError
+        if isinstance(error, ConnectionLost):
+            wire = error
+        else:
+            wire = RequestTimedOut.of(self._address, LaterCode.ACK_MESSAGE, timeout_s=TIMEOUT_S)
+        self.refused(responses.client_error(wire, address=self._address))
+
+    def refused(self, error: ClientError) -> None:
+        """Answer with an error."""
+        self._answer(status_of(error))
+
+    def _answer(self, status: Status) -> None:
+        entry = AckMessageResultEntry(
+            message_id=self._entry.message_id,
+            receipt_handle=self._entry.receipt_handle,
+            status=status,
+        )
+        self._call.answer(_acknowledged([entry]).encode())
+
+
+def _ack_status(*, is_known: bool) -> Status:
+    if is_known:
+        return ok()
+    text = "ack failed: status is abnormal"
+    return Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
+
+
+def _acknowledged(entries: list[AckMessageResultEntry]) -> AckMessageResponse:
+    codes = {each.status.code for each in entries if each.status is not None}
+    if len(codes) == 1:
+        (code,) = codes
+        status = Status(code=code, message=code.name)
+    elif codes:
+        status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
+    else:
+        status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
+    return AckMessageResponse(status=status, entries=entries)
 
 
 def _hold(context: ProxyContext, size: int) -> None:

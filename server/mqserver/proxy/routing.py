@@ -12,7 +12,7 @@ from mqserver.proxy.checks import group_of, topic_of
 from mqserver.proxy.cluster import Cluster, TopicType
 from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ok
+from mqserver.proxy.errors import ProxyRefused, ok
 from mqserver.proxy.protocol.codes import AddressScheme, Code, MessageType, Permission
 from mqserver.proxy.protocol.definitions import (
     Address,
@@ -32,6 +32,8 @@ from mqserver.proxy.protocol.requests import (
 from remoting.bodies import QueueData, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 from storefmt.names import PERM_READ, PERM_WRITE
+
+ADDRESSES_MAX: Final = 64
 
 _PERMISSIONS: Final = {
     PERM_READ | PERM_WRITE: Permission.READ_WRITE,
@@ -113,6 +115,10 @@ class RouteMethods:
     def _endpoints(self, connected_to: Endpoints | None) -> Endpoints:
         """Return the endpoints that a client shall use for a topic, given those that it used."""
         given = connected_to or Endpoints()
+        if len(given.addresses) > ADDRESSES_MAX:
+            # The answer repeats them for each queue.
+            text = f"the endpoints have {len(given.addresses)} addresses, at most {ADDRESSES_MAX}"
+            raise ProxyRefused(Code.BAD_REQUEST, text)
         addresses = [Address(host=each.host, port=self._port_for(each)) for each in given.addresses]
         scheme = given.scheme if addresses else AddressScheme.IPv4
         return Endpoints(scheme=scheme, addresses=addresses)

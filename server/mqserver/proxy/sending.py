@@ -1,7 +1,9 @@
 """Producers: SendMessage, EndTransaction, RecallMessage.
 
-    checks ─ type of the topic ─ a queue: by message group, or the next one ─ SEND_MESSAGE_V2
-                                                                               └─ SEND_BATCH_MESSAGE
+    draft ─ type of the topic ─ a queue: by message group, or the next one ─┬─ SEND_MESSAGE_V2
+                                                                            └─ SEND_BATCH_MESSAGE
+    post   a draft whose topic is known, on an open connection: no task waits for the answer
+    send   everything else
 
 Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
 5.4.0: proxies of both kinds may serve the producers of one topic.
@@ -12,13 +14,13 @@ Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransact
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
 """
 
-import asyncio
 import itertools
 import random
 from collections.abc import Sequence
 from typing import Final
 
 from mqclient.client import responses, routes
+from mqclient.errors import ClientError
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, SendStatus
 from mqclient.producer.settings import ProducerSettings
@@ -28,10 +30,13 @@ from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster, TopicType
 from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused, ok, refused_inside
+from mqserver.proxy.drafts import SendDraft
+from mqserver.proxy.errors import ProxyRefused, ok, refused_inside, status_of
+from mqserver.proxy.http2.calls import GrpcCall
 from mqserver.proxy.messages import OutgoingMessage, pack
 from mqserver.proxy.protocol.codes import Code, TransactionResolution, TransactionSource
 from mqserver.proxy.protocol.definitions import Message, Status
+from mqserver.proxy.protocol.protobuf import varint
 from mqserver.proxy.protocol.requests import (
     EndTransactionRequest,
     RecallMessageRequest,
@@ -58,11 +63,18 @@ from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
-PACKED_A_TURN: Final = 500
-"""The messages of a batch that are checked before others have their turn."""
+PACKED_AT_ONCE: Final = 16
+"""The messages of a batch that are checked and packed in one piece of work."""
+KEYS_AT_ONCE: Final = 64
+"""A message with more keys is a piece of work of its own."""
 REMARK: Final = "end transaction from proxy"
 _MASK: Final = (1 << 64) - 1
 _LONG: Final = 1 << 63
+_OK: Final = Response(status=ok()).encode()
+# The tags of the fields of SendMessageResponse and SendResultEntry.
+_ENTRY_TAG: Final = b"\x12"
+_ID_TAG: Final = b"\x12"
+_OFFSET_TAG: Final = b"\x20"
 _CODES: Final = {
     SendStatus.SEND_OK: Code.OK,
     SendStatus.FLUSH_DISK_TIMEOUT: Code.MASTER_PERSISTENCE_TIMEOUT,
@@ -96,39 +108,68 @@ class ProducerMethods:
         self._cluster = cluster
         self._sessions = sessions
         self._transactions = transactions
+        self._checks_type = config.enable_topic_message_type_check
         self._turns = itertools.count(random.randrange(1 << 16))
         self._known: dict[str, _Publishing] = {}
 
-    async def send(self, request: SendMessageRequest, context: ProxyContext) -> SendMessageResponse:
+    async def send(
+        self, request: SendMessageRequest | SendDraft, context: ProxyContext
+    ) -> SendMessageResponse:
         """Store one message, or several of one topic as a batch."""
-        if not request.messages:
-            raise ProxyRefused(Code.MESSAGE_CORRUPTED, "no message to send")
-        topic = topic_of(request.messages[0].topic)
-        found: list[OutgoingMessage] = []
-        for message in request.messages:
-            found.append(self._pack(message, topic, request, context))
-            if not len(found) % PACKED_A_TURN:
-                await asyncio.sleep(0)
-        first = found[0]
-        await self._check_type(topic, first, context)
+        draft = request
+        if isinstance(draft, SendMessageRequest):
+            draft = await self._draft(draft, context)
+        topic = draft.topic
+        if self._checks_type and draft.kind is not None:
+            check_type(await self._cluster.topic_type(topic, context.credentials), draft.kind)
         session = self._sessions.of(context)
         publishing = await self._publishing(topic)
-        queue = self._queue(publishing, first, alone=len(found) == 1)
+        queue = self._queue(publishing, draft)
         result = await session.store(
-            _for_broker(topic, found),
+            draft.packed,
             queue,
             publishing.addresses[queue.broker_name],
             publishing.commands(session.language),
-            born_ms=first.born_ms,
+            born_ms=draft.born_ms,
         )
-        if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
-            # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
-            result = result._replace(transaction_id=result.transaction_id or result.msg_id)
-            self._remember(topic, result)
-        entry = _entry(result)
-        assert entry.status is not None
-        code = entry.status.code
-        return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
+        is_half = draft.packed.sys_flag & sysflag.TRANSACTION_PREPARED
+        if is_half and result.status is SendStatus.SEND_OK:
+            result = result._replace(transaction_id=self._remember(topic, result))
+        return _response(result)
+
+    def post(self, call: GrpcCall) -> bool:
+        """Send a draft, if nothing has to be waited for but the broker's answer.
+
+        Returns:
+            False if ``send`` has to do it.
+        """
+        draft, context = call.request, call.context
+        if type(draft) is not SendDraft:
+            return False
+        now_ms = self._cluster.client.now_ms()
+        publishing = self._known.get(draft.topic)
+        if publishing is None or not publishing.queues:
+            return False
+        if publishing.route is not self._cluster.client.known_route(draft.topic, now_ms=now_ms):
+            return False
+        if self._checks_type and draft.kind is not None:
+            known = self._cluster.known_type(draft.topic)
+            if known is not draft.kind and known is not TopicType.MIXED:
+                return False
+        session = self._sessions.of(context)
+        queue = self._queue(publishing, draft)
+        try:
+            return session.post(
+                draft.packed,
+                queue,
+                publishing.addresses[queue.broker_name],
+                publishing.commands(session.language),
+                born_ms=draft.born_ms,
+                outcome=_Answer(call),
+            )
+        except (ProxyRefused, ClientError) as error:
+            call.answer(SendMessageResponse(status=status_of(error)).encode())
+            return True
 
     async def end_transaction(
         self, request: EndTransactionRequest, context: ProxyContext
@@ -137,10 +178,12 @@ class ProducerMethods:
         topic = topic_of(request.topic)
         if not request.transaction_id.strip():
             raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-        half = self._transactions.take(topic, request.transaction_id)
-        if half is None:
+        named = self._transactions.take(topic, request.transaction_id)
+        if named is None:
+            # The broker asks the producer about it again.
             text = "cannot found transaction data"
             raise refused_inside(Code.INTERNAL_SERVER_ERROR, text)
+        half = named.half
         address = await self._master(half.broker_name)
         header = EndTransaction(
             producer_group=topic,
@@ -149,7 +192,7 @@ class ProducerMethods:
             commit_or_rollback=_RESOLUTIONS.get(request.resolution, 0),
             from_transaction_check=request.source is TransactionSource.SOURCE_SERVER_CHECK,
             msg_id=request.message_id,
-            transaction_id=request.transaction_id,
+            transaction_id=named.unique_key,
             broker_name=half.broker_name,
         )
         command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
@@ -170,6 +213,40 @@ class ProducerMethods:
         recalled = responses.header(answer, RecallMessageResponse, address=address)
         return Recalled(status=ok(), message_id=recalled.msg_id)
 
+    async def _draft(self, request: SendMessageRequest, context: ProxyContext) -> SendDraft:
+        """Check and pack the messages of a request."""
+        if not request.messages:
+            raise ProxyRefused(Code.MESSAGE_CORRUPTED, "no message to send")
+        topic = topic_of(request.messages[0].topic)
+        system = request.messages[0].system_properties
+        if len(request.messages) == 1 and (system is None or len(system.keys) <= KEYS_AT_ONCE):
+            return self._drafted(topic, [self._pack(request.messages[0], topic, request, context)])
+        packed: list[OutgoingMessage] = []
+        entries: list[BatchEntry] = []
+        for start in range(0, len(request.messages), PACKED_AT_ONCE):
+            await self._cluster.pieces.turn(context.ip)
+            for message in request.messages[start : start + PACKED_AT_ONCE]:
+                out = self._pack(message, topic, request, context)
+                packed.append(out)
+                entries.append(BatchEntry(0, out.body, in_java_order(out.properties).encode()))
+        await self._cluster.pieces.turn(context.ip)
+        return self._drafted(topic, packed, join_batch(entries) if len(entries) > 1 else None)
+
+    def _drafted(
+        self, topic: str, packed: Sequence[OutgoingMessage], batch: bytes | None = None
+    ) -> SendDraft:
+        first = packed[0]
+        takes_all = TRANSFER_FLAG in first.properties or topic.startswith(
+            (RETRY_PREFIX, DLQ_PREFIX)
+        )
+        return SendDraft(
+            topic,
+            None if takes_all else message_type(first.properties),
+            first.properties.get(SHARDING_KEY) if len(packed) == 1 else None,
+            _for_broker(topic, packed, batch),
+            first.born_ms,
+        )
+
     def _pack(
         self, message: Message, topic: str, request: SendMessageRequest, context: ProxyContext
     ) -> OutgoingMessage:
@@ -183,16 +260,6 @@ class ProducerMethods:
             config=self._config,
         )
 
-    async def _check_type(self, topic: str, first: OutgoingMessage, context: ProxyContext) -> None:
-        if (
-            not self._config.enable_topic_message_type_check
-            or TRANSFER_FLAG in first.properties
-            or topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
-        ):
-            return
-        wanted = await self._cluster.topic_type(topic, context.credentials)
-        check_type(wanted, message_type(first.properties))
-
     async def _publishing(self, topic: str) -> "_Publishing":
         route = await self._cluster.route(topic)
         known = self._known.get(topic)
@@ -200,16 +267,13 @@ class ProducerMethods:
             known = self._known[topic] = _Publishing(topic, route)
         return known
 
-    def _queue(
-        self, publishing: "_Publishing", first: OutgoingMessage, *, alone: bool
-    ) -> MessageQueue:
+    def _queue(self, publishing: "_Publishing", draft: SendDraft) -> MessageQueue:
         """Return the queue for a message."""
         queues = publishing.queues
         if not queues:
             raise refused_inside(Code.FORBIDDEN, "no writable queue")
-        group = first.properties.get(SHARDING_KEY) if alone else None
-        if group:
-            return queues[consistent_hash(string_hash(group), len(queues))]
+        if draft.message_group:
+            return queues[consistent_hash(string_hash(draft.message_group), len(queues))]
         return queues[next(self._turns) % len(queues)]
 
     async def _master(self, broker_name: str) -> str:
@@ -218,18 +282,49 @@ class ProducerMethods:
             raise refused_inside(Code.BAD_REQUEST, f"cannot find broker {broker_name}")
         return address
 
-    def _remember(self, topic: str, result: SendResult) -> None:
+    def _remember(self, topic: str, result: SendResult) -> str:
+        """Return the id of the transaction that a half message begins."""
         try:
             _, log_offset = parse_offset_id(result.offset_msg_id)
         except StoreError as error:
             raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
-        self._transactions.add(
+        # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
+        return self._transactions.add(
             topic,
-            result.transaction_id,
+            result.transaction_id or result.msg_id,
             broker_name=result.queue.broker_name,
             queue_offset=result.queue_offset,
             log_offset=log_offset,
         )
+
+
+class _Answer:
+    """Answers the call of a send that was posted.
+
+    Args:
+        call: the call.
+    """
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: GrpcCall) -> None:
+        self._call = call
+
+    def done(self) -> bool:
+        """Return whether nobody waits any more; the call itself knows."""
+        return False
+
+    def set_result(self, result: SendResult) -> None:
+        """Answer with what became of the message."""
+        is_usual = not (result.transaction_id or result.recall_handle)
+        if is_usual and result.status is SendStatus.SEND_OK:
+            self._call.answer(stored_response(result.msg_id, result.queue_offset))
+        else:
+            self._call.answer(_response(result).encode())
+
+    def set_exception(self, error: ClientError) -> None:
+        """Answer with the reason why it was not stored."""
+        self._call.answer(SendMessageResponse(status=status_of(error)).encode())
 
 
 def consistent_hash(seed: int, bucket_count: int) -> int:
@@ -281,8 +376,8 @@ class _Publishing:
         return known
 
 
-def _for_broker(topic: str, found: Sequence[OutgoingMessage]) -> PackedMessage:
-    """Return a message, or several as a batch, as a broker gets them.
+def _for_broker(topic: str, found: Sequence[OutgoingMessage], batch: bytes | None) -> PackedMessage:
+    """Return a message, or the body of a batch of several, as a broker gets it.
 
     Raises:
         BadCall: the time of the message does not fit its field.
@@ -291,22 +386,31 @@ def _for_broker(topic: str, found: Sequence[OutgoingMessage]) -> PackedMessage:
     if not -_LONG <= first.born_ms < _LONG:
         low, high = -_LONG, _LONG - 1
         raise BadCall(f"SendMessageV2.born_timestamp is {first.born_ms}, outside {low} to {high}")
-    if len(found) == 1:
-        code, body = RequestCode.SEND_MESSAGE_V2, first.body
-    else:
-        code = RequestCode.SEND_BATCH_MESSAGE
-        body = join_batch(
-            BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
-        )
     return PackedMessage(
-        code,
+        RequestCode.SEND_MESSAGE_V2 if batch is None else RequestCode.SEND_BATCH_MESSAGE,
         topic,
-        body,
+        first.body if batch is None else batch,
         0,
         first.sys_flag,
         in_java_order(first.properties),
         ",".join([each.properties[UNIQUE_KEY] for each in found]),
     )
+
+
+def stored_response(message_id: str, queue_offset: int) -> bytes:
+    """Return the response to a send of a message that has an id: ``_response`` as bytes."""
+    name = message_id.encode()
+    entry = b"".join((_OK, _ID_TAG, varint(len(name)), name))
+    if queue_offset:
+        entry += _OFFSET_TAG + varint(queue_offset)
+    return b"".join((_OK, _ENTRY_TAG, varint(len(entry)), entry))
+
+
+def _response(result: SendResult) -> SendMessageResponse:
+    entry = _entry(result)
+    assert entry.status is not None
+    code = entry.status.code
+    return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
 
 
 def _entry(result: SendResult) -> SendResultEntry:

@@ -29,11 +29,12 @@ from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
 from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext, SecretOf, context_of
+from mqserver.proxy.drafts import ReadPlainSend, SendDraft, plain_send_reader, send_limits
 from mqserver.proxy.errors import ProxyRefused, ok, status_of
 from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
 from mqserver.proxy.protocol.codes import ClientType, Code, FilterType
 from mqserver.proxy.protocol.definitions import Settings
-from mqserver.proxy.protocol.protobuf import BadMessage, WireMessage
+from mqserver.proxy.protocol.protobuf import ITEMS_MAX, BadMessage, WireMessage
 from mqserver.proxy.protocol.requests import (
     AckMessageRequest,
     AckMessageResponse,
@@ -69,6 +70,8 @@ SUBSCRIPTIONS_MAX: Final = 1_024
 """The topics that the settings of one client name."""
 EXPRESSIONS_MAX: Final = 64
 """The SQL expressions among them, as in a heartbeat of a remoting client."""
+FEW_ITEMS_MAX: Final = 512
+"""The fields and items of a request without long lists; others wait until few are decoded."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
 
@@ -81,6 +84,7 @@ class UnaryMethod(NamedTuple):
     request: type[WireMessage]
     response: type[Response]
     answer: Callable[[Any, ProxyContext], Awaitable[Response]]
+    post: Callable[[GrpcCall], bool] | None = None
 
 
 class SizedCommand(NamedTuple):
@@ -100,6 +104,7 @@ class Service:
         resources: the descriptors and the memory that the sessions of clients share with others.
 
     Attributes:
+        config: the settings.
         methods: the methods with one request and one response, by name.
     """
 
@@ -111,6 +116,8 @@ class Service:
         *,
         resources: Resources | None = None,
     ) -> None:
+        self.config = config
+        self._pieces = cluster.pieces
         self.transactions = Transactions(config, cluster.client.now_ms)
         self.sessions = Sessions(
             config, cluster, self.transactions, resources=resources or Resources()
@@ -128,12 +135,16 @@ class Service:
             "NotifyClientTermination": UnaryMethod(
                 NotifyClientTerminationRequest, Response, self._notify_termination
             ),
-            "SendMessage": UnaryMethod(SendMessageRequest, SendMessageResponse, sending.send),
+            "SendMessage": UnaryMethod(
+                SendMessageRequest, SendMessageResponse, sending.send, sending.post
+            ),
             "EndTransaction": UnaryMethod(EndTransactionRequest, Response, sending.end_transaction),
             "RecallMessage": UnaryMethod(
                 RecallMessageRequest, RecallMessageResponse, sending.recall
             ),
-            "AckMessage": UnaryMethod(AckMessageRequest, AckMessageResponse, receiving.ack),
+            "AckMessage": UnaryMethod(
+                AckMessageRequest, AckMessageResponse, receiving.ack, receiving.post_ack
+            ),
             "ChangeInvisibleDuration": UnaryMethod(
                 ChangeInvisibleDurationRequest,
                 ChangeInvisibleDurationResponse,
@@ -212,6 +223,13 @@ class Service:
         self, sent: Settings, size: int, session: ClientSession, queue: CommandQueue
     ) -> Settings:
         _check_size(sent)
+        await self._pieces.turn(session.ip)
+        self._note(sent, size, session)
+        session.commands = queue
+        return await session.announce()
+
+    def _note(self, sent: Settings, size: int, session: ClientSession) -> None:
+        """Check the settings of a client, and keep them."""
         if sent.publishing is not None:
             for topic in sent.publishing.topics:
                 topic_of(topic)
@@ -228,8 +246,6 @@ class Service:
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
         session.note_settings(sent, size)
         self.sessions.keep(session)
-        session.commands = queue
-        return await session.announce()
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
         settings = self.sessions.of(context).settings
@@ -282,10 +298,15 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             writing.cancel()
 
     found = {
-        name: GrpcMethod(
-            partial(answer, name),
-            refuse=partial(refuse, method.response),
-            prepare=partial(_prepared, method.request),
+        name: _with_long_requests(
+            GrpcMethod(
+                partial(answer, name),
+                refuse=partial(refuse, method.response),
+                prepare=partial(_prepared, method.request),
+                post=method.post,
+            ),
+            name,
+            service.config,
         )
         for name, method in service.methods.items()
     }
@@ -303,17 +324,55 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
     return {f"/{NAME}/{name}": found[name] for name in found}
 
 
-def _prepared(request: type[M], message: bytes) -> tuple[M, int]:
+def _with_long_requests(method: GrpcMethod, name: str, config: ProxyConfig) -> GrpcMethod:
+    """Return a method as it is, or one that takes long requests if its messages may be many."""
+    if name == "SendMessage":
+        return method._replace(
+            prepare=partial(_prepared_send, plain_send_reader(send_limits(config))),
+            prepare_long=partial(_prepared, SendMessageRequest, items_max=ITEMS_MAX),
+        )
+    if name == "AckMessage":
+        return method._replace(
+            prepare=partial(_prepared_short, AckMessageRequest),
+            prepare_long=partial(_prepared, AckMessageRequest, items_max=ITEMS_MAX),
+        )
+    return method
+
+
+def _prepared(request: type[M], message: bytes, *, items_max: int = FEW_ITEMS_MAX) -> tuple[M, int]:
     try:
-        decoded, item_count = request.decode_counted(message)
+        decoded, item_count = request.decode_counted(message, items_max=items_max)
     except BadMessage as error:
         text = f"the request is no message of {NAME}: {error}"
         raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
-    return decoded, costs.ITEM.size * item_count + (COPIES - 1) * len(message)
+    return decoded, _size_of(message, item_count)
+
+
+def _prepared_send(
+    read: ReadPlainSend, message: bytes
+) -> tuple[SendDraft | SendMessageRequest, int] | None:
+    plain = read(message)
+    if plain is not None:
+        draft, item_count = plain
+        return draft, _size_of(message, item_count)
+    return _prepared_short(SendMessageRequest, message)
+
+
+def _prepared_short(request: type[M], message: bytes) -> tuple[M, int] | None:
+    """Do what ``_prepared`` does; return None for a message that is long or wrong."""
+    try:
+        return _prepared(request, message)
+    except CallFailed:
+        return None
+
+
+def _size_of(message: bytes, item_count: int) -> int:
+    """Return what a decoded request takes beside its message."""
+    return costs.ITEM.size * item_count + (COPIES - 1) * len(message)
 
 
 def _prepared_command(message: bytes) -> tuple[SizedCommand, int]:
-    command, size = _prepared(TelemetryCommand, message)
+    command, size = _prepared(TelemetryCommand, message, items_max=ITEMS_MAX)
     return SizedCommand(command, size), size
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from remoting.aio.starts import Starts
+from remoting.aio.starts import Pieces, Starts
 
 COUNT, WAITING = 4, 1_024
 
@@ -70,3 +70,27 @@ async def test_a_start_that_raises_does_not_keep_those_that_wait() -> None:
 
     assert begun[-1] == 99
     assert len(errors) == 1
+
+
+async def test_pieces_of_work_go_on_a_few_in_a_turn_and_each_address_in_turn() -> None:
+    pieces, done = Pieces(2), list[str]()
+
+    async def work(ip: str, count: int) -> None:
+        for _ in range(count):
+            await pieces.turn(ip)
+            done.append(ip)
+
+    many = [asyncio.create_task(work("many", 10)) for _ in range(10)]
+    await asyncio.sleep(0)
+    in_the_first_turn = len(done)
+    one = asyncio.create_task(work("one", 1))
+    for _ in range(4):
+        await asyncio.sleep(0)
+    after_some_turns = len(done)
+    many[0].cancel()
+    await asyncio.gather(one, *many[1:])
+
+    assert in_the_first_turn == 2
+    assert after_some_turns <= 2 + 4 * 4
+    assert "one" in done[:after_some_turns]
+    assert len(done) >= 91

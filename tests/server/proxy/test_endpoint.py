@@ -11,6 +11,7 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.errors import NoRoute
+from mqserver.proxy.clients.transactions import decode_transaction_id
 from mqserver.proxy.context import ALGORITHM, FAILED, signature_of
 from mqserver.proxy.protocol.codes import (
     AddressScheme,
@@ -393,9 +394,29 @@ async def test_a_transaction_is_committed_or_asked_about(desk: Bench) -> None:
         unknown = await client.ask("EndTransaction", end("nobody's"), Response)
 
     assert [status(each) for each in (done, last)] == [(Code.OK, "OK")] * 2
-    assert (asked.transaction_id, asked.message.body) == (ids[1], b"forgotten")
+    named = decode_transaction_id(asked.transaction_id)
+    assert named is not None
+    assert (named.unique_key, asked.message.body) == ("IDb'forgotten'", b"forgotten")
     assert {each.body for each in found} == {b"committed", b"forgotten"}
     assert status(unknown)[1].endswith("cannot found transaction data")
+
+
+async def test_a_transaction_is_committed_after_a_restart_of_the_endpoint(tmp_path: Path) -> None:
+    async with bench(tmp_path) as desk:
+        await desk.topic("T", "TRANSACTION")
+        half = message("T", b"half", message_type=MessageType.TRANSACTION, message_id="HALF")
+        sent = await desk.client().send(half)
+    transaction_id = sent.entries[0].transaction_id
+
+    async with bench(tmp_path) as desk:
+        client = desk.client("c")
+        async with client.telemetry(consumer("G", "T")):
+            await client.receive("T", "G")
+            done = await client.ask("EndTransaction", end(transaction_id), Response)
+            found = messages_in(await client.receive("T", "G"))
+
+    assert status(done) == (Code.OK, "OK")
+    assert [(each.body, each.system_properties.message_id) for each in found] == [(b"half", "HALF")]
 
 
 def end(

@@ -6,9 +6,14 @@ from mqclient.client.instance import MQClient
 from mqserver.proxy.cluster import Cluster
 from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import Credentials, ProxyContext
+from mqserver.proxy.errors import ok
 from mqserver.proxy.protocol.codes import Code
-from mqserver.proxy.protocol.requests import SendMessageRequest, SendMessageResponse
-from mqserver.proxy.sending import consistent_hash
+from mqserver.proxy.protocol.requests import (
+    SendMessageRequest,
+    SendMessageResponse,
+    SendResultEntry,
+)
+from mqserver.proxy.sending import consistent_hash, stored_response
 from mqserver.proxy.service import Service
 from remoting.codes import LanguageCode, RequestCode
 from remoting.headers import SendMessageResponse as Stored
@@ -69,6 +74,15 @@ async def test_sends_go_to_the_queues_of_the_newest_route() -> None:
 
     codes = [each.status.code for each in (before, known, after) if each.status is not None]
     assert codes == [Code.OK, Code.OK, Code.FORBIDDEN]
+
+
+@pytest.mark.parametrize("queue_offset", [0, 1, 127, 128, 1 << 40])
+def test_the_response_to_a_usual_send_has_the_bytes_of_its_message(queue_offset: int) -> None:
+    for message_id in ("ID", "I" * 200, "\u00e9"):
+        entry = SendResultEntry(status=ok(), message_id=message_id, offset=queue_offset)
+        told = SendMessageResponse(status=ok(), entries=[entry])
+
+        assert stored_response(message_id, queue_offset) == told.encode()
 
 
 @pytest.mark.parametrize(

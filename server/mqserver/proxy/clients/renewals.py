@@ -75,13 +75,8 @@ class Renewals:
         key = _key(group, message_id, receipt.handle)
         self._watched[key] = WatchedMessage(group, topic, receipt, attempt, now_ms)
 
-    def take(self, *, group: str, message_id: str, handle: str) -> Receipt:
-        """Return the handle that counts for the one that a client has, and watch no longer.
-
-        Raises:
-            ProxyRefused: it is no handle.
-        """
-        receipt = decode_handle(handle)
+    def take(self, receipt: Receipt, *, group: str, message_id: str) -> Receipt:
+        """Return the handle that counts for the one that a client has, and watch no longer."""
         watched = self._watched.pop(_key(group, message_id, receipt.handle), None)
         return receipt if watched is None else watched.current
 

@@ -29,7 +29,7 @@ from mqclient.client.routes import masters
 from mqclient.consumer.subscription import TopicSubscription
 from mqclient.errors import ClientError
 from mqclient.message import read_messages
-from mqclient.producer.send_attempt import SendAttempt
+from mqclient.producer.send_attempt import SendAttempt, SendOutcome
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, result_of
 from mqserver.proxy.checks import subscription_of
@@ -52,6 +52,7 @@ from mqserver.proxy.protocol.requests import (
     VerifyMessageCommand,
 )
 from remoting.aio import costs
+from remoting.aio.channel import AnswerWaiter
 from remoting.aio.resources import Places
 from remoting.bodies import (
     CMResult,
@@ -199,16 +200,60 @@ class ClientSession:
         Raises:
             ClientError: it was not stored, or no answer came.
         """
+        stored: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
+        if self.post(out, queue, address, commands, born_ms=born_ms, outcome=stored):
+            return await stored
+        answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
+        return result_of(answer, queue, unique_key=out.unique_key, address=address)
+
+    def post(
+        self,
+        out: PackedMessage,
+        queue: MessageQueue,
+        address: str,
+        commands: SendCommands,
+        *,
+        born_ms: int,
+        outcome: SendOutcome,
+    ) -> bool:
+        """Send as ``store`` does, if there is an open connection and nothing to sign.
+
+        Args:
+            out, queue, address, commands, born_ms: see ``store``.
+            outcome: gets the result, or a ``ClientError``.
+
+        Returns:
+            False if ``store`` has to do it.
+
+        Raises:
+            ClientError: the request cannot be encoded.
+            ProxyRefused: there is no descriptor left for a connection.
+        """
         link = self._link_to(address)
         channel = None if self.credentials is not None else link.open_channel(address)
         if channel is None:
-            answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
-            return result_of(answer, queue, unique_key=out.unique_key, address=address)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[SendResult] = loop.create_future()
-        attempt = SendAttempt(future, out, queue, address, TIMEOUT_S, None)
-        attempt.post(channel, commands, now_ms=born_ms, deadline_s=loop.time() + TIMEOUT_S)
-        return await future
+            return False
+        deadline_s = asyncio.get_running_loop().time() + TIMEOUT_S
+        attempt = SendAttempt(outcome, out, queue, address, TIMEOUT_S, None)
+        attempt.post(channel, commands, now_ms=born_ms, deadline_s=deadline_s)
+        return True
+
+    def can_post(self, address: str) -> bool:
+        """Return whether ``post_command`` can be used: there is an open connection, and no account.
+
+        Raises:
+            ProxyRefused: there is no descriptor left for a connection.
+        """
+        return self.credentials is None and self._link_to(address).open_channel(address) is not None
+
+    def post_command(self, address: str, command: Command, waiter: AnswerWaiter) -> None:
+        """Send a request; its answer, or the error, goes to ``waiter``.
+
+        Raises:
+            ClientError: the request cannot be encoded.
+        """
+        command.language = self.language
+        self._link_to(address).post(address, command, waiter, timeout_s=TIMEOUT_S)
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
         """Send a request that is not answered.
@@ -248,10 +293,11 @@ class ClientSession:
 
     async def heartbeat(self) -> None:
         """Name the client's groups to the brokers of its topics."""
+        await self._cluster.pieces.turn(self.ip)
         data = self._heartbeat_data()
-        if data is None:
+        body = None if data is None else data.encode()
+        if body is None:
             return
-        body = data.encode()
         for address in await self._broker_addresses():
             try:
                 await self.invoke(address, Command.request(RequestCode.HEART_BEAT, body=body))
@@ -388,10 +434,9 @@ class ClientSession:
         if broker_name is None or self.commands is None:
             LOG.warning("%s: transaction %s stays open", self.client_id, header.transaction_id)
             return
-        transaction_id = header.transaction_id or message.unique_key or ""
-        self._transactions.add(
+        transaction_id = self._transactions.add(
             message.topic,
-            transaction_id,
+            header.transaction_id or message.unique_key or "",
             broker_name=broker_name,
             queue_offset=header.tran_state_table_offset,
             log_offset=header.commit_log_offset,

@@ -1,14 +1,22 @@
 """The transactions that are not ended: where the half message of each is.
 
-    send ─────────────> add ──┐
-    a broker's question ──────┴──> take ──> END_TRANSACTION at that broker
+    send ─────────────> add ──> transaction id, which the client sends back
+    a broker's question ─┘             └──> take ──> END_TRANSACTION at the broker
 
-Rule: an entry is used once and for 30 s; for an older one a broker asks again. Of one transaction
-the newest entry counts.
+    transaction id   "ENDPOINT BROKER QUEUE_OFFSET LOG_OFFSET EXPIRES_MS UNIQUE_KEY"
 
-Source: proxy/service/transaction/TransactionDataManager.java (5.4.0).
+A transaction id itself says where the half message is. So an endpoint that was restarted, or
+another one in front of the same brokers, can end a transaction that it did not begin.
+
+Rule: an endpoint uses an entry of its own once; no entry is used after it has expired, because then
+the broker asks again. Of one transaction the newest entry counts, because a broker moves a half
+message when it asks. The broker checks that the place has a half message of this topic.
+
+Source: proxy/service/transaction/TransactionDataManager.java (5.4.0), which keeps all of this in
+memory: there the unique key is the transaction id.
 """
 
+import secrets
 from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -17,6 +25,9 @@ from mqserver.proxy.config import ProxyConfig
 
 OPEN_MAX: Final = 65_536
 """The transactions that are remembered; the broker asks again about one that was forgotten."""
+_WORDS: Final = 6
+_LONG_DIGITS: Final = 19
+_LONG: Final = 1 << 63
 
 
 class HalfMessage(NamedTuple):
@@ -26,6 +37,39 @@ class HalfMessage(NamedTuple):
     queue_offset: int
     log_offset: int
     expires_ms: int
+
+
+class TransactionId(NamedTuple):
+    """What the id of a transaction says.
+
+    Attributes:
+        endpoint: names the endpoint that gave the id.
+        half: where the half message was then.
+        unique_key: the id of the message.
+    """
+
+    endpoint: str
+    half: HalfMessage
+    unique_key: str
+
+    def encode(self) -> str:
+        """Return the text of the id."""
+        return " ".join((self.endpoint, *map(str, self.half), self.unique_key))
+
+
+def decode_transaction_id(text: str) -> TransactionId | None:
+    """Return what an id says; None if no endpoint of ours gave it."""
+    words = text.split(" ", _WORDS - 1)
+    if len(words) < _WORDS or not all(words):
+        return None
+    endpoint, broker_name, *numbers, unique_key = words
+    # First by length, because a stranger may send many digits.
+    if not all(
+        len(each) <= _LONG_DIGITS and each.isascii() and each.isdecimal() and int(each) < _LONG
+        for each in numbers
+    ):
+        return None
+    return TransactionId(endpoint, HalfMessage(broker_name, *map(int, numbers)), unique_key)
 
 
 class Transactions:
@@ -39,40 +83,44 @@ class Transactions:
     def __init__(self, config: ProxyConfig, now_ms: Callable[[], int]) -> None:
         self._config = config
         self._now_ms = now_ms
+        self._endpoint = secrets.token_hex(4)
         self._known: dict[tuple[str, str], deque[HalfMessage]] = {}
+        """By topic and unique key."""
 
     def add(
-        self,
-        topic: str,
-        transaction_id: str,
-        *,
-        broker_name: str,
-        queue_offset: int,
-        log_offset: int,
-    ) -> None:
-        """Remember where a half message is."""
+        self, topic: str, unique_key: str, *, broker_name: str, queue_offset: int, log_offset: int
+    ) -> str:
+        """Remember where a half message is, and return the id of its transaction."""
         expires_ms = self._now_ms() + self._config.transaction_data_expire_ms
-        found = self._known.setdefault(
-            (topic, transaction_id), deque(maxlen=self._config.transaction_data_max_num)
+        half = HalfMessage(broker_name, queue_offset, log_offset, expires_ms)
+        halves = self._known.setdefault(
+            (topic, unique_key), deque(maxlen=self._config.transaction_data_max_num)
         )
         if len(self._known) > OPEN_MAX:
             del self._known[next(iter(self._known))]
-        found.append(HalfMessage(broker_name, queue_offset, log_offset, expires_ms))
+        halves.append(half)
+        return TransactionId(self._endpoint, half, unique_key).encode()
 
-    def take(self, topic: str, transaction_id: str) -> HalfMessage | None:
-        """Return the newest entry of a transaction and forget it; None when none may be used."""
-        found = self._known.get((topic, transaction_id))
-        if not found:
+    def take(self, topic: str, transaction_id: str) -> TransactionId | None:
+        """Return the newest entry of a transaction and forget it; None if none may be used."""
+        named = decode_transaction_id(transaction_id)
+        if named is None:
             return None
-        newest = found.pop()
-        if not found or newest.expires_ms < self._now_ms():
-            del self._known[topic, transaction_id]
-        return newest if newest.expires_ms >= self._now_ms() else None
+        halves = self._known.get((topic, named.unique_key))
+        if halves:
+            half = halves.pop()
+        elif named.endpoint != self._endpoint:
+            half = named.half
+        else:
+            return None
+        if not halves or half.expires_ms < self._now_ms():
+            self._known.pop((topic, named.unique_key), None)
+        return named._replace(half=half) if half.expires_ms >= self._now_ms() else None
 
     def drop_expired(self, now_ms: int) -> None:
         """Forget what may not be used any more."""
-        for key, found in list(self._known.items()):
-            while found and found[0].expires_ms < now_ms:
-                found.popleft()
-            if not found:
+        for key, halves in list(self._known.items()):
+            while halves and halves[0].expires_ms < now_ms:
+                halves.popleft()
+            if not halves:
                 del self._known[key]

@@ -23,19 +23,22 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from functools import partial
 from typing import Any, Final, NamedTuple
 
+from mqserver.proxy.http2.deadlines import Deadlines
 from mqserver.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
-from mqserver.proxy.http2.hpack import Field, encode
+from mqserver.proxy.http2.hpack import encode
 from mqserver.proxy.http2.stream import Stream, StreamReceiver
 from remoting.aio.lanes import FairLane
+from remoting.aio.starts import Pieces
 
 LOG = logging.getLogger(__name__)
 
 CONTENT_TYPE: Final = "application/grpc"
 _PREFIX_SIZE: Final = 5
 _UNITS_S: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+LONG_AT_ONCE: Final = 4
+"""So many requests with long lists are decoded, and their methods run, at a time."""
 INFLATIONS_MAX: Final = 2
 """So many messages are inflated at a time; each is charged with the most that it may become."""
 INFLATE_RATIO_MAX: Final = 1_040
@@ -83,15 +86,21 @@ class GrpcMethod(NamedTuple):
         refuse: called with the header of a call alone, before anything of its body is looked at:
             returns the answer that refuses it, or None. May keep what it found in the call.
         prepare: called with each message, in the time that all connections share; returns what it
-            says, and the bytes that this takes beside those of the message. May raise CallFailed.
+            says, and the bytes that this takes beside those of the message; None leaves a long
+            message to ``prepare_long``. May raise CallFailed.
+        prepare_long: the same for a message that may take long to read; few calls do so at a time.
         takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
             one, ``GrpcCall.request``.
+        post: does a call without a task: ``GrpcCall.answer`` is called later, or at once. Returns
+            False, and has done nothing, if ``run`` has to do it.
     """
 
     run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
     takes_stream: bool = False
     refuse: Callable[["GrpcCall"], bytes | None] | None = None
-    prepare: Callable[[bytes], tuple[Any, int]] | None = None
+    prepare: Callable[[bytes], tuple[Any, int] | None] | None = None
+    prepare_long: Callable[[bytes], tuple[Any, int]] | None = None
+    post: Callable[["GrpcCall"], bool] | None = None
 
 
 class Calls:
@@ -100,28 +109,38 @@ class Calls:
     Args:
         methods: by path, ``/service/method``.
         size_max: the most bytes of a message that is received.
+        pieces: work whose length clients choose, a few pieces in a turn; None for its own.
     """
 
-    def __init__(self, methods: Mapping[str, GrpcMethod], *, size_max: int) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, GrpcMethod],
+        *,
+        size_max: int,
+        pieces: Pieces | None = None,
+    ) -> None:
         self.size_max = size_max
+        self.pieces = pieces or Pieces()
+        self.deadlines = Deadlines()
         self.inflations = FairLane(INFLATIONS_MAX)
+        self.long = FairLane(LONG_AT_ONCE)
         # Its own: the default executor serves what must not wait for strangers.
         self.threads = ThreadPoolExecutor(INFLATIONS_MAX, thread_name_prefix="grpc-inflate")
         self._methods = methods
 
     def close(self) -> None:
         """End the threads."""
+        self.deadlines.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 
-    def open(self, stream: Stream, fields: list[Field], address: str) -> StreamReceiver:
+    def open(self, stream: Stream, metadata: dict[str, str], address: str) -> StreamReceiver:
         """Return the call of a new stream; one that cannot be served is answered at once.
 
         Args:
             stream: the stream.
-            fields: the header fields of the request.
+            metadata: the header fields of the request.
             address: of the client, ``host:port``.
         """
-        metadata = dict(fields)
         path = metadata.get(":path", "")
         if metadata.get(":method") != "POST" or not metadata.get("content-type", "").startswith(
             CONTENT_TYPE
@@ -153,10 +172,10 @@ class GrpcCall(StreamReceiver):
     """
 
     __slots__ = (
-        "_calls", "_data", "_deadline", "_deadline_s", "_has_headers", "_held_size", "_is_complete",
-        "_is_dropped",
-        "_method", "_stream", "_task", "_waiting", "address", "connection", "context", "message",
-        "metadata", "request",
+        "_bucket", "_calls", "_data", "_deadline_s", "_has_headers", "_held_size",
+        "_is_complete", "_is_compressed", "_is_dropped", "_is_posted", "_method", "_stream",
+        "_task", "_waiting", "address", "connection", "context", "message", "metadata",
+        "request",
     )  # fmt: skip
 
     def __init__(
@@ -183,11 +202,15 @@ class GrpcCall(StreamReceiver):
         """The bytes of messages that were not read yet."""
         self._held_size = 0
         self._is_complete = False
+        self._is_compressed = False
         self._is_dropped = False
+        self._is_posted = False
+        """Whether an answer will come that no task waits for."""
         self._waiting: asyncio.Future[None] | None = None
         self._has_headers = False
         self._task: asyncio.Task[bytes | None] | None = None
-        self._deadline: asyncio.TimerHandle | None = None
+        self._bucket: int | None = None
+        """What ``Deadlines`` knows the deadline by."""
 
     def begin(self, method: GrpcMethod) -> None:
         """Start a method that takes a stream, unless the header of the call is refused."""
@@ -196,7 +219,7 @@ class GrpcCall(StreamReceiver):
             self._method = None
             self._end(_framed(refusal), _DONE)
         elif method.takes_stream:
-            self._start(method)
+            self._start()
 
     # For the method.
 
@@ -221,7 +244,9 @@ class GrpcCall(StreamReceiver):
                 data, is_compressed = found
                 size = len(data)
                 message = await self._inflated(data) if is_compressed else data
-                request, request_size = await self._prepared_in_turn(message)
+                prepared = await self._prepared_in_turn(message)
+                assert prepared is not None
+                request, request_size = prepared
                 self.hold(request_size)
                 self.connection.charge()
                 self._stream.consumed(_PREFIX_SIZE + size)
@@ -235,8 +260,9 @@ class GrpcCall(StreamReceiver):
                 self._waiting = asyncio.get_running_loop().create_future()
                 await self._waiting
 
-    async def _prepared_in_turn(self, message: bytes) -> tuple[Any, int]:
-        prepared: asyncio.Future[tuple[Any, int]] = asyncio.get_running_loop().create_future()
+    async def _prepared_in_turn(self, message: bytes) -> tuple[Any, int] | None:
+        loop = asyncio.get_running_loop()
+        prepared: asyncio.Future[tuple[Any, int] | None] = loop.create_future()
 
         def prepare() -> None:
             if prepared.done():
@@ -249,9 +275,18 @@ class GrpcCall(StreamReceiver):
         self.connection.put_off(prepare)
         return await prepared
 
-    def _prepared(self, message: bytes) -> tuple[Any, int]:
+    def _prepared(self, message: bytes) -> tuple[Any, int] | None:
         prepare = None if self._method is None else self._method.prepare
         return (message, 0) if prepare is None else prepare(message)
+
+    def answer(self, message: bytes) -> None:
+        """Send the only answer of a call that has no task."""
+        self._is_posted = False
+        if self._is_dropped:
+            self.connection.lingering_count -= 1
+            return
+        self._finished()
+        self._end(_framed(message), _DONE)
 
     async def write(self, message: bytes) -> None:
         """Send one of several answers; wait while the client does not take them."""
@@ -278,6 +313,22 @@ class GrpcCall(StreamReceiver):
         except CallFailed as error:
             self._refuse(error)
 
+    def received_whole(self, data: bytes) -> bool:
+        """Take a whole request of one message, as most calls send it in one frame."""
+        method, size = self._method, len(data)
+        if method is None or method.takes_stream or self._data or size < _PREFIX_SIZE or data[0]:
+            return False
+        if (
+            int.from_bytes(data[1:_PREFIX_SIZE]) != size - _PREFIX_SIZE
+            or size > self._calls.size_max
+        ):
+            return False
+        self._is_complete = True
+        self.message = data[_PREFIX_SIZE:]
+        self.hold(size - _PREFIX_SIZE)
+        self._begin(method)
+        return True
+
     def ended(self) -> None:
         """Take note that the request is complete."""
         self._is_complete = True
@@ -294,20 +345,29 @@ class GrpcCall(StreamReceiver):
             )
             self._refuse(CallFailed(CallStatus.INTERNAL, text))
             return
-        self.message, is_compressed = found
+        self.message, self._is_compressed = found
+        self._begin(method)
+
+    def _begin(self, method: GrpcMethod) -> None:
+        """Start a method whose request is complete."""
         try:
-            if not is_compressed:
+            if not self._is_compressed:
                 self._prepare()
         except CallFailed as error:
             self._refuse(error)
             return
-        self._start(method, is_compressed=is_compressed)
+        self._start()
 
     def _prepare(self) -> None:
-        """Make the request out of the message, of which nothing is kept then."""
-        self.request, size = self._prepared(self.message)
+        """Make the request out of the message, unless it is long."""
+        prepared = self._prepared(self.message)
+        if prepared is not None:
+            self._keep(*prepared)
+
+    def _keep(self, request: Any, size: int) -> None:
+        """Keep a request in place of its message."""
+        self.request, self.message = request, b""
         self.hold(size)
-        self.message = b""
 
     def _refuse(self, error: CallFailed) -> None:
         """End the call, and take no more bytes of it."""
@@ -317,6 +377,8 @@ class GrpcCall(StreamReceiver):
 
     def drop(self) -> None:
         """Keep nothing of the request, and do no more for it."""
+        if self._is_posted and not self._is_dropped:
+            self.connection.lingering_count += 1
         self.hold(-self._held_size)
         # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
@@ -328,8 +390,8 @@ class GrpcCall(StreamReceiver):
     def cancelled(self) -> None:
         """Take note that the stream is closed."""
         self.drop()
-        if self._deadline is not None:
-            self._deadline.cancel()
+        if self._bucket is not None:
+            self._calls.deadlines.remove(self, self._bucket)
 
     def fail(self, status: CallStatus, text: str) -> None:
         """End the call with an error."""
@@ -429,33 +491,53 @@ class GrpcCall(StreamReceiver):
 
     # The method and its answers.
 
-    def _start(self, method: GrpcMethod, *, is_compressed: bool = False) -> None:
-        self.connection.start(partial(self._begin_task, method, is_compressed=is_compressed))
+    def _start(self) -> None:
         if self._deadline_s is not None:
-            # Thousands of calls may have the same deadline.
-            late = partial(self.connection.put_off, self._late)
-            self._deadline = asyncio.get_running_loop().call_at(self._deadline_s, late)
+            self._bucket = self._calls.deadlines.add(self, self._deadline_s)
+        self.connection.start(self._run)
 
-    def _begin_task(self, method: GrpcMethod, *, is_compressed: bool) -> None:
-        if self._stream.is_closed or self._is_dropped:
+    def _run(self) -> None:
+        method = self._method
+        if method is None or self._stream.is_closed or self._is_dropped:
             return
-        run = self._inflate_and_run(method) if is_compressed else method.run(self)
+        if method.post is not None and not self._is_compressed:
+            # First, because the answer may come at once.
+            self._is_posted = True
+            if method.post(self):
+                return
+            self._is_posted = False
+        if self._is_compressed:
+            run = self._inflate_and_run(method)
+        elif self.message:
+            run = self._run_long(method)
+        else:
+            run = method.run(self)
         self._task = asyncio.get_running_loop().create_task(run)
         self._task.add_done_callback(self._done)
 
+    async def _run_long(self, method: GrpcMethod) -> bytes | None:
+        """Run a method whose request may have many objects; few of them exist at a time."""
+        ip = self.connection.ip
+        async with self._calls.long.turn(ip):
+            await self._calls.pieces.turn(ip)
+            assert method.prepare_long is not None
+            self._keep(*method.prepare_long(self.message))
+            self.connection.charge()
+            return await method.run(self)
+
     async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
-        message = await self._inflated(self.message)
-        self.message = b""
-        self.request, size = await self._prepared_in_turn(message)
-        self.hold(size)
+        self.message = await self._inflated(self.message)
+        prepared = await self._prepared_in_turn(self.message)
+        if prepared is None:
+            return await self._run_long(method)
+        self._keep(*prepared)
         self.connection.charge()
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:
         # An error keeps the frames that it passed, and these the call.
         self._task = None
-        self.hold(-self._held_size)
-        self.message, self.request = b"", None
+        self._finished()
         if task.cancelled():
             # Somebody else's cancellation would leave the client waiting.
             self.fail(CallStatus.CANCELLED, "the call was cancelled")
@@ -469,6 +551,15 @@ class GrpcCall(StreamReceiver):
         else:
             LOG.error("a call of a gRPC client failed", exc_info=error)
             self.fail(CallStatus.UNKNOWN, f"{type(error).__name__}: {error}")
+
+    def _finished(self) -> None:
+        """Keep nothing of the request."""
+        self.hold(-self._held_size)
+        self.message, self.request = b"", None
+
+    def late(self) -> None:
+        """End the call soon; thousands of calls may have the same deadline."""
+        self.connection.put_off(self._late)
 
     def _late(self) -> None:
         if self._stream.waiting:

@@ -45,7 +45,13 @@ from mqserver.proxy.http2.frames import (
     window_update,
 )
 from mqserver.proxy.http2.hpack import LIST_SIZE_MAX, BadHeaders, Field, header_decoder
-from mqserver.proxy.http2.malformed import content_size_of, fault_of_request, fault_of_trailers
+from mqserver.proxy.http2.malformed import (
+    NOT_THE_SIZE,
+    Head,
+    body_size_and_fault,
+    fault_of_trailers,
+    read_head,
+)
 from mqserver.proxy.http2.outflow import Outflow
 from mqserver.proxy.http2.stream import STREAM_WINDOW, Stream, StreamReceiver
 from remoting.aio import costs
@@ -78,7 +84,7 @@ _GREETING: Final = settings(
 ) + window_update(0, CONNECTION_WINDOW - INITIAL_WINDOW)
 
 
-OnStream = Callable[[Stream, list[Field]], StreamReceiver]
+OnStream = Callable[[Stream, dict[str, str]], StreamReceiver]
 """Returns what takes the bytes of a new stream with these header fields; it may use the stream."""
 
 
@@ -417,9 +423,11 @@ class Http2Connection(asyncio.Protocol):
         if stream.content_size is not None:
             stream.content_size -= len(payload)
             if stream.content_size < 0 or (is_last and stream.content_size):
-                self._reset_malformed(stream, "the body is not as long as its content-length")
+                self._reset_malformed(stream, NOT_THE_SIZE)
                 return
         stream.is_ended = is_last
+        if is_last and payload and stream.receiver.received_whole(payload):
+            return
         if payload:
             stream.receiver.received(payload)
         if is_last and not stream.is_closed:
@@ -457,15 +465,15 @@ class Http2Connection(asyncio.Protocol):
     def _fields(self, flags: int, stream_id: int, block: bytes) -> None:
         """Open a stream, or end the bytes of an open one with its trailers."""
         fields = self._decoder.decode(block)
-        size = sum(len(name) + len(value) + costs.FIELD.size for name, value in fields)
-        self._header_size += size
+        head = read_head(fields)
+        self._header_size += head[0]
         is_last = bool(flags & END_STREAM)
         stream = self.streams.get(stream_id)
         if stream is not None:
             self._trailers(stream, fields, is_last=is_last)
         elif stream_id > self._last_id:
             self._last_id = stream_id
-            self._open(stream_id, fields, size, is_ended=is_last)
+            self._open(stream_id, fields, head, is_ended=is_last)
         else:
             self._pass_over(stream_id, 0)
 
@@ -478,35 +486,32 @@ class Http2Connection(asyncio.Protocol):
             raise Http2Error(Error.PROTOCOL_ERROR, text)
         fault = fault_of_trailers(fields)
         if fault is None and stream.content_size:
-            fault = "the body is not as long as its content-length"
+            fault = NOT_THE_SIZE
         if fault is not None:
             self._reset_malformed(stream, fault)
             return
         stream.is_ended = True
         stream.receiver.ended()
 
-    def _open(self, stream_id: int, fields: list[Field], size: int, *, is_ended: bool) -> None:
+    def _open(self, stream_id: int, fields: list[Field], head: Head, *, is_ended: bool) -> None:
         if self._is_leaving or len(self.streams) + self.lingering_count >= STREAMS_MAX:
             self.write(reset(stream_id, Error.REFUSED_STREAM))
             if not is_ended:
                 self._note_cut(stream_id, STREAM_WINDOW)
             return
+        size, metadata = head
         stream = Stream(self, stream_id)
         stream.is_ended = is_ended
         self.streams[stream_id] = stream
         stream.header_size = costs.STREAM.size + size
         self.hold(stream.header_size)
-        fault = fault_of_request(fields)
-        try:
-            stream.content_size = content_size_of(fields)
-        except ValueError as error:
-            fault = fault or str(error)
-        if fault is None and is_ended and stream.content_size:
-            fault = "the body is not as long as its content-length"
-        if fault is not None:
-            self._reset_malformed(stream, fault)
-            return
-        stream.receiver = self._on_stream(stream, fields)
+        if metadata is None:
+            stream.content_size, fault = body_size_and_fault(fields, is_ended=is_ended)
+            if fault is not None:
+                self._reset_malformed(stream, fault)
+                return
+            metadata = dict(fields)
+        stream.receiver = self._on_stream(stream, metadata)
         if is_ended and not stream.is_closed:
             stream.receiver.ended()
 

@@ -17,6 +17,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int16_t, int64_t, uint8_t
 
 from mqserver.proxy.http2 import hpack
+from remoting.aio import costs
 
 ctypedef const uint8_t *Bytes
 
@@ -264,3 +265,49 @@ cdef class HeaderDecoderCompiled:
             self._fields[self._oldest] = None
             self._oldest = (self._oldest + 1) % SLOTS
             self._count -= 1
+
+
+# The fields of a request, as ``malformed`` reads them.
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    const uint8_t *PyUnicode_1BYTE_DATA(object text)
+
+cdef frozenset PSEUDO = frozenset((":authority", ":method", ":path", ":scheme"))
+cdef frozenset NOT_USUAL = frozenset((
+    "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
+    "content-length",
+))
+cdef Py_ssize_t FIELD_COST = costs.FIELD.size
+
+
+def read_head_compiled(list fields not None):
+    """Does what ``malformed.read_head_plain`` does."""
+    cdef Py_ssize_t size = 0, at
+    cdef bint has_regular = False, is_usual = True
+    cdef dict metadata = {}
+    cdef tuple field
+    cdef str name, value
+    cdef Bytes text
+    for field in fields:
+        name, value = <str> field[0], <str> field[1]
+        size += PyUnicode_GET_LENGTH(name) + PyUnicode_GET_LENGTH(value) + FIELD_COST
+        if not PyUnicode_GET_LENGTH(name) or not PyUnicode_IS_ASCII(name):
+            is_usual = False
+            continue
+        text = PyUnicode_1BYTE_DATA(name)
+        if text[0] == c":":
+            is_usual &= name in PSEUDO and not has_regular and name not in metadata
+        else:
+            has_regular = True
+            for at in range(PyUnicode_GET_LENGTH(name)):
+                if c"A" <= text[at] <= c"Z":
+                    is_usual = False
+            is_usual &= name not in NOT_USUAL and (name != "te" or value == "trailers")
+        metadata[name] = value
+    if not (
+        is_usual and metadata.get(":method") and metadata.get(":path") and metadata.get(":scheme")
+    ):
+        return size, None
+    return size, metadata

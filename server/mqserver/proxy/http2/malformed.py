@@ -5,10 +5,12 @@ Rule: a malformed request ends its stream with PROTOCOL_ERROR, before a method s
 Source: RFC 9113, sections 8.1, 8.2 and 8.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mqserver.proxy.http2.hpack import Field
+from remoting.aio import costs
+from storefmt.formats.kernels import load
 
 _PSEUDO: Final = frozenset((":authority", ":method", ":path", ":scheme"))
 _NEEDED: Final = (":method", ":path", ":scheme")
@@ -16,6 +18,26 @@ _OF_CONNECTIONS: Final = frozenset(
     ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade")
 )
 _SIZE_DIGITS_MAX: Final = 18
+_CONTENT_LENGTH: Final = "content-length"
+NOT_THE_SIZE: Final = "the body is not as long as its content-length"
+
+Head = tuple[int, dict[str, str] | None]
+"""What the header fields of a request cost, in bytes, and their values by name if nothing about
+them needs another look."""
+ReadHead = Callable[[list[Field]], Head]
+"""See ``read_head_plain``."""
+
+
+def read_head_plain(fields: list[Field]) -> Head:
+    """Return what the header fields of a request cost, in bytes, and their values by name.
+
+    There are no values if a field is wrong, or says how long the body is; see
+    ``fault_of_request`` and ``content_size_of``.
+    """
+    size = sum(len(name) + len(value) + costs.FIELD.size for name, value in fields)
+    metadata = dict(fields)
+    is_usual = _CONTENT_LENGTH not in metadata and fault_of_request(fields) is None
+    return size, metadata if is_usual else None
 
 
 def fault_of_request(fields: Sequence[Field]) -> str | None:
@@ -57,7 +79,7 @@ def content_size_of(fields: Sequence[Field]) -> int | None:
     Raises:
         ValueError: it is not a size, or there are several.
     """
-    sizes = {value for name, value in fields if name == "content-length"}
+    sizes = {value for name, value in fields if name == _CONTENT_LENGTH}
     if not sizes:
         return None
     text = sizes.pop()
@@ -66,9 +88,34 @@ def content_size_of(fields: Sequence[Field]) -> int | None:
     return int(text)
 
 
+def body_size_and_fault(
+    fields: Sequence[Field], *, is_ended: bool
+) -> tuple[int | None, str | None]:
+    """Return the size of the body that a request names, if it does, and what is wrong with it.
+
+    Args:
+        fields: the header fields.
+        is_ended: whether no body follows.
+    """
+    fault = fault_of_request(fields)
+    try:
+        size = content_size_of(fields)
+    except ValueError as error:
+        return None, fault or str(error)
+    if fault is None and is_ended and size:
+        fault = NOT_THE_SIZE
+    return size, fault
+
+
 def _fault_of_field(name: str, value: str) -> str | None:
     if not name or name != name.lower():
         return f"the name of the header field {name[:50]!r} is not in lower case"
     if name in _OF_CONNECTIONS or (name == "te" and value != "trailers"):
         return f"the header field {name!r} is not allowed in HTTP/2"
     return None
+
+
+read_head: Final = load(
+    "mqserver.proxy.http2.hpack_kernel", "read_head_compiled", pure=read_head_plain
+)
+"""The reader in use."""

@@ -27,6 +27,10 @@ class StreamReceiver:
     def received(self, data: bytes) -> None:
         """Take bytes of the peer."""
 
+    def received_whole(self, data: bytes) -> bool:
+        """Take all bytes of the peer at once; return False if that cannot be, as if not called."""
+        return False
+
     def ended(self) -> None:
         """Take note that the peer sends no more bytes."""
 

@@ -163,7 +163,7 @@ class PlainCodec:
             name, field = each.name, each.metadata["field"]
             tag, kind = field.number << 3 | field.kind.wire, field.kind
             codec = None if kind.message is None else PlainCodec(kind.message)
-            encode = _with_tag(_varint(tag), kind)
+            encode = _with_tag(varint(tag), kind)
             add: Callable[[dict[str, Any], str, Any], None] | None = None
             if field.is_list:
                 add, encode = _append, _each(encode)
@@ -418,7 +418,7 @@ def _with_tag(tag: bytes, kind: Kind) -> Callable[[Any], bytes]:
     def encode_sized(value: Any) -> bytes:
         data = encode(value)
         size = len(data)
-        return tag + (_SHORT[size] if size <= _SHORT_MAX else _varint(size)) + data
+        return tag + (_SHORT[size] if size <= _SHORT_MAX else varint(size)) + data
 
     return encode_sized
 
@@ -433,7 +433,7 @@ def _each_entry(encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
     )
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     if 0 <= value <= _SHORT_MAX:
         return _SHORT[value]
     value &= _MASK
@@ -445,7 +445,7 @@ def _varint(value: int) -> bytes:
 
 
 _SECONDS: Final = b"\x08"
-_NANOS: Final = (b"", *(b"\x10" + _varint(rest * _MS) for rest in range(1, 1000)))
+_NANOS: Final = (b"", *(b"\x10" + varint(rest * _MS) for rest in range(1, 1000)))
 """Tag and nanoseconds of a time or a duration, by its milliseconds beside whole seconds."""
 
 
@@ -464,7 +464,7 @@ def _decode_real(raw: bytes) -> float:
 def _encode_millis(value: int) -> bytes:
     # Written as a message of its own it would take four times as long.
     seconds, rest = divmod(value, 1000)
-    return _SECONDS + _varint(seconds) + _NANOS[rest] if seconds else _NANOS[rest]
+    return _SECONDS + varint(seconds) + _NANOS[rest] if seconds else _NANOS[rest]
 
 
 def _decode_millis(instant: "_Instant") -> int:
@@ -472,7 +472,7 @@ def _decode_millis(instant: "_Instant") -> int:
 
 
 def _choice(members: type[IntEnum]) -> Kind:
-    encoded = {member: _varint(member) for member in members}
+    encoded = {member: varint(member) for member in members}
     known, first = {int(member): member for member in members}, members(0)
 
     def decode(raw: int) -> IntEnum:
@@ -491,8 +491,8 @@ def _millis() -> Kind:
 
 _TEXT: Final = Kind("text", DELIMITED, str.encode, bytes.decode)
 _BYTES: Final = Kind("binary", DELIMITED, bytes, None)
-_NUMBER: Final = Kind("number", VARINT, _varint, None)
-_FLAG: Final = Kind("flag", VARINT, _varint, bool)
+_NUMBER: Final = Kind("number", VARINT, varint, None)
+_FLAG: Final = Kind("flag", VARINT, varint, bool)
 _REAL: Final = Kind("real", FIXED32, _encode_real, _decode_real)
 
 

@@ -100,7 +100,7 @@ class Peer:
         self.resources = Resources(budget=budget or Budget(), turns=Turns(now_s))
         self.connection = Http2Connection(
             "1.2.3.4:5",
-            lambda stream, fields: calls.open(stream, fields, "1.2.3.4:5"),
+            lambda stream, metadata: calls.open(stream, metadata, "1.2.3.4:5"),
             self._gone,
             resources=self.resources,
             greeting_s=greeting_s,

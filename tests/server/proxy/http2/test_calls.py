@@ -166,7 +166,7 @@ async def test_the_deadline_of_the_client_ends_a_call() -> None:
 async def test_a_client_that_takes_nothing_until_its_deadline_is_reset() -> None:
     peer = Peer(given={Setting.INITIAL_WINDOW_SIZE: 0})
 
-    stream = peer.call("Thrice", b"m", more=(("grpc-timeout", "1m"),))
+    stream = peer.call("Thrice", b"m", more=(("grpc-timeout", "100m"),))
     while peer.connection.streams:
         await asyncio.sleep(0.001)
 

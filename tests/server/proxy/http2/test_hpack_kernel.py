@@ -13,6 +13,7 @@ from mqserver.proxy.http2.hpack import (
     HeaderDecoder,
     encode,
 )
+from storefmt.formats.kernels import forms
 from tests.twins import compiled, needs_kernel
 
 COMPILED = compiled("HeaderDecoderCompiled")
@@ -142,3 +143,25 @@ def test_a_field_larger_than_the_table_empties_it() -> None:
     small, large = b"\x40\x01a\x01b", b"\x40\x01a" + number(4_064, 0x7F, 0) + b"v" * 4_064
     assert_read_alike(small, large, b"\xbe")
     assert_read_alike(small, large[:3] + number(4_063, 0x7F, 0) + b"v" * 4_063, b"\xbe", b"\xbf")
+
+
+def test_the_fields_of_a_request_are_read_alike() -> None:
+    plain, read_compiled = forms("read_head_compiled")["pure"], compiled("read_head_compiled")
+    source = random.Random(33)
+    usual = [(":method", "POST"), (":scheme", "http"), (":path", "/a"), ("te", "trailers")]
+    others = [
+        ("te", "gzip"), ("connection", "x"), ("upgrade", ""), ("content-length", "3"), ("X", "y"),
+        ("", "v"), (":status", "200"), (":path", ""), (":authority", "h"), ("\u00dcn", "x"),
+        ("x-a", "\u00e4"), ("te", "trailers"), ("x-a", "again"),
+    ]  # fmt: skip
+    usual_count = 0
+    for _ in range(2_000):
+        fields = [*usual, *source.choices(others, k=source.choice((0, 0, 1, 2)))]
+        if source.random() < 0.3:
+            source.shuffle(fields)
+        if source.random() < 0.2:
+            del fields[source.randrange(len(fields))]
+        size, metadata = plain(fields)
+        usual_count += metadata is not None
+        assert read_compiled(fields) == (size, metadata), fields
+    assert 200 < usual_count < 1_800
