@@ -52,9 +52,9 @@ def _usage(ctx: click.Context | None) -> str:
 def _nearest(error: click.NoSuchOption) -> str:
     """Return a hint for an option that there is not."""
     assert error.ctx is not None
-    options = [
-        one for one in error.ctx.command.get_params(error.ctx) if isinstance(one, click.Option)
-    ]
+    made = error.ctx.command
+    options = [one for one in made.get_params(error.ctx) if isinstance(one, click.Option)]
+    options += made.stand_ins if isinstance(made, Command) else []
     known = {tree.fold(name): long_of(one) for one in options for name in one.opts}
     near = get_close_matches(tree.fold(error.option_name), list(known), n=1)
     return f"did you mean {known[near[0]]}?" if near else "-h lists the options"

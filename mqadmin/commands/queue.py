@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
-from mqadmin.cli.decorators import Where, topic_argument
-from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
+from mqadmin.cli.decorators import Where, broker_option, topic_argument
+from mqadmin.cli.types import GROUP, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters
 from mqclient.client import routes
 from remoting.bodies import MessageQueue
@@ -58,7 +58,7 @@ class QueueEntry(Row):
 @click.option(
     "--group", type=GROUP, help="show whether the filter of this group takes each message"
 )
-@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
+@broker_option(help="broker of the queue, if QUEUE is only an id")
 async def show_queue(
     call: Call,
     *,

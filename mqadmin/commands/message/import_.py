@@ -27,11 +27,15 @@ from mqclient.producer.producer import Producer
 from storefmt.formats.properties import SYSTEM_NAMES
 
 NOTE_LINES: Final = 500
+STDIN: Final = Path("-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult(Row):
-    """An import; ``skipped`` lines were sent by an earlier run."""
+    """An import; ``skipped`` lines were sent by an earlier run.
+
+    ``sent`` counts messages; with ``--dry-run`` those that would be sent.
+    """
 
     file: str
     sent: int
@@ -45,12 +49,17 @@ class ImportResult(Row):
         ("mqadmin message import orders.jsonl --to orders-test", "to another topic"),
         ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
         ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
+        ("zcat old.jsonl.gz | mqadmin message import - -y", "from another program"),
     ),
     details="Each line needs `body` or `body_base64`, and `topic` if --to is not given.",
     rows=ImportResult,
     writes=True,
 )
-@argument("file", type=FILE_PATH, help="file of JSON lines, as `message export` writes it")
+@argument(
+    "file",
+    type=FILE_PATH,
+    help="file of JSON lines, as `message export` writes it; - reads standard input",
+)
 @click.option(
     "--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of the topic of each line"
 )
@@ -74,12 +83,14 @@ async def import_messages(
         Usage: a line is no message, or an earlier run broke and --resume is missing.
         NoRoute: there is no such topic.
     """
-    held = file.with_name(file.name + ".sent")
+    held = None if file == STDIN else file.with_name(file.name + ".sent")
     skip = _done_before(held, resume=resume)
-    todo = list(_messages(file, to, skip=skip, limit=limit))
+    text = call.console.text_of(file)
+    name = "standard input" if file == STDIN else str(file)
+    todo = list(_messages(text, name, to, skip=skip, limit=limit))
     topics = tuple(sorted({message.topic for message in todo}))
     if call.dry_run:
-        return one(ImportResult(file=str(file), sent=0, skipped=skip, topics=topics))
+        return one(ImportResult(file=str(file), sent=len(todo), skipped=skip, topics=topics))
     await call.confirm(f"send {len(todo)} messages to {', '.join(topics) or 'nowhere'}?")
     producer = Producer(await call.client(), group)
     pace = RateLimit(rate)
@@ -92,16 +103,25 @@ async def import_messages(
                 sent += 1
                 progress(sent, len(todo))
                 if sent % NOTE_LINES == 0:
-                    held.write_text(f"{skip + sent}\n", encoding="ascii")
+                    _note(held, skip + sent)
     except BaseException:
-        held.write_text(f"{skip + sent}\n", encoding="ascii")
+        _note(held, skip + sent)
         raise
-    held.unlink(missing_ok=True)
+    if held is not None:
+        held.unlink(missing_ok=True)
     return one(ImportResult(file=str(file), sent=sent, skipped=skip, topics=topics))
 
 
-def _done_before(held: Path, *, resume: bool) -> int:
-    if not held.exists():
+def _note(held: Path | None, lines: int) -> None:
+    """Write how many lines are done; standard input cannot be continued."""
+    if held is not None:
+        held.write_text(f"{lines}\n", encoding="ascii")
+
+
+def _done_before(held: Path | None, *, resume: bool) -> int:
+    if held is None and resume:
+        raise Usage("--resume with standard input", hint="name the file that was begun")
+    if held is None or not held.exists():
         return 0
     if not resume:
         raise Usage(f"{held} is left of a broken import", hint="add --resume, or remove it")
@@ -111,15 +131,18 @@ def _done_before(held: Path, *, resume: bool) -> int:
     return int(text)
 
 
-def _messages(file: Path, to: str | None, *, skip: int, limit: int | None) -> Iterator[Message]:
+def _messages(
+    text: str, name: str, to: str | None, *, skip: int, limit: int | None
+) -> Iterator[Message]:
+    """Yield the messages of lines; ``name`` is what an error calls the file."""
     count = 0
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if limit is not None and count >= limit:
-                return
-            if number > skip and line.strip():
-                count += 1
-                yield _message(to, f"{file} line {number}", line)
+    # Not splitlines: a body may have other characters that end a line there.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if limit is not None and count >= limit:
+            return
+        if number > skip and line.strip():
+            count += 1
+            yield _message(to, f"{name} line {number}", line)
 
 
 def _message(to: str | None, where: str, line: str) -> Message:
