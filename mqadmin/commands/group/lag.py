@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 
 LEFT_OUT: Final = {
-    GroupStanding.UNSUBSCRIBED: "no member subscribes to it, so that its messages are not counted",
+    GroupStanding.UNSUBSCRIBED: "the member that was heard last "
+    "does not subscribe to it, so that its messages are not counted",
     GroupStanding.LOCAL: "the group broadcasts: its members keep their own offsets, and brokers "
     "know of no lag",
     GroupStanding.GONE: "it is gone, and the offsets stayed: made again, the group would pass over "
