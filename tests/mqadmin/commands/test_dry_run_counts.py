@@ -30,6 +30,9 @@ LINES: dict[str, tuple[Sequence[str], str]] = {
         "broker write-perm wipe broker-a",
     ),
     "cluster rt": ((), "cluster rt --count 2"),
+    "controller clean": ((), ""),
+    "controller config set": ((), ""),
+    "controller elect": ((), ""),
     "dead-letter resend": (
         ("group create C", "topic create %DLQ%C -q 1", "message send %DLQ%C one"),
         "dead-letter resend C --into origin",
@@ -97,7 +100,7 @@ def names(at: Run, tmp_path: Path, servers: object) -> dict[str, str]:
         (tmp_path / name).write_text(json.dumps(document))
         made[name] = str(tmp_path / name)
     (tmp_path / "messages").write_text('{"topic": "T", "body": "a"}\n{"topic": "T", "body": "b"}\n')
-    (tmp_path / "file").write_text("topics: {A1: {'*': {read_queues: 3, write_queues: 3}}}\n")
+    (tmp_path / "file").write_text("topics: {Applied1: {'*': {read_queues: 3, write_queues: 3}}}\n")
     place = {"group": "K", "topic": "T", "broker": "broker-a", "queue_id": 0, "consumer_offset": 1}
     (tmp_path / "offsets").write_text(json.dumps(place) + "\n")
     return made | {name: str(tmp_path / name) for name in ("messages", "file", "offsets")}
