@@ -7,6 +7,7 @@ Source: common/ControllerConfig.java (5.4.0).
 """
 
 import logging
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,7 +111,12 @@ class ControllerConfig:
 
     def all_settings(self) -> dict[str, str]:
         """Return every key of 5.4.0 and of our own with its value; none of them is a secret."""
-        others = {**controller_defaults(), **self.not_used}
+        own = {
+            "configStorePath": str(Path.home() / "controller" / "controller.properties"),
+            "listenPort": str(self.controller_listen_port),
+            "rocketmqHome": os.environ.get("ROCKETMQ_HOME", ""),
+        }
+        others = {**controller_defaults(), **own, **self.not_used}
         return dict(sorted({**others, **dict(format_settings(self))}.items()))
 
 

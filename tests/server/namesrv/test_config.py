@@ -43,7 +43,8 @@ def test_every_key_is_javas_but_a_few() -> None:
         "connectionsMax", "connectionsPerAddressMax", "inFlightSizeMax", "registeredSizeMax",
         "registeredBrokerCountMax", "registeredTopicCountMax",
     }  # fmt: skip
-    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress", *lists, *caps}
+    of_5 = {"enableControllerInNamesrv"}
+    assert keys_of(NamesrvConfig).keys() - NAMESRV_KEYS == {"bindAddress", *lists, *caps, *of_5}
 
 
 def test_no_path_can_be_changed_over_the_wire() -> None:
@@ -65,3 +66,18 @@ def test_every_key_of_java_is_in_all_settings(
     assert (found["productEnvName"], found["rocketmqHome"]) == ("mine", "/opt/rocketmq")
     assert found["serverWorkerThreads"] == str(java["serverWorkerThreads"]["default"])
     assert "tls" not in " ".join(found).lower()
+
+
+def test_a_controller_has_its_settings_in_the_same_file() -> None:
+    with_one = config(enableControllerInNamesrv="true", controllerListenPort="7", listenPort="8")
+    without = config(controllerListenPort="7")
+
+    assert with_one.controller is not None
+    assert with_one.controller.controller_listen_port == 7
+    assert with_one.listen_port == 8
+    assert without.controller is None
+
+
+def test_wrong_settings_of_the_controller_are_errors() -> None:
+    with pytest.raises(SettingsError, match="controllerStore=raft"):
+        config(enableControllerInNamesrv="true", controllerStore="raft")
