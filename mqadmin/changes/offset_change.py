@@ -165,8 +165,7 @@ async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetCh
     if stored != move.new:
         raise ServerRefused(
             f"{move.address} has offset {stored} in {move.queue} after {move.new} was stored",
-            hint="either a member has come online, or a broker of 5.x keeps an earlier reset "
-            "until a member pulls: start one, or try again",
+            hint="a member has come online: stop it, or use `offset reset` with a time",
         )
     return row_of(group, move, "stored")
 

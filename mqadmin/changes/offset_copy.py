@@ -58,11 +58,13 @@ async def store_offsets(
     if not planned and refused:
         exit_code = 1
     unmoved = [refused_row(group, move) for group, move in refused]
+    if planned:
+        # A dry run ends as the real one would.
+        for group in groups:
+            await check_offline(admin, group, addresses)
     if call.dry_run or not planned:
         rows = [row_of(group, move, WOULD_CHANGE) for group, move in planned]
         return Outcome([*rows, *unmoved], exit_code=exit_code, notes=notes)
-    for group in groups:
-        await check_offline(admin, group, addresses)
     await call.confirm(question(len(planned)))
     for group in groups:
         own = [move for moved, move in planned if moved == group]

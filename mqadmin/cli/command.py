@@ -25,6 +25,7 @@ from mqadmin.cli.options import (
     converted,
     default_of,
     kind_of,
+    stand_ins,
 )
 from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, ParseContext, ValueKind
@@ -172,6 +173,11 @@ class Command(click.Command):
         """Return its options, without ``--store`` and the global ones."""
         return [one for one in self.params if isinstance(one, click.Option)]
 
+    @property
+    def stand_ins(self) -> list[click.Option]:
+        """Return the options that may stand for its arguments."""
+        return stand_ins(self.params)
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return all that may stand on the line, in the order in which it is shown."""
         store: list[click.Parameter] = []
@@ -185,7 +191,7 @@ class Command(click.Command):
         """Return the parser of a line, in which the command's own options hide global ones."""
         own = self.get_params(ctx)[: -len(GLOBALS)]
         extra = [INSTEAD_OF_DIR] if self.needs is Needs.STORE else []
-        return CommandParser(ctx, [*GLOBALS, *extra, *own])
+        return CommandParser(ctx, [*GLOBALS, *extra, *self.stand_ins, *own])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of a line into its context."""
@@ -231,7 +237,7 @@ class Command(click.Command):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the long names of options that begin with what is typed, its own first."""
-        return complete_options(self.get_params(ctx), incomplete)
+        return complete_options([*self.get_params(ctx), *self.stand_ins], incomplete)
 
 
 def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine:
@@ -302,7 +308,11 @@ def _looks_like_path(word: str) -> bool:
 def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]:
     """Return the words with the shell's topic put in, where exactly one word is missing."""
     topic, words = cast(ParseContext, ctx.obj).topic, line.words
-    required = [one for one in made.positional if one.required or _is_needed(one, line)]
+    required = [
+        one
+        for one in made.positional
+        if one.name not in line.typed and (one.required or _is_needed(one, line))
+    ]
     first = 1 if made.needs is Needs.STORE else 0
     spots = [at for at, one in enumerate(required, first) if kind_of(one) is ValueKind.TOPIC]
     if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:

@@ -17,7 +17,17 @@ import click
 
 from mqadmin.cli.options import Argument
 from mqadmin.cli.times import END_OF_TIME, SPAN, START_OF_TIME, TIME, OpenTimeSpan, TimeSpan
-from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, NAME_VALUE, POSITIVE, TOPIC, Integer
+from mqadmin.cli.types import (
+    BROKER,
+    CLUSTER,
+    DIR,
+    FILE_PATH,
+    GROUP,
+    NAME_VALUE,
+    POSITIVE,
+    TOPIC,
+    Integer,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -97,11 +107,10 @@ producer_group = click.option(
 
 # Which brokers
 
-of_broker = click.option("--broker", "-b", type=BROKER, help="of this broker: a name or HOST:PORT")
-on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a name or HOST:PORT")
-only_on_broker = click.option(
-    "--broker", type=BROKER, help="only on this broker: a name or HOST:PORT"
-)
+broker_option = partial(click.option, "--broker", "-b", type=BROKER)
+of_broker = broker_option(help="of this broker: a name or HOST:PORT")
+on_broker = broker_option(help="on this broker: a name or HOST:PORT")
+only_on_broker = broker_option(help="only on this broker: a name or HOST:PORT")
 
 
 def broker_map(text: str) -> Decorator[Any]:
@@ -130,6 +139,29 @@ on_brokers = option_group("where", Where, on_broker, of_cluster(help="on the bro
 to_clean = option_group("where", Where, on_broker, of_cluster(help="on the masters of a cluster"))
 on_masters = option_group("where", Where, of_cluster(help="on its masters"), only_on_broker)
 """Where a topic or a group is made or changed."""
+
+# Which file
+
+to_file = partial(
+    click.option,
+    "--to",
+    "-f",
+    type=FILE_PATH,
+    metavar="FILE",
+    help="file to write; - writes to standard output",
+)
+to_page = click.option(
+    "--to",
+    "-f",
+    "--html",
+    "to",
+    type=FILE_PATH,
+    required=True,
+    metavar="FILE",
+    help="file to write; - writes to standard output",
+)
+"""Pages have the older name --html, too."""
+replace_option = click.option("--replace", is_flag=True, help="write over a file that is there")
 
 # Which messages, and how much of them
 

@@ -4,11 +4,12 @@ Rule: nothing is said twice, and lists of commands import none of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import click
 
 from mqadmin.cli import tree
-from mqadmin.cli.command import Command, Needs
+from mqadmin.cli.command import Command, Needs, ParsedLine
 from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
 from mqadmin.session.settings import GlobalOptions
@@ -30,6 +31,7 @@ FIRST_SCREEN = f"""\
 
 """
 LINE_WIDTH_MAX = 79
+NO_WAYS: Mapping[str, str] = MappingProxyType({})
 OF_JAVA = """\
 The names of RocketMQ's own mqadmin 4.9.7 work too, with their flags. With
 MQADMIN_COMPAT=1 a command that it also has prints its layout, and asks nothing;
@@ -38,20 +40,43 @@ there succeeds then. With `strict` all exit codes are Java's, with `honest` all
 are ours."""
 
 
-def text_about(made: Command, settings: GlobalOptions) -> str:
+def text_about(line: ParsedLine) -> str:
     """Return the text that a line with a command wants instead of running it."""
+    made, settings = line.command, line.settings
     if settings.version:
         # Only --version needs it.
         from mqadmin.installation import version_text
 
         return version_text()
     if settings.help:
-        return command_help(made)
+        is_java = line.spelled != made.name
+        return java_help(line.spelled, made, settings) if is_java else command_help(made)
     # Only --schema needs it.
     from mqadmin.output.schema import schema_of
     from mqadmin.output.structured import json_text
 
     return json_text(schema_of(made.name, made.summary, made.rows), pretty=True) + "\n"
+
+
+def java_help(name: str, made: Command, settings: GlobalOptions) -> str:
+    """Return the help that RocketMQ's tool has of one of its names, and what the name is here.
+
+    ``--compat`` leaves out what the tool does not print.
+    """
+    # Only these names need the texts.
+    from mqadmin.cli.java.table import java_of
+    from mqadmin.cli.java.usage import usage_text
+
+    java = java_of(name, made.name)
+    assert java is not None
+    text = usage_text(java)
+    if text is None:
+        return command_help(made)
+    if settings.compat:
+        return text
+    newer = ", ".join(one.spelled for one in java.options if one.since_5 and not one.refused)
+    also = f"Flags of RocketMQ 5: {newer}\n" if newer else ""
+    return f"{text}\n{also}The same as `{made.name}`: `mqadmin {made.name} -h` has examples.\n"
 
 
 def first_screen() -> str:
@@ -123,7 +148,8 @@ def command_help(made: Command) -> str:
         instead = f": `{made.offline}`" if made.offline else ""
         lines += [f"  --store DIR reads a store directory instead of asking servers{instead}", ""]
     if made.positional:
-        lines += ["Arguments:", *_listing(made.positional), ""]
+        ways = {one.name: " or ".join(one.opts) for one in made.stand_ins}
+        lines += ["Arguments:", *_listing(made.positional, ways), ""]
     if made.options:
         lines += ["Options:", *_listing(made.options), ""]
     if made.details:
@@ -146,12 +172,14 @@ def _summaries(commands: Mapping[str, str]) -> list[str]:
     return [f"  {name:<{width}}  {summary}" for name, summary in commands.items()]
 
 
-def _listing(parameters: Iterable[click.Parameter]) -> list[str]:
+def _listing(parameters: Iterable[click.Parameter], ways: Mapping[str, str] = NO_WAYS) -> list[str]:
+    """Return a line for each parameter; ``ways`` are options that say the same as an argument."""
     shown = [(_label(one), one) for one in parameters]
     width = min(max(len(label) for label, _ in shown), 34)
     lines = []
     for label, one in shown:
-        text = (one.help or "") + _default(one)
+        way = f" (also {ways[one.name]})" if one.name in ways else ""
+        text = (one.help or "") + _default(one) + way
         if len(label) > width:
             lines += [f"  {label}", f"  {'':<{width}}  {text}"]
         else:

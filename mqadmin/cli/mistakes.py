@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Final
 
 import click
 
@@ -15,6 +16,25 @@ from mqadmin.errors import Usage
 
 ON_USAGE = "-h shows the usage"
 LISTED = "`mqadmin help all` lists every command"
+OTHER_WORDS: Final = {
+    **dict.fromkeys(("health", "check", "stuck", "diagnose", "problems", "alerts"), "doctor"),
+    **dict.fromkeys(("consumer", "consumers", "groups", "who", "members"), "group list"),
+    **dict.fromkeys(("reset", "seek", "rewind", "group reset", "group seek"), "offset reset"),
+    **dict.fromkeys(("dlq", "dead", "deadletter", "dead-letters"), "dead-letter list"),
+    **dict.fromkeys(("message list", "message read", "message consume"), "message print"),
+    **dict.fromkeys(("message show", "message find", "message search"), "message get"),
+    **dict.fromkeys(("producer", "producers", "connections"), "broker connections"),
+    **dict.fromkeys(("topic lag", "topic groups", "topic subscribers"), "topic consumers"),
+    "offset list": "offset show",
+    "topics": "topic list",
+    "brokers": "broker list",
+}
+"""What people type who come from other tools; only commands that read, or ask first."""
+OTHER_VERBS: Final = {
+    **dict.fromkeys(("describe", "status", "info", "detail", "members", "get"), "show"),
+    **dict.fromkeys(("ls", "all"), "list"),
+    **dict.fromkeys(("add", "new"), "create"),
+}
 
 
 def usage_of_error(error: click.UsageError) -> Usage:
@@ -52,9 +72,9 @@ def _usage(ctx: click.Context | None) -> str:
 def _nearest(error: click.NoSuchOption) -> str:
     """Return a hint for an option that there is not."""
     assert error.ctx is not None
-    options = [
-        one for one in error.ctx.command.get_params(error.ctx) if isinstance(one, click.Option)
-    ]
+    made = error.ctx.command
+    options = [one for one in made.get_params(error.ctx) if isinstance(one, click.Option)]
+    options += made.stand_ins if isinstance(made, Command) else []
     known = {tree.fold(name): long_of(one) for one in options for name in one.opts}
     near = get_close_matches(tree.fold(error.option_name), list(known), n=1)
     return f"did you mean {known[near[0]]}?" if near else "-h lists the options"
@@ -69,6 +89,8 @@ def unknown_command(words: Sequence[str]) -> Usage:
     if len(words) > 1 and words[-1].lower() == tree.HELP_WORD:
         words = words[:-1]
     typed = " ".join(words).lower()
+    if (meant := _meant(words)) is not None:
+        return Usage(f"unknown command `{' '.join(words)}`", hint=f"did you mean `{meant}`?")
     known = tree.commands_below(words[:1])
     if tree.commands_below(words):
         return Usage(
@@ -92,6 +114,16 @@ def unknown_command(words: Sequence[str]) -> Usage:
         if not tree.is_destructive(native_of(name) or name):
             hint = f"did you mean `{name}`?"
     return Usage(f"unknown command `{words[0]}`", hint=hint)
+
+
+def _meant(words: Sequence[str]) -> str | None:
+    """Return the command that other tools call by these words; None where none is known."""
+    noun, *rest = (word.lower() for word in words)
+    if not rest:
+        return OTHER_WORDS.get(noun)
+    verb = rest[0]
+    name = OTHER_WORDS.get(f"{noun} {verb}") or f"{noun} {OTHER_VERBS.get(verb, '')}"
+    return name if tree.command_named(name.split()) == name else None
 
 
 def _with_verb(word: str) -> list[str]:

@@ -23,6 +23,15 @@ from mqadmin.cli.tree import fold
 from mqadmin.cli.types import SECONDS, Choice, TextType, ValueKind
 
 NEGATIVE: Final = re.compile(r"-[0-9]")
+STAND_INS: Final = {
+    ValueKind.TOPIC: ("-t", "--topic"),
+    ValueKind.GROUP: ("-g", "--group"),
+    ValueKind.BROKER: ("-b", "--broker"),
+    ValueKind.CLUSTER: ("--cluster",),
+    ValueKind.QUEUE: ("--queue",),
+    ValueKind.FILE: ("-f", "--file"),
+}
+"""The option that names the same as an argument of a kind, in every command."""
 
 
 def normalize(token: str) -> str:
@@ -182,17 +191,46 @@ class LineParser:
         return rest.pop(0)
 
     def _fill_arguments(self, line: SplitLine) -> None:
-        """Give each argument its word; one that repeats has what the others leave."""
-        for number, argument in enumerate(self.arguments):
+        """Give each argument its word; one that repeats has what the others leave.
+
+        One that an option has named gets no word.
+        """
+        open_ones = [one for one in self.arguments if one.nargs == -1 or one.name not in line.typed]
+        for number, argument in enumerate(open_ones):
             if not line.words:
                 return
             if argument.nargs == -1:
-                behind = len(self.arguments) - number - 1
+                behind = len(open_ones) - number - 1
                 count = max(len(line.words) - behind, 0)
-                line.typed[argument.name] = tuple(line.words[:count])
+                named = line.typed.get(argument.name, ())
+                line.typed[argument.name] = (*named, *line.words[:count])
                 del line.words[:count]
             else:
                 line.typed[argument.name] = line.words.pop(0)
+
+
+def stand_ins(parameters: Sequence[click.Parameter]) -> list[click.Option]:
+    """Return the options that may name what an argument names, as ``-t`` a topic.
+
+    An argument has one if no other is of its kind, and if the option means nothing else there.
+    """
+    arguments = [one for one in parameters if isinstance(one, click.Argument)]
+    kinds = [kind_of(one) for one in arguments]
+    taken = {name for one in parameters if isinstance(one, click.Option) for name in one.opts}
+    made = []
+    for argument, kind in zip(arguments, kinds, strict=True):
+        *letters, long = STAND_INS.get(kind, ("",))
+        if long and kinds.count(kind) == 1 and long not in taken:
+            free = [letter for letter in letters if letter not in taken]
+            made.append(
+                click.Option(
+                    [argument.name, *free, long],
+                    type=argument.type,
+                    multiple=argument.nargs == -1,
+                    help=getattr(argument, "help", None),
+                )
+            )
+    return made
 
 
 def convert_line(

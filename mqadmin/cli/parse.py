@@ -204,7 +204,7 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
                 # The texts need what no run needs.
                 from mqadmin.cli.help import text_about
 
-                return TextAnswer(text_about(made.command, made.settings))
+                return TextAnswer(text_about(made))
             if made.store is not None and made.command.offline:
                 return of_store(made, load(made.command.offline), ctx)
             return made

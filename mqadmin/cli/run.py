@@ -263,6 +263,9 @@ def _check_columns(
 def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
     """Print the rows as they come; close the document whatever ends them."""
     settings, made = call.settings, parsed.command
+    if outcome.document:
+        call.console.out.write(outcome.document)
+        return
     chosen = _format(call, default=outcome.format)
     rows = _iterate(outcome, call.workplace)
     if settings.sort and not outcome.follow:
@@ -271,7 +274,7 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
         _print_as_java(outcome, parsed, call, rows)
         return
     first = next(rows, None)
-    row_class = type(first) if first is not None else made.rows
+    row_class = type(first) if first is not None else outcome.row_class or made.rows
     if row_class is None:
         return
     columns = _columns(settings, made, chosen, outcome, row_class)

@@ -14,7 +14,7 @@ Rule: what a silent broker has stands ``UNKNOWN`` where a route says that the gr
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -137,7 +137,9 @@ class GroupReader:
         stats = await self.admin.consume_stats(node.address, group, topic)
         self.consume_tps[node.broker, group] = stats.consume_tps
         online = await self.connection_at(node, group)
-        names = {*offsets, *(queue.topic for queue in stats.offset_table)}
+        # A new group whose first messages are stuck has no offset, and they wait all the same.
+        subscribed = online.subscription_table if online is not None else {}
+        names = {*offsets, *(queue.topic for queue in stats.offset_table), *subscribed}
         broadcasts = online is not None and online.message_model is MessageModel.BROADCASTING
         listed: list[QueuePosition] = []
         for name in sorted(names if topic is None else names & {topic}):
@@ -290,3 +292,45 @@ def position_of(
         end_offset=at.broker_offset,
         last_consumed_ms=at.last_timestamp,
     )
+
+
+async def uncommitted_positions(
+    admin: "Admin",
+    node: ServerNode,
+    online: ConsumerConnection,
+    known: Collection[str],
+    topics: Mapping[str, TopicConfig],
+    *,
+    group: str,
+) -> list[QueuePosition]:
+    """Return the queues of topics to which a group subscribes and has committed nothing.
+
+    The progress that a broker says of all groups leaves them out. Their messages wait all the
+    same: a new group whose first messages are stuck has no offset.
+
+    Args:
+        online: who of the group is connected to the broker.
+        known: topics of which the progress says something.
+        topics: those of the broker, with their settings.
+    """
+    if online.message_model is MessageModel.BROADCASTING:
+        return []
+    listed = []
+    for topic in sorted(online.subscription_table.keys() - known):
+        config = topics.get(topic)
+        if config is None or topic.startswith(RETRY_PREFIX) or not config.perm & PERM_READ:
+            continue
+        stats = await admin.topic_stats_at(node.address, topic)
+        listed += [
+            QueuePosition(
+                group=group,
+                topic=topic,
+                broker=node.broker,
+                queue_id=queue.queue_id,
+                min_offset=ends.min_offset,
+                end_offset=ends.max_offset,
+            )
+            for queue, ends in sorted(stats.items())
+            if queue.queue_id < config.read_queue_nums
+        ]
+    return listed

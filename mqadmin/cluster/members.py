@@ -36,6 +36,10 @@ PROCESS_END: Final = "#"
 """A client id is IP@PID#NANOS: what comes before names the process."""
 
 
+GROUPS_NOTED_MAX: Final = 3
+"""More groups with silent members share a sentence."""
+
+
 class MemberOutcome(StrEnum):
     """How a question to a member ended."""
 
@@ -109,10 +113,25 @@ class MemberSurvey:
         )
 
     def notes(self, consequence: str) -> tuple[str, ...]:
-        """Return a sentence for each group with silent members, which ends in a consequence."""
+        """Return a sentence for each group with silent members, which ends in a consequence.
+
+        Many groups have one sentence for all: their members often are of one process.
+        """
         by_group: dict[str, list[MemberAnswer]] = {}
         for group, answer in self.silent:
             by_group.setdefault(group, []).append(answer)
+        if len(by_group) > GROUPS_NOTED_MAX:
+            names = ", ".join([*by_group][:GROUPS_NOTED_MAX])
+            more = len(by_group) - GROUPS_NOTED_MAX
+            # The first that was asked says for how long.
+            first = min(
+                (one for answers in by_group.values() for one in answers),
+                key=lambda one: one.outcome is MemberOutcome.NOT_ASKED,
+            )
+            return (
+                f"members of groups {names} and {more} more did not answer, such as "
+                f"{first.client_id} ({first.remark}): {consequence}",
+            )
         return tuple(
             f"{silence_text(group, answers)}: {consequence}" for group, answers in by_group.items()
         )
@@ -122,7 +141,7 @@ class MemberSurvey:
         return PARTLY if self.silent else 0
 
     async def _ask(self, address: str, group: str, client_id: str, *, jstack: bool) -> MemberAnswer:
-        process = client_id.partition(PROCESS_END)[0]
+        process = process_of(client_id)
         async with self._gates.setdefault(address, asyncio.Semaphore(PARALLEL_AT_BROKER)):
             left_out = self._reason_to_skip(address, process)
             if left_out:
@@ -150,6 +169,11 @@ class MemberSurvey:
         if self._silences[address] >= SILENT_MAX:
             return f"not asked: {SILENT_MAX} members at {address} were silent"
         return ""
+
+
+def process_of(client_id: str) -> str:
+    """Return what clients of one process have in common."""
+    return client_id.partition(PROCESS_END)[0]
 
 
 def is_silence(error: ClientError) -> bool:

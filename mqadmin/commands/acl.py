@@ -68,6 +68,14 @@ class WhiteAddresses(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutAccounts(Row):
+    """A broker at which Java's tool stops, for ``--compat``: it has no access control."""
+
+    broker: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class AccountChange(AccountRow):
     """An account at one broker after the call; ``was`` has the old values of what differs."""
 
@@ -95,13 +103,25 @@ class AclAnswers(Generic[T]):
 
     Attributes:
         listed: those that have accounts, sorted by name and address.
-        notes: one line that names the brokers without access control.
+        without: those without access control, sorted likewise.
         answers: which brokers did not answer.
     """
 
     listed: list[tuple[ServerNode, T]]
-    notes: tuple[str, ...]
+    without: list[ServerNode]
     answers: Answers
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return one line that names the brokers without access control."""
+        names = ", ".join(f"{node.broker} ({node.address})" for node in self.without)
+        return (f"no access control (aclEnable is false): {names}",) if names else ()
+
+    def stops(self, call: Call) -> list[Row]:
+        """Return the rows of brokers without access control, which ``--compat`` alone needs."""
+        if not call.settings.compat:
+            return []
+        return [WithoutAccounts(node.broker, node.address) for node in self.without]
 
 
 async def ask_acl(
@@ -125,10 +145,10 @@ async def ask_acl(
     without = [(node, one) for node, one in said if isinstance(one, NoAccessControl)]
     if without and not listed and not answers.failed:
         raise without[0][1]
-    names = ", ".join(f"{node.broker} ({node.address})" for node, _ in without)
-    notes = (f"no access control (aclEnable is false): {names}",) if without else ()
     return AclAnswers(
-        sorted(listed, key=lambda pair: (pair[0].broker, pair[0].address)), notes, answers
+        sorted(listed, key=lambda pair: (pair[0].broker, pair[0].address)),
+        sorted((node for node, _ in without), key=lambda node: (node.broker, node.address)),
+        answers,
     )
 
 
@@ -190,7 +210,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
         else:
             accounts = sorted(accounts, key=lambda one: one.access_key or "")
         rows += [account_row(node, one) for one in accounts]
-    return Outcome(rows, notes=said.notes, exit_code=said.answers.exit_code)
+    return Outcome([*rows, *said.stops(call)], notes=said.notes, exit_code=said.answers.exit_code)
 
 
 @command(
@@ -440,7 +460,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
         await check_acl(admin, node.address)
         return await admin.acl_version(node.address)
 
-    rows = []
+    rows: list[Row] = []
     said = await ask_acl(call, where, version_at)
     for node, told in said.listed:
         files = fastjson.loads(told.all_acl_file_version or "{}")
@@ -455,7 +475,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
                     version.timestamp_ms,
                 )
             )
-    return Outcome(rows, notes=said.notes, exit_code=said.answers.exit_code)
+    return Outcome([*rows, *said.stops(call)], notes=said.notes, exit_code=said.answers.exit_code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
-from mqadmin.cli.decorators import Where
-from mqadmin.cli.types import BROKER
+from mqadmin.cli.decorators import Where, broker_option
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.messages.broker_reader import QueueSpan, read_queue
@@ -76,7 +75,7 @@ class DelayRow(Row):
     columns=("broker", "level", "topic", "delay_ms", "pending", "due", "next_due_time", "whose"),
     needs=Needs.EITHER,
 )
-@click.option("--broker", type=BROKER, help="only on this broker")
+@broker_option(help="only on this broker")
 @click.option("--waiting", is_flag=True, help="only levels where something waits: the default")
 @click.option("--all", "all_", is_flag=True, help="also levels where nothing waits")
 async def list_delays(call: Call, *, broker: str | None, waiting: bool, all_: bool) -> Outcome:

@@ -24,7 +24,7 @@ DIFFERENT = 1
     "every master.",
     rows=Difference,
 )
-@argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")
+@argument("left", type=FILE, help="a YAML file, - for standard input, HOST:PORT or a context")
 @argument(
     "right", type=FILE, required=False, help="the other side; this call's cluster if left out"
 )

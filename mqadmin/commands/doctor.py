@@ -3,7 +3,6 @@
 Requests: see ``mqadmin.health.checkup_facts``; the checks are in ``mqadmin.health.checkup``.
 """
 
-from shutil import get_terminal_size
 from typing import Final, Literal, get_args
 
 import click
@@ -13,12 +12,11 @@ from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER, NUMBER, Choice
 from mqadmin.health.checkup import Check, CheckupFinding, CheckupLimits, checkup_exit_code
 from mqadmin.health.examination import examine
+from mqadmin.output.screen import is_table, worst_last
 
 FailOn = Literal["error", "warning", "info", "never"]
 LINES_EACH: Final = 3
 """Lines of a finding on 80 columns, as most wrap to."""
-HEAD_LINES: Final = 4
-"""The header of the table, and the prompt that follows it."""
 
 
 @command(
@@ -90,16 +88,7 @@ async def doctor(
     rows = looked.findings
     notes = () if rows else (f"brokers looked at: {len(looked.brokers)}; nothing found",)
     exit_code = checkup_exit_code(rows, fail_on)
-    is_table = (call.settings.output or call.workplace.output or "table") == "table"
-    if is_table and call.console.out_is_tty and not call.is_watched and not call.settings.sort:
-        rows = for_screen(rows, get_terminal_size().lines)
+    on_screen = is_table(call) and call.console.out_is_tty and not call.is_watched
+    if on_screen and not call.settings.sort:
+        rows = worst_last(rows, lines_each=LINES_EACH)
     return Outcome(rows, exit_code=exit_code, notes=notes)
-
-
-def for_screen(findings: list[CheckupFinding], height: int) -> list[CheckupFinding]:
-    """Return the worst last where the table is longer than a screen, whose end is what stays.
-
-    Args:
-        height: lines of the screen; a finding takes some ``LINES_EACH`` of them.
-    """
-    return findings[::-1] if len(findings) * LINES_EACH + HEAD_LINES > height else findings

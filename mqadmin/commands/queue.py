@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
-from mqadmin.cli.decorators import Where, topic_argument
-from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
+from mqadmin.cli.decorators import Where, broker_option, topic_argument
+from mqadmin.cli.types import GROUP, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters
 from mqclient.client import routes
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+    from remoting.bodies import QueryConsumeQueueResponseBody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,14 @@ class QueueEntry(Row):
     taken: bool | None
     min_offset: int
     max_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFilter(Row):
+    """What a group reads of the topic, as its broker knows it: ``--compat`` shows it first."""
+
+    subscription: dict[str, object]
+    filter_data: str
 
 
 @command(
@@ -58,7 +67,7 @@ class QueueEntry(Row):
 @click.option(
     "--group", type=GROUP, help="show whether the filter of this group takes each message"
 )
-@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
+@broker_option(help="broker of the queue, if QUEUE is only an id")
 async def show_queue(
     call: Call,
     *,
@@ -83,21 +92,33 @@ async def show_queue(
     )
     return Outcome(
         [
-            QueueEntry(
-                topic=topic,
-                broker=at.broker_name,
-                queue_id=at.queue_id,
-                queue_offset=first + spot,
-                log_offset=entry.physic_offset,
-                size=entry.physic_size,
-                tags_code=entry.tags_code,
-                taken=entry.eval if group is not None else None,
-                min_offset=found.min_queue_index,
-                max_offset=found.max_queue_index,
-            )
-            for spot, entry in enumerate(found.queue_data or [])
+            *_filters(call, found),
+            *(
+                QueueEntry(
+                    topic=topic,
+                    broker=at.broker_name,
+                    queue_id=at.queue_id,
+                    queue_offset=first + spot,
+                    log_offset=entry.physic_offset,
+                    size=entry.physic_size,
+                    tags_code=entry.tags_code,
+                    taken=entry.eval if group is not None else None,
+                    min_offset=found.min_queue_index,
+                    max_offset=found.max_queue_index,
+                )
+                for spot, entry in enumerate(found.queue_data or [])
+            ),
         ]
     )
+
+
+def _filters(call: Call, found: "QueryConsumeQueueResponseBody") -> list[GroupFilter]:
+    """Return what only ``--compat`` shows of a group that the broker knows."""
+    known = found.subscription_data
+    if not call.settings.compat or known is None:
+        return []
+    told: dict[str, object] = {str(key): value for key, value in known.to_json().items()}
+    return [GroupFilter(told, found.filter_data or "null")]
 
 
 async def _find(

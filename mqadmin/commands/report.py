@@ -7,13 +7,12 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-import click
-
-from mqadmin.cli.declare import Call, Outcome, command, one
-from mqadmin.cli.types import FILE_PATH
+from mqadmin.cli.declare import Call, Outcome, command
+from mqadmin.cli.decorators import replace_option, to_page
 from mqadmin.health.checkup import Check, CheckupLimits, CheckupSeverity, checkup_exit_code
 from mqadmin.health.examination import examine
-from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
+from mqadmin.output.files import check_is_new
+from mqadmin.output.pages.html_page import PageRow, save_page
 from mqadmin.top.page import cluster_page
 from mqadmin.top.sample import look, rows_between
 
@@ -27,19 +26,19 @@ BETWEEN_S: Final = 2.0
     "the brokers, how many messages wait for each group, and how fast each topic is "
     "written, measured over two seconds. The exit code is that of `doctor`: 1 where "
     "something is an error, else 7 where a check could not be run.",
-    examples=(("mqadmin report --html cluster.html", "and open it in a browser"),),
+    examples=(("mqadmin report --to cluster.html", "and open it in a browser"),),
     rows=PageRow,
 )
-@click.option("--html", type=FILE_PATH, required=True, metavar="FILE", help="file to write")
-@click.option("--replace", is_flag=True, help="write over a file that is there")
-async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
+@to_page
+@replace_option
+async def write_report(call: Call, *, to: Path, replace: bool) -> Outcome:
     """Write the page.
 
     Raises:
         ItemNotFound: no broker is registered.
         Usage: the file is there already.
     """
-    check_page_path(html, replace=replace)
+    check_is_new(to, replace=replace)
     admin = await call.admin()
     before = await look(admin, call.now_ms)
     # The examination takes its time, too, so the looks are at least this far apart.
@@ -50,5 +49,4 @@ async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
     name = ", ".join((await call.client()).namesrv_addresses)
     made = cluster_page(name, rows, looked.findings, made_ms=call.now_ms())
     exit_code = checkup_exit_code(looked.findings, CheckupSeverity.ERROR)
-    row = save_page(html, made, ok=exit_code == 0, findings=len(looked.findings))
-    return one(row, exit_code=exit_code)
+    return save_page(to, made, findings=len(looked.findings), exit_code=exit_code)

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mqadmin.cluster.members import MemberAnswer, MemberOutcome
+from mqadmin.cluster.members import MemberAnswer, MemberOutcome, process_of
 from mqadmin.cluster.standing import MEANINGS, GroupStanding, QueuePosition
 from mqadmin.health.checkup import Check, CheckupFinding, CheckupLimits, CheckupSeverity
 from remoting.bodies import ConsumerRunningInfo, MessageQueue, ProcessQueueInfo
@@ -34,6 +34,8 @@ WRONG: Final = {
     GroupStanding.BELOW_MINIMUM: CheckupSeverity.WARNING,
 }
 """The standings that are findings."""
+GROUPS_NAMED_MAX: Final = 3
+"""Groups that a finding about one process names."""
 STACK_LINES_MAX: Final = 12
 FRAMES_MIN: Final = 2
 IDLE: Final = ("ThreadPoolExecutor.getTask", "concurrent/futures/thread.py")
@@ -59,27 +61,48 @@ class GroupFacts:
         return sum(position.waiting_count for position in self.positions)
 
 
-def member_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
-    """Yield the members that do not answer, and those that cannot be asked."""
-    for who, answer in facts.answers.items():
-        subject = f"group {facts.group}, member {who}"
-        if answer.is_silent:
-            found = answer.remark
-            if facts.waiting_count:
-                found += f"; {facts.waiting_count} messages wait for the group"
-            yield CheckupFinding(
-                CheckupSeverity.ERROR,
-                Check.MEMBER,
-                subject,
-                found,
-                f"is its process stopped? `group running {facts.group} --client {who} --jstack`",
-                member=who,
-            )
-        elif answer.outcome is MemberOutcome.UNABLE:
-            hint = "its broker, version or language does not support the question"
-            yield CheckupFinding(
-                CheckupSeverity.INFO, Check.MEMBER, subject, answer.remark, hint, member=who
-            )
+def member_findings(facts: Iterable[GroupFacts]) -> Iterator[CheckupFinding]:
+    """Yield the members that do not answer, a finding for a process, and those that can't be asked.
+
+    One process often has members in many groups, which fall silent together.
+    """
+    silent: dict[str, list[tuple[GroupFacts, MemberAnswer]]] = defaultdict(list)
+    for group in facts:
+        for who, answer in group.answers.items():
+            if answer.is_silent:
+                silent[process_of(who)].append((group, answer))
+            elif answer.outcome is MemberOutcome.UNABLE:
+                yield CheckupFinding(
+                    CheckupSeverity.INFO,
+                    Check.MEMBER,
+                    f"group {group.group}, member {who}",
+                    answer.remark,
+                    "its broker, version or language does not support the question",
+                    member=who,
+                )
+    for members in silent.values():
+        yield _silent_process(members)
+
+
+def _silent_process(members: Sequence[tuple[GroupFacts, MemberAnswer]]) -> CheckupFinding:
+    """Return the finding of a process that does not answer; its first answer says for how long."""
+    first, asked = min(members, key=lambda pair: pair[1].outcome is MemberOutcome.NOT_ASKED)
+    groups = {group.group: group for group, _ in members}
+    names = ", ".join([*groups][:GROUPS_NAMED_MAX])
+    left = len(groups) - GROUPS_NAMED_MAX
+    waiting = sum(group.waiting_count for group in groups.values())
+    found = asked.remark
+    if waiting:
+        found += f"; {waiting} messages wait for the {'groups' if len(groups) > 1 else 'group'}"
+    return CheckupFinding(
+        CheckupSeverity.ERROR,
+        Check.MEMBER,
+        f"group {names}{f' and {left} more' if left > 0 else ''}, member {asked.client_id}",
+        found,
+        f"is its process stopped? `group running {first.group} --client {asked.client_id} "
+        "--jstack`",
+        member=asked.client_id,
+    )
 
 
 def offset_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:

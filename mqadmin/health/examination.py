@@ -162,6 +162,7 @@ class _Examiner:
         await self._look_again(
             [one for one in facts if checkup_consumers.needs_second_look(one)], answers, started_ms
         )
+        self._found += checkup_consumers.member_findings(facts)
         if Check.LOCK in self.checks:
             await self._look_at_locks(reader, {one.group: one.answers for one in facts})
         self._found += self._unanswered(facts)
@@ -170,7 +171,6 @@ class _Examiner:
         """Run the checks of one group that need what its members say."""
         now_ms = self._call.now_ms()
         wanted = {who: subscriptions_of(info) for who, info in group.infos.items()}
-        self._found += checkup_consumers.member_findings(group)
         self._found += checkup.subscription_findings(group.group, wanted)
         self._found += checkup_consumers.unlocked_findings(group)
         for finding in checkup_consumers.progress_findings(group, self._limits, now_ms=now_ms):

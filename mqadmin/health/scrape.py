@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import PARALLEL_MAX
 from mqadmin.cluster.brokers import MASTER, ServerNode
-from mqadmin.cluster.group_positions import position_of
+from mqadmin.cluster.group_positions import position_of, uncommitted_positions
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.members import MemberOutcome, MemberSurvey
 from mqadmin.cluster.standing import MEANINGS, QueuePosition, StandingTotal
@@ -180,6 +180,11 @@ class Scrape:
                 tps = one.consume_tps
                 self.out.add("rocketmq_group_consume_tps", tps, **where, topic=topic, group=group)
                 await self._add_group_statistics(place, group, topic)
+        known = {queue.topic for one in stats for queue in one.offset_table}
+        rest = await uncommitted_positions(self._admin, place, members, known, topics, group=group)
+        for topic in dict.fromkeys(position.topic for position in rest):
+            own = [position for position in rest if position.topic == topic]
+            self._add_progress(place, own, model, len(found))
         await self._add_clients(place, group, members)
 
     async def _members(self, place: ServerNode, group: str) -> ConsumerConnection:

@@ -18,15 +18,16 @@ from typing import Any, Final, Literal, Self, TextIO, get_args
 
 import click
 
-from mqadmin.cli.decorators import option_group
-from mqadmin.cli.types import FILE_PATH, Choice
+from mqadmin.cli.decorators import option_group, to_file
+from mqadmin.cli.types import Choice
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.message_rows import MessageRow
 from mqadmin.messages.note_file import write_note
 from mqadmin.output.columns import columns_of, record_of
 from mqadmin.output.delimited import CsvPrinter
+from mqadmin.output.files import STDOUT
 from mqadmin.output.printer import Look
-from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.output.rows import Outcome, Row, Rows, one
 from mqadmin.output.structured import json_text
 from storefmt.config.foreign_json import read_json
 
@@ -81,14 +82,23 @@ class ExportTarget:
     resume: bool
 
     @property
+    def is_stdout(self) -> bool:
+        """Return whether the rows go to standard output, where no state is kept."""
+        return self.to == STDOUT
+
+    @property
     def kind(self) -> FileFormat:
         """Return the format: the one asked for, else what the file's suffix says.
+
+        Standard output gets jsonl.
 
         Raises:
             Usage: neither says.
         """
         if self.format_ is not None:
             return self.format_
+        if self.is_stdout:
+            return "jsonl"
         known: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
         found = known.get(self.to.suffix.lower())
         if found is None:
@@ -97,6 +107,19 @@ class ExportTarget:
                 hint="end the name in .jsonl, .csv or .parquet, or use --format",
             )
         return found
+
+    def printed(self, rows: Rows) -> Outcome:
+        """Return the rows for standard output.
+
+        Raises:
+            Usage: the line asks for what only a file can have.
+        """
+        if self.resume or self.kind == "parquet":
+            raise Usage(
+                "--resume and Parquet need a file, and --to - is standard output",
+                hint="name a file, as in --to orders.parquet",
+            )
+        return Outcome(rows, format=self.kind, row_class=MessageRow)
 
     def writer(self, state: ExportState, *, csv_raw: bool) -> "ExportWriter":
         """Return what writes rows behind those that ``state`` knows.
@@ -113,7 +136,7 @@ class ExportTarget:
 export_options = option_group(
     "target",
     ExportTarget,
-    click.option("--to", "-f", type=FILE_PATH, required=True, metavar="FILE", help="file to write"),
+    to_file(required=True),
     click.option(
         "--format",
         "format_",
@@ -142,6 +165,8 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
         CommandError: the state cannot be read.
     """
     path = target.to
+    if target.is_stdout:
+        return fresh
     held = state_path(path)
     if not target.resume or not held.exists():
         if path.exists():

@@ -5,10 +5,11 @@ as they come.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
 from typing import TextIO
 
 from mqadmin.errors import Usage
-from mqadmin.output.columns import Value, choose, plain
+from mqadmin.output.columns import Value, choose, columns_of, plain, record_of
 from mqadmin.output.delimited import CsvPrinter, NamePrinter
 from mqadmin.output.printer import Look, Printer
 from mqadmin.output.rows import Row
@@ -42,6 +43,17 @@ def printer_for(name: Format, out: TextIO, look: Look) -> Printer:
         return PRINTERS[name](out, look)
     except ValueError as error:
         raise Usage(str(error)) from None
+
+
+def text_of(row: Row, name: Format) -> str:
+    """Return one row in a format, as a command that answers with a single object prints it."""
+    columns = columns_of(type(row))
+    out = StringIO()
+    look = Look(names=tuple(column.name for column in columns), single=True)
+    printer = printer_for(name, out, look)
+    printer.row(record_of(row, columns))
+    printer.end()
+    return out.getvalue()
 
 
 def sorted_rows(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:

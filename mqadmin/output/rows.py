@@ -85,6 +85,8 @@ class Outcome:
         sections: headings of one thing on a terminal, and the fields below each.
         tree: columns that rows are nested by on a terminal.
         silent: a table without rows says nothing, either.
+        row_class: class of the rows, where it is not the one that the command declares.
+        document: a text for standard output that stands in place of rows and their format.
     """
 
     rows: Rows
@@ -99,6 +101,8 @@ class Outcome:
     sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     tree: tuple[str, ...] = ()
     silent: bool = False
+    row_class: type[Row] | None = None
+    document: str = ""
 
 
 def one(row: Row, *, exit_code: int = 0, notes: tuple[str, ...] = ()) -> Outcome:

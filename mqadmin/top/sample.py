@@ -12,14 +12,14 @@ only topics that somebody reads and some others are looked at.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, ServerNode
-from mqadmin.cluster.group_positions import position_of
-from mqadmin.cluster.groups import is_system
+from mqadmin.cluster.group_positions import position_of, uncommitted_positions
+from mqadmin.cluster.groups import connection, is_system
 from mqadmin.cluster.standing import QueuePosition, StandingTotal
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
@@ -27,6 +27,7 @@ from mqadmin.output.rows import Row
 from mqadmin.output.topic_kinds import kind_of
 from mqclient.errors import ClientError
 from remoting.bodies import MessageQueue
+from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -81,10 +82,12 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
     facts = await brokers(admin, now_ms)
     made = ClusterSnapshot(now_ms(), facts)
     masters = masters_of(facts)
+    tables: dict[str, Mapping[str, TopicConfig]] = {}
     for place in masters:
         told, table = await asyncio.gather(
             admin.broker_consume_stats(place.address), admin.topic_configs(place.address)
         )
+        tables[place.address] = table.topics
         for part in told.consume_stats_list:
             for group, stats in part.items():
                 if is_system(group):
@@ -98,17 +101,35 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
                         here.positions.append(position)
                         here.lag += position.waiting_count
                         made.ends[queue] = at.broker_offset
-    await _count_members(admin, made, masters)
+    await _look_at_members(admin, made, masters, tables)
     await _look_at_quiet_topics(admin, made, masters)
     return made
 
 
-async def _count_members(admin: "Admin", made: ClusterSnapshot, masters: list[ServerNode]) -> None:
-    async def count(group: str) -> None:
-        listed = [await admin.consumer_ids(place.address, group) for place in masters]
-        made.groups[group].members = len({who for part in listed for who in part})
+async def _look_at_members(
+    admin: "Admin",
+    made: ClusterSnapshot,
+    masters: list[ServerNode],
+    tables: Mapping[str, Mapping[str, TopicConfig]],
+) -> None:
+    """Count the members of each group, and add the topics that they have read nothing of."""
 
-    await each(made.groups, count)
+    async def look_at(group: str) -> None:
+        here, members = made.groups[group], set()
+        for place in masters:
+            online = await connection(admin, place, group)
+            if online is None:
+                continue
+            members |= {one.client_id for one in online.connection_set}
+            known = {one.topic for one in here.positions if one.broker == place.broker}
+            for position in await uncommitted_positions(
+                admin, place, online, known, tables[place.address], group=group
+            ):
+                here.positions.append(position)
+                here.lag += position.waiting_count
+        here.members = len(members)
+
+    await each(made.groups, look_at)
 
 
 async def _look_at_quiet_topics(

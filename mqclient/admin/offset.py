@@ -54,12 +54,25 @@ class OffsetCalls(AdminCalls):
     ) -> None:
         """Set the queue offset that a group reads next; connected members commit theirs again.
 
+        A broker of 5.x that was asked to reset a group keeps the offset in a table of its own until
+        the group pulls from the queue, and drops every commit until then. There the new offset
+        takes the place of that reset.
+
         Args:
             queue_offset: the next offset to read, in entries.
         """
-        await offsets.commit(
+        is_taken = await offsets.commit(
             self._client, queue, group=group, queue_offset=queue_offset, address=address
         )
+        if not is_taken:
+            header = headers.ResetOffset(
+                topic=queue.topic,
+                group=group,
+                is_force=True,
+                queue_id=queue.queue_id,
+                offset=queue_offset,
+            )
+            await self._reset_online(address, header, cpp=False)
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
         """Return all consumer offsets as (topic, group) -> queue id -> next queue offset."""

@@ -14,7 +14,7 @@ Source: client/impl/MQClientAPIImpl.java#getMaxOffset, #searchOffset, #queryCons
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from mqclient.client import responses
 from mqclient.client.instance import MQClient
@@ -26,6 +26,8 @@ from remoting.command import Command
 from remoting.header import Header
 
 _H = TypeVar("_H", bound=Header)
+KEEPS_RESET: Final = "Offset has been previously reset"
+"""How a broker of 5.x answers a commit, with code 0, that it drops because of a reset."""
 
 
 async def min_offset(client: MQClient, queue: MessageQueue) -> int:
@@ -125,10 +127,14 @@ async def commit(
     queue_offset: int,
     address: str | None = None,
     oneway: bool = False,
-) -> None:
+) -> bool:
     """Set the queue offset that a group will read next; the broker does not check it.
 
     A member of the group that is online commits its own offset again seconds later.
+
+    Returns:
+        False where the broker said that the commit changes nothing: one of 5.x keeps the offset
+        of a reset until the group pulls, and drops commits until then.
 
     Args:
         group: the consumer group, with its namespace.
@@ -150,8 +156,9 @@ async def commit(
     code = RequestCode.UPDATE_CONSUMER_OFFSET
     if oneway:
         await client.invoke_oneway(address, Command.request(code, header, oneway=True))
-    else:
-        await client.call(address, code, header, what=f"commit of {group} in {named(queue)}")
+        return True
+    answer = await client.call(address, code, header, what=f"commit of {group} in {named(queue)}")
+    return answer.remark != KEEPS_RESET
 
 
 def named(queue: MessageQueue) -> str:

@@ -132,6 +132,10 @@ class ResetOffset(Header):
     """The store time to move to, in ms since 1970; -1 means the end of each queue."""
     is_force: bool = False
     """True also moves the group forward; False moves it only back."""
+    queue_id: Int32 | None = None
+    """From 5.x on: this queue alone."""
+    offset: Int64 | None = None
+    """From 5.x on, with ``queue_id``: the queue offset to move to, in place of a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

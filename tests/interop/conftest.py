@@ -43,6 +43,16 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
 
 
 @pytest.fixture(scope="module")
+def five_tool(five: JavaSide) -> Iterator[Toolbox]:
+    """Yield the JVM that runs mqadmin of 5.4.0."""
+    running = Toolbox(five, main="FiveAdmin")
+    try:
+        yield running.await_ready()
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="module")
 def five_pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """Yield a name server and a broker of 5.4.0.
 

@@ -1,11 +1,14 @@
 """Consumers of Java that are online and consume nothing, as doctor and the commands see them.
 
 Each on the real servers and on ours: frozen by SIGSTOP, stuck in its listener, suspended in order,
-pulling by itself, and sent back by the undo of a reset.
+pulling by itself, sent back by the undo of a reset, at odds about what the group reads, and
+broadcasting.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -64,7 +67,10 @@ def test_frozen_consumers_are_findings_and_notes(
             lag = ask("group", "lag", group, topic, exit_code=5)
             noted = ask.err
             shown = ask("rebalance", "show", group, topic, exit_code=5)
+            page = ask.text("report", "--to", "-", exit_code=1)
+            ask("top", "--once")
 
+    assert found[0]["hint"] in unescape(page)
     assert [(row["severity"], row["check"]) for row in found] == [
         ("error", "member"),
         ("not run", "queue"),
@@ -189,3 +195,71 @@ def test_a_half_message_that_waits_is_found(
 
     assert [row["check"] for row in found] == ["transaction"]
     assert "1 half messages wait for a decision" in found[0]["found"]
+
+
+def lag_of(ask: OurMqadmin, group: str, topic: str) -> list[list[Row]]:
+    """Return the rows of a group once a topic is among them, or a note says why it is not."""
+    rows = ask("group", "lag", group, "--no-clients")
+    named = {row["topic"] for row in rows}
+    return [rows] if topic in named or f"topic {topic}: the member" in ask.err else []
+
+
+def test_members_that_want_different_topics_have_one_lag_in_every_command(
+    ask: OurMqadmin, toolbox: Toolbox, servers: Servers
+) -> None:
+    first, second, group = "WantFirst", "WantSecond", "WantGroup"
+    fill(ask, first, group)
+    ask("topic", "create", second, "-q", "2")
+    with (
+        consuming(toolbox, servers, first, group) as one,
+        consuming(toolbox, servers, second, group),
+    ):
+        one.messages(COUNT // 2)
+        found = wait(
+            lambda: of_group(
+                ask("doctor", "-c", "subscription", "--fail-on", "never", exit_code=0), group
+            )
+        )
+        ask("group", "show", group)
+        shown = ask.err
+        # A broker leaves out what the member heard last does not want, and the note says so.
+        (rows,) = wait(lambda: lag_of(ask, group, first))
+        total = ask("group", "lag", group, "--all")
+
+    assert {row["check"] for row in found} == {"subscription"}
+    assert "members disagree on what they read" in shown
+    assert total[0]["lag"] == sum(row["lag"] for row in rows)
+
+
+def test_a_broadcast_group_has_no_lag_in_any_command(
+    ask: OurMqadmin, toolbox: Toolbox, servers: Servers
+) -> None:
+    # Its members keep their offsets in a file by group and topic.
+    topic, group = f"CastTopic_{servers.side}", f"CastGroup_{servers.side}"
+    fill(ask, topic, group)
+    with consuming(toolbox, servers, topic, group, model="broadcasting") as job:
+        job.messages(COUNT)
+        rows = ask("group", "lag", group)
+        said = ask.err
+        total = ask("group", "lag", group, "--all")
+        tps = ask("group", "tps", group)
+        backlog = of_group(ask("doctor", "-c", "backlog", "--backlog", "0"), group)
+
+    assert rows == []
+    assert "the group broadcasts: its members keep their own offsets" in said
+    assert [row["lag"] for row in total] == [0]
+    assert {row["lag"] for row in tps} <= {0, None}
+    assert backlog == []
+
+
+def test_an_offset_past_the_end_of_a_queue_is_refused(ask: OurMqadmin, servers: Servers) -> None:
+    topic, group = "PastTopic", "PastGroup"
+    fill(ask, topic, group, count=0)
+    place = {"group": group, "topic": topic, "broker": servers.broker.name, "queue_id": 0}
+    line = json.dumps({**place, "consumer_offset": 435}) + "\n"
+
+    (refused,) = ask("offset", "import", "-", "-y", stdin=line, exit_code=1)
+    (clamped,) = ask("offset", "import", "-", "-y", "--clamp", stdin=line)
+
+    assert "435 is past the end" in refused["remark"]
+    assert (refused["how"], clamped["new_offset"]) == ("refused", 0)

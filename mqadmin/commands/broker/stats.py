@@ -151,6 +151,8 @@ async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order:
     nodes = await masters(admin, where, every=True)
     answers = Answers(call)
     told = await answers.each(nodes, lambda at: admin.broker_consume_stats(at.address, order=order))
+    # Java's total counts what its rows leave out, too, so that the layout needs all of them.
+    leaves_out = not call.settings.compat
     rows = [
         GroupQueue.of(
             at,
@@ -166,7 +168,7 @@ async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order:
         for group, parts in table.items()
         for part in parts
         for queue, at in part.offset_table.items()
-        if at.broker_offset - at.consumer_offset >= min_lag
+        if not leaves_out or at.broker_offset - at.consumer_offset >= min_lag
     ]
     rows.sort(key=lambda row: (row.topic, row.group, row.broker, row.queue_id))
     return Outcome(rows, exit_code=answers.exit_code)

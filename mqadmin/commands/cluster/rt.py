@@ -92,7 +92,9 @@ async def cluster_rt(
     nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
         told = f"{count + 1} messages of {size} bytes"
-        return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in nodes])
+        return Outcome(
+            [RoundTrip.of(at, sent=count, result=WOULD_CHANGE, remark=told) for at in nodes]
+        )
     # A send that is tried again would measure the pauses as well.
     at_once = ProducerSettings(retry_backoff_ms=0)
     producer = Producer(await call.client(), "TOOLS_PRODUCER", at_once)

@@ -24,16 +24,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import click
 
 from mqadmin.cli.declare import Call, Outcome, Row, command
-from mqadmin.cli.decorators import Where
-from mqadmin.cli.types import BROKER, CLUSTER, DIR_PATH, Choice
+from mqadmin.cli.decorators import Where, broker_option, option_group, to_file
+from mqadmin.cli.types import CLUSTER, DIR_PATH, Choice
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, masters
 from mqadmin.cluster.groups import connection, is_system
 from mqadmin.cluster.server_tables import count_of_day, statistic
+from mqadmin.output.files import STDOUT, write_whole
 from mqadmin.output.topic_kinds import kind_of
 from mqadmin.output.versions import version_name
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
@@ -53,8 +54,20 @@ CONFIGS: Final = (
 
 
 this_cluster = click.option("--cluster", type=CLUSTER, help="only this cluster")
-directory_option = click.option(
-    "--directory", "-d", type=DIR_PATH, default=Path(), help="directory to write to"
+
+
+class JavaFile(NamedTuple):
+    """Where a document goes: a file, or one of Java's name in a directory."""
+
+    directory: Path
+    to: Path | None
+
+
+target_options = option_group(
+    "target",
+    JavaFile,
+    click.option("--directory", "-d", type=DIR_PATH, default=Path(), help="directory to write to"),
+    to_file(help="file to write, instead of Java's name; - writes to standard output"),
 )
 
 
@@ -67,16 +80,24 @@ class ExportedFile(Row):
     brokers: int
 
 
-def _write(call: Call, path: Path, document: Json, nodes: list[ServerNode]) -> Outcome:
+def _write(
+    call: Call, target: JavaFile, name: str, document: Json, nodes: list[ServerNode]
+) -> Outcome:
     """Write a document as Java prints JSON, and return the row.
+
+    Args:
+        name: of the file in the directory, as Java calls it.
 
     Raises:
         OSError: it cannot be written.
     """
     text = json.dumps(document, indent="\t", separators=(",", ":"), ensure_ascii=False)
+    if target.to == STDOUT:
+        return Outcome((), document=f"{text}\n")
+    path = target.to or target.directory / name
     if not call.dry_run:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     return Outcome((ExportedFile(str(path), len(text.encode()), len(nodes)),))
 
 
@@ -87,8 +108,8 @@ def _write(call: Call, path: Path, document: Json, nodes: list[ServerNode]) -> O
     rows=ExportedFile,
 )
 @this_cluster
-@directory_option
-async def export_configs(call: Call, *, cluster: str | None, directory: Path) -> Outcome:
+@target_options
+async def export_configs(call: Call, *, cluster: str | None, target: JavaFile) -> Outcome:
     """Return one row: the file.
 
     Raises:
@@ -99,7 +120,7 @@ async def export_configs(call: Call, *, cluster: str | None, directory: Path) ->
     nodes = await masters(admin, Where(cluster=cluster))
     count = len((await call.client()).namesrv_addresses)
     document = await _configs(admin, nodes, namesrv_count=count)
-    return _write(call, directory / "configs.json", document, nodes)
+    return _write(call, target, "configs.json", document, nodes)
 
 
 FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionGroup.json"}
@@ -116,12 +137,12 @@ FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionG
     rows=ExportedFile,
 )
 @this_cluster
-@click.option("--broker", "-b", type=BROKER, help="only this broker: a name or HOST:PORT")
+@broker_option(help="only this broker: a name or HOST:PORT")
 @click.option(
     "--only", type=Choice(["topics", "groups"]), help="export only topics, or only groups"
 )
 @click.option("--special", is_flag=True, help="include retry and dead-letter topics")
-@directory_option
+@target_options
 async def export_metadata(
     call: Call,
     *,
@@ -129,7 +150,7 @@ async def export_metadata(
     broker: str | None,
     only: Literal["topics", "groups"] | None,
     special: bool,
-    directory: Path,
+    target: JavaFile,
 ) -> Outcome:
     """Return one row: the file.
 
@@ -147,7 +168,7 @@ async def export_metadata(
         special=special,
         now_ms=call.now_ms(),
     )
-    return _write(call, directory / FILES[only], document, nodes)
+    return _write(call, target, FILES[only], document, nodes)
 
 
 @command(
@@ -158,8 +179,8 @@ async def export_metadata(
     rows=ExportedFile,
 )
 @this_cluster
-@directory_option
-async def export_metrics(call: Call, *, cluster: str | None, directory: Path) -> Outcome:
+@target_options
+async def export_metrics(call: Call, *, cluster: str | None, target: JavaFile) -> Outcome:
     """Return one row: the file.
 
     Raises:
@@ -169,7 +190,7 @@ async def export_metrics(call: Call, *, cluster: str | None, directory: Path) ->
     admin = await call.admin()
     nodes = await masters(admin, Where(cluster=cluster))
     document = await _metrics(admin, nodes)
-    return _write(call, directory / "metrics.json", document, nodes)
+    return _write(call, target, "metrics.json", document, nodes)
 
 
 async def _metadata(

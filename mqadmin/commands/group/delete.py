@@ -27,8 +27,8 @@ from mqadmin.changes.write import (
     plan,
 )
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
-from mqadmin.cli.decorators import Where, group_argument
-from mqadmin.cli.types import BROKER, CLUSTER
+from mqadmin.cli.decorators import Where, broker_option, group_argument
+from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED
@@ -69,9 +69,7 @@ class GroupRemoval(Row):
 @click.option("--offsets", is_flag=True, help="delete its offsets too")
 @click.option("--topics", is_flag=True, help="delete its retry and dead letter topics too")
 @click.option("--cluster", type=CLUSTER, help="only on the masters of this cluster")
-@click.option(
-    "--broker", type=BROKER, help="only on this broker, without topics: a name or HOST:PORT"
-)
+@broker_option(help="only on this broker, without topics: a name or HOST:PORT")
 async def delete_group(
     call: Call, *, group: str, offsets: bool, topics: bool, cluster: str | None, broker: str | None
 ) -> Outcome:

@@ -12,7 +12,7 @@ each group GET_CONSUME_STATS and GET_CONSUMER_CONNECTION_LIST on each master.
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -27,8 +27,9 @@ from mqadmin.cluster.groups import connection, find_group, is_system
 from mqadmin.cluster.members import MemberSurvey, disagreement, infos_of, owners_of
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.standing import GroupStanding, QueuePosition, StandingTotal
-from mqadmin.errors import ItemNotFound
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import Course
+from mqadmin.output.screen import is_table, worst_last
 from mqadmin.output.trend import Trend
 from remoting.bodies import MessageQueue
 from storefmt.names import RETRY_PREFIX
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 
 LEFT_OUT: Final = {
-    GroupStanding.UNSUBSCRIBED: "no member subscribes to it, so that its messages are not counted",
+    GroupStanding.UNSUBSCRIBED: "the member that was heard last "
+    "does not subscribe to it, so that its messages are not counted",
     GroupStanding.LOCAL: "the group broadcasts: its members keep their own offsets, and brokers "
     "know of no lag",
     GroupStanding.GONE: "it is gone, and the offsets stayed: made again, the group would pass over "
@@ -218,11 +220,14 @@ def _line(group: str, trend: Trend) -> str:
     examples=(
         ("mqadmin group lag billing", "every queue that billing reads"),
         ("mqadmin group lag billing orders -o json", "one topic, for a program"),
-        ("mqadmin group lag --sort -lag", "all groups, the slowest queue first"),
-        ("mqadmin group lag --all --sort -lag", "one row for each group, the slowest first"),
+        ("mqadmin group lag", "one row for each group; the worst last if a screen is too short"),
+        ("mqadmin group lag --queues --sort -lag", "all queues of all groups, the slowest first"),
+        ("mqadmin group lag --all -o json", "one row for each group, for a program"),
         ("mqadmin group lag billing --watch", "with rate, time to drain and a sparkline"),
         ("mqadmin group lag --store DIR", "by the offsets that a stopped broker has written"),
     ),
+    details="Without a group the table has one row for each group. Other formats have the queues "
+    "of all groups then, unless --all is given.",
     rows=QueueLag,
     summary_rows=GroupLagTotal,
     columns=(
@@ -243,14 +248,18 @@ def _line(group: str, trend: Trend) -> str:
 @topic_argument(required=False, help="only this topic")
 @click.option("--no-clients", is_flag=True, help="do not ask who reads a queue (fewer requests)")
 @click.option("--all", "all_", is_flag=True, help="one row for each group instead of each queue")
+@click.option("--queues", is_flag=True, help="the queues of all groups, also in a table")
 async def group_lag(
-    call: Call, *, group: str | None, topic: str | None, no_clients: bool, all_: bool
+    call: Call, *, group: str | None, topic: str | None, no_clients: bool, all_: bool, queues: bool
 ) -> Outcome:
     """Return one row for each queue, or for each group, and the total of one group as a note.
 
     Raises:
         ItemNotFound: no broker knows the group.
+        Usage: both kinds of rows are asked for.
     """
+    if all_ and queues:
+        raise Usage("--all and --queues", hint="one row for each group, or one for each queue")
     if call.is_offline:
         return Outcome(_stored(call, group, topic))
     admin = await call.admin()
@@ -266,9 +275,10 @@ async def group_lag(
         groups = [group]
     else:
         groups = [name for name in await reader.groups() if not is_system(name)]
-    if all_ and not call.is_watched:
+    is_listed = group is None and not queues and is_table(call)
+    if (all_ or is_listed) and not call.is_watched:
         summary = bounded_gather(groups, lambda name: _total(reader, name, topic))
-        return Outcome(summary, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
+        return await _summarized(call, summary, answers)
     totals: list[str] = []
     found = _in_order(call, reader, groups, wanted, totals=totals)
     if not call.is_watched:
@@ -282,6 +292,21 @@ async def group_lag(
     watched = trends.take(rows, now_ms=call.now_ms())
     seen = sorted({row.group for row in rows})
     return Outcome(watched, columns=WATCHED_COLUMNS, picture=trends.summary(seen))
+
+
+async def _summarized(
+    call: Call, summary: AsyncIterator[GroupLagTotal], answers: Answers
+) -> Outcome:
+    """Return one row for each group; on a screen the worst first, or last if it is too short."""
+    made = Outcome(summary, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
+    if not is_table(call) or not call.console.out_is_tty or call.settings.sort:
+        return made
+    rows = sorted([row async for row in summary], key=lambda row: (-row.lag, row.group))
+    behind = [row for row in rows if row.lag]
+    text = f"{len(rows)} groups, {len(behind)} of them behind, by {sum(row.lag for row in behind)}"
+    return replace(
+        made, rows=worst_last(rows), picture=(f"{text}; `group lag GROUP` shows the queues",)
+    )
 
 
 def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:

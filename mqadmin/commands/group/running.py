@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, one
-from mqadmin.cli.decorators import group_argument
-from mqadmin.cli.types import BROKER, CLIENT
+from mqadmin.cli.decorators import broker_option, group_argument
+from mqadmin.cli.types import CLIENT
 from mqadmin.cluster.groups import find_group
 from mqadmin.cluster.members import MemberSurvey
 from mqadmin.cluster.partial_answers import Answers
@@ -102,7 +102,7 @@ class RunningMember(Row):
 @group_argument()
 @click.option("--client", type=CLIENT, help="only this member")
 @click.option("--jstack", is_flag=True, help="show the stacks of its threads")
-@click.option("--broker", type=BROKER, help="ask through this broker: a name or HOST:PORT")
+@broker_option(help="ask through this broker: a name or HOST:PORT")
 async def group_running(
     call: Call, *, group: str, client: str | None, jstack: bool, broker: str | None
 ) -> Outcome:

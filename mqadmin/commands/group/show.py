@@ -8,11 +8,8 @@ and GET_CONSUMER_RUNNING_INFO of each, to say where they disagree on what the gr
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import click
-
 from mqadmin.cli.declare import Call, Outcome, Row, command, one
-from mqadmin.cli.decorators import group_argument
-from mqadmin.cli.types import BROKER
+from mqadmin.cli.decorators import broker_option, group_argument
 from mqadmin.cluster.groups import GroupAt, connection, find_group
 from mqadmin.cluster.members import MemberSurvey, disagreement, infos_of
 from mqadmin.cluster.partial_answers import Answers
@@ -65,7 +62,7 @@ class GroupDetail(Row):
     rows=GroupDetail,
 )
 @group_argument()
-@click.option("--broker", type=BROKER, help="as this broker sees it: a name or HOST:PORT")
+@broker_option(help="as this broker sees it: a name or HOST:PORT")
 async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """Return the group.
 

@@ -8,7 +8,7 @@ back evenly and does not catch up after a pause.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Final
 
@@ -28,7 +28,10 @@ from mqclient.producer.send_result import SendResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchRow(Row):
-    """All sends; ``rate`` in messages a second, times in ms."""
+    """All sends; ``rate`` in messages a second, times in ms.
+
+    With ``--dry-run`` ``sent`` is how many would be sent, 0 where only their time is limited.
+    """
 
     topic: str
     sent: int
@@ -149,7 +152,7 @@ async def bench(
         pace=RateLimit(rate),
     )
     if call.dry_run:
-        return Outcome((_summary(run, 0.0),))
+        return Outcome((replace(_summary(run, 0.0), sent=count or 0),))
     much = f"messages for {(duration or 0) / 1000:g} s" if count is None else f"{count} messages"
     await call.confirm(f"send {much} to topic {topic}?")
     exit_code = _exit_code(call, run)

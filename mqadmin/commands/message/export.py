@@ -5,6 +5,7 @@
 Requests: as ``message print``. ``store export`` does the same with a store directory.
 """
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import click
@@ -32,7 +33,7 @@ from mqadmin.messages.export_file import (
     queue_of,
 )
 from mqadmin.messages.filter import RecordFilter
-from mqadmin.messages.message_rows import row_of
+from mqadmin.messages.message_rows import MessageRow, row_of
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
 
@@ -46,9 +47,11 @@ from mqadmin.output.times import When
     examples=(
         ("mqadmin message export orders --to orders.jsonl", "all of a topic"),
         ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),
+        ("mqadmin message export orders --to - | jq .body", "to another program"),
         ("mqadmin message export orders --to orders.jsonl --store DIR", "of a stopped broker"),
     ),
     rows=ExportRow,
+    summary_rows=MessageRow,
     needs=Needs.EITHER,
 )
 @topic_argument()
@@ -101,23 +104,51 @@ async def export_messages(
     wish = MessageQuery(topic=topic, filter=wanted, queue=queue, tags=tag)
     if call.is_offline:
         wish = replace(wish, filter=replace(wanted, topic=topic), limit=limit, no_body=no_body)
-        with target.writer(state, csv_raw=call.settings.csv_raw) as writer:
-            for row in stored_rows(call, wish):
-                writer.add(row)
-            return writer.finish(target)
+        return _from_store(call, target, wish, state)
     consumer, spans = await consumer_and_spans(call, wish)
     left = _left(spans, state)
     count_max = None if limit is None else max(0, limit - state.rows)
     total, rest = (sum(span.end - span.start for span in each) for each in (spans, left))
-    before = total - rest
+
+    async def rows() -> AsyncIterator[MessageRow]:
+        async for message in read(consumer, left, wanted, tags=tag, count_max=count_max):
+            yield row_of(message, warn=call.warn, body=not no_body)
+
+    if target.is_stdout:
+        return target.printed(rows())
+    return await _write(call, target, state, rows(), before=total - rest, total=total)
+
+
+async def _write(
+    call: Call,
+    target: ExportTarget,
+    state: ExportState,
+    rows: AsyncIterator[MessageRow],
+    *,
+    before: int,
+    total: int,
+) -> Outcome:
+    """Write the rows that are left, ``before`` of ``total`` being there already."""
     with (
         target.writer(state, csv_raw=call.settings.csv_raw) as writer,
         Progress(call.console, "export") as progress,
     ):
-        async for message in read(consumer, left, wanted, tags=tag, count_max=count_max):
-            writer.add(row_of(message, warn=call.warn, body=not no_body))
+        async for row in rows:
+            writer.add(row)
             before += 1
             progress(before, total)
+        return writer.finish(target)
+
+
+def _from_store(
+    call: Call, target: ExportTarget, wish: MessageQuery, state: ExportState
+) -> Outcome:
+    """Export the messages of a store directory."""
+    if target.is_stdout:
+        return target.printed(stored_rows(call, wish))
+    with target.writer(state, csv_raw=call.settings.csv_raw) as writer:
+        for row in stored_rows(call, wish):
+            writer.add(row)
         return writer.finish(target)
 
 

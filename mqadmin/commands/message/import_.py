@@ -9,10 +9,11 @@ killed sends at most 500 again.
 """
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, TextIO
 
 import click
 
@@ -28,6 +29,7 @@ from mqclient.producer.producer import Producer
 from storefmt.config.foreign_json import read_json
 from storefmt.formats.properties import SYSTEM_NAMES
 
+STDIN: Final = Path("-")
 NOTE_LINES: Final = 500
 LINE_SIZE_MAX: Final = 128 << 20
 """Most characters of a line: a message of a frame's size, each byte of its body escaped."""
@@ -36,7 +38,10 @@ _DIGITS_MAX: Final = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult(Row):
-    """An import; ``skipped`` lines were sent by an earlier run."""
+    """An import; ``skipped`` lines were sent by an earlier run.
+
+    ``sent`` counts messages; with ``--dry-run`` those that would be sent.
+    """
 
     file: str
     sent: int
@@ -50,12 +55,17 @@ class ImportResult(Row):
         ("mqadmin message import orders.jsonl --to orders-test", "to another topic"),
         ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
         ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
+        ("zcat old.jsonl.gz | mqadmin message import - -y", "from another program"),
     ),
     details="Each line needs `body` or `body_base64`, and `topic` if --to is not given.",
     rows=ImportResult,
     writes=True,
 )
-@argument("file", type=FILE_PATH, help="file of JSON lines, as `message export` writes it")
+@argument(
+    "file",
+    type=FILE_PATH,
+    help="file of JSON lines, as `message export` writes it; - reads standard input",
+)
 @click.option(
     "--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of the topic of each line"
 )
@@ -80,33 +90,43 @@ async def import_messages(
             --resume is missing.
         NoRoute: there is no such topic.
     """
-    held = file.with_name(file.name + ".sent")
+    held = None if file == STDIN else file.with_name(file.name + ".sent")
     skip = _done_before(held, resume=resume)
-    count, topics = _checked(file, to, skip=skip, limit=limit)
+    lines = _lines_of(call, file)
+    count, topics = _checked(lines, to, skip=skip, limit=limit)
     if call.dry_run:
-        return one(ImportResult(file=str(file), sent=0, skipped=skip, topics=topics))
+        return one(ImportResult(file=str(file), sent=count, skipped=skip, topics=topics))
     await call.confirm(f"send {count} messages to {', '.join(topics) or 'nowhere'}?")
     producer = Producer(await call.client(), group)
     pace = RateLimit(rate)
     sent = 0
     try:
         with Progress(call.console, "import") as progress:
-            for message in _messages(file, to, skip=skip, limit=limit):
+            for message in _messages(lines, to, skip=skip, limit=limit):
                 await pace.turn()
                 await producer.send(message)
                 sent += 1
                 progress(sent, count)
                 if sent % NOTE_LINES == 0:
-                    write_note(held, f"{skip + sent}\n")
+                    _note(held, skip + sent)
     except BaseException:
-        write_note(held, f"{skip + sent}\n")
+        _note(held, skip + sent)
         raise
-    held.unlink(missing_ok=True)
+    if held is not None:
+        held.unlink(missing_ok=True)
     return one(ImportResult(file=str(file), sent=sent, skipped=skip, topics=topics))
 
 
-def _done_before(held: Path, *, resume: bool) -> int:
-    if not held.exists():
+def _note(held: Path | None, lines: int) -> None:
+    """Write how many lines are done; standard input cannot be continued."""
+    if held is not None:
+        write_note(held, f"{lines}\n")
+
+
+def _done_before(held: Path | None, *, resume: bool) -> int:
+    if held is None and resume:
+        raise Usage("--resume with standard input", hint="name the file that was begun")
+    if held is None or not held.exists():
         return 0
     if not resume:
         raise Usage(f"{held} is left of a broken import", hint="add --resume, or remove it")
@@ -117,31 +137,54 @@ def _done_before(held: Path, *, resume: bool) -> int:
     return int(text)
 
 
-def _checked(
-    file: Path, to: str | None, *, skip: int, limit: int | None
-) -> tuple[int, tuple[str, ...]]:
-    """Return how many messages a file has, and their topics.
+class _Lines(NamedTuple):
+    """Lines that can be read more than once; ``name`` is what an error calls them."""
+
+    name: str
+    open: Callable[[], TextIO]
+
+
+def _lines_of(call: Call, file: Path) -> _Lines:
+    """Return the lines of a file, or those of standard input, which are kept in memory.
 
     Raises:
-        Usage: a line is no message, or the file is not a regular one.
+        Usage: the file is not a regular one.
+        CommandError: standard input is too large, or not text.
     """
+    if file == STDIN:
+        text = call.console.text_of(file)
+        return _Lines("standard input", lambda: StringIO(text, newline="\n"))
     if file.exists() and not file.is_file():
-        raise Usage(f"{file} is not a regular file", hint="it is read twice: write it to a file")
+        raise Usage(
+            f"{file} is not a regular file",
+            hint="it is read twice: write it to a file, or pass it to `message import -`",
+        )
+    return _Lines(str(file), lambda: file.open(encoding="utf-8", newline="\n"))
+
+
+def _checked(
+    lines: _Lines, to: str | None, *, skip: int, limit: int | None
+) -> tuple[int, tuple[str, ...]]:
+    """Return how many messages the lines have, and their topics.
+
+    Raises:
+        Usage: a line is not a message.
+    """
     count, topics = 0, set()
-    for message in _messages(file, to, skip=skip, limit=limit):
+    for message in _messages(lines, to, skip=skip, limit=limit):
         count += 1
         topics.add(message.topic)
     return count, tuple(sorted(topics))
 
 
-def _messages(file: Path, to: str | None, *, skip: int, limit: int | None) -> Iterator[Message]:
+def _messages(lines: _Lines, to: str | None, *, skip: int, limit: int | None) -> Iterator[Message]:
     count = number = 0
-    with file.open(encoding="utf-8") as lines:
+    with lines.open() as source:
         while limit is None or count < limit:
             number += 1
-            where = f"{file} line {number}"
+            where = f"{lines.name} line {number}"
             try:
-                line = lines.readline(LINE_SIZE_MAX)
+                line = source.readline(LINE_SIZE_MAX)
             except UnicodeDecodeError as error:
                 raise Usage(f"{where}: not UTF-8 ({error.reason})") from None
             if not line:

@@ -10,6 +10,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.decorators import (
+    broker_option,
     limit_option,
     no_bodies_option,
     stored_between,
@@ -18,7 +19,7 @@ from mqadmin.cli.decorators import (
     with_key,
 )
 from mqadmin.cli.times import OpenTimeSpan
-from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
+from mqadmin.cli.types import INTEGER, QUEUE, Integer
 from mqadmin.messages.browse import MessageQuery, browse
 from mqadmin.messages.filter import RecordFilter, body_conditions
 from mqadmin.messages.json_condition import JsonCondition
@@ -41,7 +42,7 @@ from mqadmin.messages.pulls import pulls
 )
 @topic_argument()
 @argument("queue", type=QUEUE, required=False, help="only this queue")
-@click.option("--broker", type=BROKER, help="only queues of this broker")
+@broker_option(help="only queues of this broker")
 @stored_between
 @click.option("--start", type=INTEGER, metavar="OFFSET", help="begin at this queue offset")
 @tag_expression

@@ -10,6 +10,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command, one
 from mqadmin.cli.decorators import (
+    broker_option,
     limit_option,
     no_bodies_option,
     no_body_option,
@@ -20,7 +21,7 @@ from mqadmin.cli.decorators import (
     topic_argument,
 )
 from mqadmin.cli.times import TimeSpan
-from mqadmin.cli.types import BROKER, INTEGER, QUEUE, TOPIC, Integer
+from mqadmin.cli.types import INTEGER, QUEUE, TOPIC, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
@@ -185,7 +186,7 @@ async def query_unique_key(
 @topic_argument()
 @argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @argument("queue_offset", type=Integer(min=0), metavar="OFFSET", help="queue offset of the message")
-@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
+@broker_option(help="broker of the queue, if QUEUE is only an id")
 @no_body_option
 async def query_offset(
     call: Call, *, topic: str, queue: str, queue_offset: int, broker: str | None, no_body: bool

@@ -11,8 +11,8 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command
-from mqadmin.cli.decorators import producer_group, topic_argument
-from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
+from mqadmin.cli.decorators import broker_option, producer_group, topic_argument
+from mqadmin.cli.types import FILE_PATH, INTEGER, NAME_VALUE, QUEUE
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import ServerRefused, Usage
 from mqadmin.output.rows import WOULD_CHANGE
@@ -61,7 +61,9 @@ class SentMessage(Row):
 )
 @topic_argument()
 @argument("body", required=False, unless="file", help="the body as text; - reads standard input")
-@click.option("--file", "-f", type=FILE_PATH, help="read the body from a file")
+@click.option(
+    "--file", "-f", type=FILE_PATH, help="read the body from a file; - reads standard input"
+)
 @click.option("--tag", "-t", help="tag of the message")
 @click.option("--key", "-k", multiple=True, help="a key by which it is found")
 @click.option(
@@ -73,7 +75,7 @@ class SentMessage(Row):
     help="a property of the message",
 )
 @click.option("--queue", type=QUEUE, help="send to this queue")
-@click.option("--broker", type=BROKER, help="send to a queue of this broker")
+@broker_option(help="send to a queue of this broker")
 @click.option("--delay-level", type=INTEGER, default=0, help="deliver later: 1 (1 s) to 18 (2 h)")
 @producer_group
 @click.option("--trace", is_flag=True, help="write a trace for `message trace`")

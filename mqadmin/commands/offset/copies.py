@@ -22,11 +22,18 @@ import click
 from mqadmin.changes.offset_change import OFFSET_COLUMNS, OffsetChange, offsets_of
 from mqadmin.changes.offset_copy import OffsetsByGroup, store_offsets
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command, one
-from mqadmin.cli.decorators import broker_map, clamp_option
-from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
+from mqadmin.cli.decorators import (
+    broker_map,
+    broker_option,
+    clamp_option,
+    replace_option,
+    to_file,
+)
+from mqadmin.cli.types import FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import ItemNotFound, Usage
+from mqadmin.output.files import STDOUT, check_is_new, write_whole
 from mqadmin.output.structured import json_text
 from storefmt.config.foreign_json import read_json
 from storefmt.names import RETRY_PREFIX
@@ -95,18 +102,12 @@ class ExportedOffsets(Row):
     rows=ExportedOffsets,
     needs=Needs.EITHER,
 )
-@click.option(
-    "--to",
-    "-f",
-    type=FILE_PATH,
-    required=True,
-    metavar="FILE",
-    help="file to write; - writes to standard output",
-)
+@to_file(required=True)
 @argument("group", nargs=-1, type=GROUP, help="these groups; all if left out")
 @click.option("--topic", type=TOPIC, help="only in this topic")
+@replace_option
 async def export_offsets(
-    call: Call, *, to: Path, group: tuple[str, ...], topic: str | None
+    call: Call, *, to: Path, group: tuple[str, ...], topic: str | None, replace: bool
 ) -> Outcome:
     """Return what was written.
 
@@ -114,9 +115,7 @@ async def export_offsets(
         Usage: the file is there already.
         ItemNotFound: a group has no offset.
     """
-    to_stdout = to == Path("-")
-    if not to_stdout and to.exists():
-        raise Usage(f"{to} is there already", hint="remove it, or write to another file")
+    check_is_new(to, replace=replace)
     rows = [
         row
         for row in await _rows(call)
@@ -127,9 +126,9 @@ async def export_offsets(
         if name not in groups:
             raise ItemNotFound(f"group {name} has no offset", hint="`group list` shows the groups")
     text = "".join(f"{json_text(asdict(row))}\n" for row in rows)
-    if to_stdout:
-        return Outcome(rows, format="jsonl")
-    to.write_text(text, encoding="utf-8")
+    if to == STDOUT:
+        return Outcome(rows, format="jsonl", row_class=GroupOffset)
+    write_whole(to, text)
     return one(ExportedOffsets(file=str(to), groups=len(groups), rows=len(rows)))
 
 
@@ -174,7 +173,7 @@ async def _rows(call: Call) -> list[GroupOffset]:
     help="file of JSON lines, as `offset export` writes it; - reads standard input",
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
-@click.option("--broker", type=BROKER, help="broker of the lines that name none (those of a store)")
+@broker_option(help="broker of the lines that name none (those of a store)")
 @broker_map("lines of broker OLD are for broker NEW here")
 @clamp_option
 async def import_offsets(

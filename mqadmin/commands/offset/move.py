@@ -107,6 +107,12 @@ async def _move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         await _plan(call, admin, reset, topic, answers) for topic in dict.fromkeys(reset.topic)
     ]
     moves = [move for plan in plans for move in plan.moves]
+    if call.settings.compat and any(move.old is None for move in moves):
+        # Java's tool moves no group that has not committed an offset in every queue.
+        raise ItemNotFound(
+            f"group {reset.group} has no offset in every queue of {', '.join(reset.topic)}",
+            hint=f"`offset reset {reset.group} TOPIC --to …` moves it all the same",
+        )
     if call.dry_run:
         rows = await _preview(call, reset, moves)
         columns = (*OFFSET_COLUMNS, "first_msg_id")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
+from mqadmin.cli.decorators import broker_option
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import DIR, GROUP, INTEGER, TOPIC, Choice
 from mqadmin.errors import Usage
@@ -273,7 +274,7 @@ class RestoredRow(Row):
 @of_archive
 @only_topics
 @click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
-@click.option("--broker", help="with --to: which broker's messages, where the archive has several")
+@broker_option(help="with --to: which broker's messages, where the archive has several")
 @click.option(
     "--file-size", type=INTEGER, help="with --to: bytes of a commit log file (default 1 GiB)"
 )

@@ -1,10 +1,13 @@
 """``store export``: write messages of a store directory into a file."""
 
+from collections.abc import Iterator
+
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import stored_until
 from mqadmin.cli.times import bound_ms
 from mqadmin.errors import Usage
 from mqadmin.messages.export_file import ExportRow, ExportState, ExportTarget, begin, export_options
+from mqadmin.messages.message_rows import MessageRow
 from mqadmin.messages.record_rows import OffsetRange, Selection, message_rows, selection_options
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
@@ -21,6 +24,7 @@ from storefmt.offline.views.storedir import StoreDir
         ("mqadmin store export DIR --to all.jsonl --resume", "go on where it broke"),
     ),
     rows=ExportRow,
+    summary_rows=MessageRow,
     needs=Needs.STORE,
 )
 @selection_options
@@ -35,6 +39,8 @@ def export_messages(
         Usage: the file is there, lies in the store, or was begun with another question.
         NotAStore: the directory is no store.
     """
+    if target.is_stdout:
+        return target.printed(_stored_rows(call, selection, until))
     now_ms = call.now_ms()
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "export") as progress:
         if target.to.resolve().is_relative_to(store.root.resolve()):
@@ -69,3 +75,17 @@ def export_messages(
                 writer.add(row)
                 progress(row.log_offset - low, total)
             return writer.finish(target)
+
+
+def _stored_rows(call: Call, selection: Selection, until: When | None) -> Iterator[MessageRow]:
+    """Yield the rows; the store is open meanwhile."""
+    now_ms = call.now_ms()
+    with StoreDir.open(call.store_dir) as store:
+        yield from message_rows(
+            store,
+            selection.wanted(bound_ms(selection.from_, now_ms), bound_ms(until, now_ms)),
+            offsets=selection.offsets,
+            count_max=selection.limit,
+            body=selection.body,
+            warn=call.warn,
+        )

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Call, Needs, Outcome, command, one
-from mqadmin.cli.types import FILE_PATH
+from mqadmin.cli.declare import Call, Needs, Outcome, command
+from mqadmin.cli.decorators import replace_option, to_page
 from mqadmin.errors import Damaged, Usage
-from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
+from mqadmin.output.files import STDOUT, check_is_new
+from mqadmin.output.pages.html_page import PageRow, save_page
 from mqadmin.output.pages.store_page import html_report
 from mqadmin.output.terminal.progress import Progress
 from storefmt.offline.views.storedir import StoreDir
@@ -18,26 +19,25 @@ from storefmt.offline.views.storedir import StoreDir
     details="The page is one HTML file that needs nothing else. It has messages over time, topics "
     "by bytes, queues, lag, a map of the files with what is damaged, and every finding of "
     "`store verify`. The exit code is that of `store verify`: 6 where damage was found.",
-    examples=(("mqadmin store report DIR --html store.html", "and open it in a browser"),),
+    examples=(("mqadmin store report DIR --to store.html", "and open it in a browser"),),
     rows=PageRow,
     needs=Needs.STORE,
 )
-@click.option("--html", type=FILE_PATH, required=True, metavar="FILE", help="file to write")
+@to_page
 @click.option("--deep", is_flag=True, help="verify bodies and every key of the index, too")
-@click.option("--replace", is_flag=True, help="write over a file that is there")
-def write_report(call: Call, *, html: Path, deep: bool, replace: bool) -> Outcome:
+@replace_option
+def write_report(call: Call, *, to: Path, deep: bool, replace: bool) -> Outcome:
     """Write the page.
 
     Raises:
         Usage: the file is there already, or lies in the store.
         NotAStore: the directory is no store.
     """
-    path = html
     with StoreDir.open(call.store_dir) as store:
-        if path.resolve().is_relative_to(store.root.resolve()):
-            raise Usage(f"{path} lies in the store", hint="the store is only read: write elsewhere")
-        check_page_path(path, replace=replace)
+        if to != STDOUT and to.resolve().is_relative_to(store.root.resolve()):
+            raise Usage(f"{to} lies in the store", hint="the store is only read: write elsewhere")
+        check_is_new(to, replace=replace)
         with Progress(call.console, "report") as progress:
             page, report = html_report(store, made_ms=call.now_ms(), deep=deep, progress=progress)
-    row = save_page(path, page, ok=report.ok, findings=len(report.findings))
-    return one(row, exit_code=0 if report.ok else Damaged.exit_code)
+    exit_code = 0 if report.ok else Damaged.exit_code
+    return save_page(to, page, findings=len(report.findings), exit_code=exit_code)

@@ -7,9 +7,12 @@ Source: tools/command/acl/*.java (4.9.7).
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Final
 
+from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import DONE, Line, Record, java_string, time_text
+from storefmt.formats.javahash import string_hash
 
 FIELDS: Final = {
     "accessKey": "access_key",
@@ -22,6 +25,8 @@ FIELDS: Final = {
     "groupPerms": "group_perms",
 }
 HIDDEN: Final = "******"
+STOP: Final = ("broker", "address")
+"""The columns of a row of a broker without access control."""
 VERSION: Final = "%-16s  %-22s  %-22s  %-20s  %-22s  %-22s\n"
 CONFIG: Final = "org.apache.rocketmq.common.PlainAccessConfig@0"
 """Java prints the object by its address in memory, which no script can use."""
@@ -29,7 +34,7 @@ CONFIG: Final = "org.apache.rocketmq.common.PlainAccessConfig@0"
 
 def accounts(records: Iterable[Record]) -> Iterator[str]:
     """Print ``getAclConfig``: the white list of a broker, then its accounts."""
-    for record in records:
+    for record in _up_to_stop(records):
         if "patterns" in record:
             yield f"\nglobalWhiteRemoteAddresses: {_listed(record['patterns'])}\n\naccounts:\n"
             continue
@@ -46,13 +51,16 @@ def versions(records: Iterable[Record], line: Line) -> Iterator[str]:
             *("#Cluster Name", "#Broker Name", "#Broker Addr"),
             *("#AclFilePath", "#AclConfigVersionNum", "#AclLastUpdateTime"),
         )
-    for record in records:
+    made = list(records)
+    shown = list(_up_to_stop(made))
+    for record in shown:
         yield VERSION % (
             *(record["cluster"], record["broker"], record["address"]),
             *(record["file"], record["counter"], time_text(record["changed_ms"], millis=False)),
         )
-    whose = "cluster" if is_cluster else "broker"
-    yield f"get {whose}'s plain access config version success.\n"
+    if len(shown) == len(made):
+        whose = "cluster" if is_cluster else "broker"
+        yield f"get {whose}'s plain access config version success.\n"
 
 
 def update(records: Iterable[Record]) -> Iterator[str]:
@@ -75,6 +83,18 @@ def delete(records: Iterable[Record], line: Line) -> Iterator[str]:
             yield f"delete plain access config account from {record['address']} success.\n"
     if is_done:
         yield f"account's accesskey is:{line.values['account']}"
+
+
+def _up_to_stop(records: Iterable[Record]) -> Iterator[Record]:
+    """Yield what Java's tool prints before it meets a broker without access control.
+
+    That broker does not answer the question, and ends the command. Addresses come out of a
+    ``HashSet``.
+    """
+    rows = list(records)
+    addresses = hash_order(dict.fromkeys(str(row["address"]) for row in rows), string_hash)
+    ordered = sorted(rows, key=lambda row: addresses.index(str(row["address"])))
+    return takewhile(lambda record: len(record) > len(STOP), ordered)
 
 
 def _listed(values: object) -> str:

@@ -105,7 +105,7 @@ def _settings(title: object, settings: Iterable[Record]) -> Iterator[str]:
         yield f"{record['key']!s:<50}=  {record['value']}\n"
 
 
-def _consume_stats(records: Iterable[Record]) -> Iterator[str]:
+def _consume_stats(records: Iterable[Record], line: Line) -> Iterator[str]:
     form = "%-64s  %-64s  %-32s  %-4s  %-20s  %-20s  %-20s  %s\n"
     yield form % (
         *("#Topic", "#Group", "#Broker Name", "#QID"),
@@ -115,7 +115,7 @@ def _consume_stats(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         lag, last_ms = number(record["lag"]), number(record["last_consumed_ms"])
         total += lag
-        if last_ms <= 0:
+        if last_ms <= 0 or lag < number(line.values["min_lag"]):
             continue
         yield form % (
             cut(record["topic"], NAME_MAX),
@@ -144,7 +144,6 @@ LAYOUTS: Final[dict[str, Layout]] = {
     "message query key": _by_key,
     "message send": _sent,
     "namesrv config get": _namesrv_settings,
-    "broker consume-stats": _consume_stats,
     "broker config set": each_done("update broker config success, {address}\n"),
     "broker connections": each(
         "producer group ({group}) instance : clientId={client_id},remoteIP=/{client_address}, "
@@ -199,6 +198,7 @@ LINE_LAYOUTS: Final[dict[str, LineLayout]] = {
     "acl delete": accounts.delete,
     "acl version": accounts.versions,
     "broker config get": _broker_settings,
+    "broker consume-stats": _consume_stats,
     "broker status": _status,
     "broker write-perm add": brokers.write_perm,
     "broker write-perm wipe": brokers.write_perm,

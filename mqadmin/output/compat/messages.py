@@ -184,9 +184,19 @@ def sends(records: Iterable[Record]) -> Iterator[str]:
 
 
 def queue(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryCq``."""
-    for spot, record in enumerate(records):
-        if not spot:
+    """Print ``queryCq``: with ``-g`` what the group reads, then the entries."""
+    is_first = True
+    for record in records:
+        if "filter_data" in record:
+            told = ",\n".join(
+                f"\t{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}"
+                for key, value in sorted(mapping(record["subscription"]).items())
+            )
+            yield f"Subscription data: \n{{\n{told}\n}}\n{LINE}"
+            yield f"Filter data: \n{record['filter_data']}\n{LINE}"
+            continue
+        if is_first:
+            is_first = False
             ends = f"max: {record['max_offset']}, min: {record['min_offset']}"
             yield f"Queue data: \n{ends}\n{LINE}"
         taken = str(bool(record["taken"])).lower()

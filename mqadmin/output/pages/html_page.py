@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from mqadmin.errors import Usage
+from mqadmin.output.files import STDOUT, write_whole
 from mqadmin.output.pages.charts import Bar, bars, safe
-from mqadmin.output.rows import Row
+from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.times import MS_MAX
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
@@ -114,22 +114,18 @@ def time_text(epoch_ms: int) -> str:
     return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def check_page_path(path: Path, *, replace: bool) -> None:
-    """Refuse to write over a file, before anything is asked or read.
+def save_page(path: Path, text: str, *, findings: int, exit_code: int) -> Outcome:
+    """Write a page so that the file is whole or not there.
 
-    Raises:
-        Usage: the file is there already.
+    Returns:
+        What was written; the page itself where ``path`` is standard output.
     """
-    if path.exists() and not replace:
-        raise Usage(f"{path} is there already", hint="add --replace, or name another file")
-
-
-def save_page(path: Path, text: str, *, ok: bool, findings: int) -> PageRow:
-    """Write a page so that the file is whole or not there; return what was written."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
-    return PageRow(file=str(path), size=path.stat().st_size, ok=ok, findings=findings)
+    if path == STDOUT:
+        return Outcome((), exit_code=exit_code, document=text)
+    write_whole(path, text)
+    size = path.stat().st_size
+    row = PageRow(file=str(path), size=size, ok=exit_code == 0, findings=findings)
+    return one(row, exit_code=exit_code)
 
 
 STYLE: Final = """

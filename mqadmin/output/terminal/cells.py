@@ -33,7 +33,10 @@ class ColumnKind(Enum):
 
 BODIES: Final = frozenset({"body", "body_base64", "properties", "excerpt", "hex", "text"})
 PROSE: Final = frozenset(
-    {*("hint", "remark", "found", "detail", "error", "note", "notes", "reason", "means")}
+    {
+        *("hint", "remark", "found", "detail", "error", "note", "notes", "reason", "means"),
+        "subject",
+    }
 )
 STATES: Final = frozenset(
     {

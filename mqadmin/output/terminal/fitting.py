@@ -26,7 +26,7 @@ from mqadmin.output.terminal.cells import (
 GAP: Final = 2
 BODY_WIDTH: Final = 40
 BODY_WIDTH_MIN: Final = 12
-PROSE_WIDTH_MIN: Final = 20
+PROSE_WIDTH_MIN: Final = 17
 NAME_WIDTH_MIN: Final = 6
 STEPS: Final = (
     (ColumnKind.BODY, BODY_WIDTH),
@@ -83,8 +83,14 @@ class FittedColumn:
 
     @property
     def head_width(self) -> int:
-        """Return the width that the header needs at least."""
-        return max(len(part) for part in self.parts)
+        """Return the width that the header needs at least, in two lines."""
+        parts = self.parts
+        if len(parts) == 1:
+            return len(parts[0])
+        return min(
+            max(len("".join(parts[:first])), len("".join(parts[first:])))
+            for first in range(1, len(parts))
+        )
 
     @property
     def header(self) -> str:

@@ -148,10 +148,14 @@ def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
 
 
 class Toolbox:
-    """The JVM; one per test session."""
+    """The JVM; one per test session.
 
-    def __init__(self, home: JavaSide) -> None:
-        words = home.java("Toolbox")
+    Args:
+        main: the class that takes the orders; ``FiveAdmin`` runs mqadmin of 5.4.0 alone.
+    """
+
+    def __init__(self, home: JavaSide, *, main: str = "Toolbox") -> None:
+        words = home.java(main)
         log = home.logs / "toolbox.err"
         self._child = Child(words, log=log, directory=home.directory, piped=True)
         self._jobs: dict[int, Job] = {}

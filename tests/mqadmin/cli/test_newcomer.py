@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from mqadmin.cli import tree
 from mqadmin.cli.java.table import native_of, spellings
-from mqadmin.cli.mistakes import unknown_command
+from mqadmin.cli.mistakes import OTHER_WORDS, unknown_command
 from mqadmin.cli.parse import complete
 from mqadmin.cli.tree import COMMANDS, is_destructive
 from mqadmin.cli.types import ParseContext, ValueKind
@@ -181,3 +182,31 @@ def test_tab_completes_what_help_explains() -> None:
     assert {"list", "create", "delete"} <= offered("help", "topic", "")
     assert offered("help", "topic", "list", "") == set()
     assert offered("help", "topicL") == {"topicList"}
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("health", "doctor"),
+        ("stuck", "doctor"),
+        ("consumers", "group list"),
+        ("dlq", "dead-letter list"),
+        ("group reset billing", "offset reset"),
+        ("group describe billing", "group show"),
+        ("group members billing", "group show"),
+        ("message show k3", "message get"),
+        ("message list orders", "message print"),
+        ("topic lag orders", "topic consumers"),
+    ],
+)
+def test_words_of_other_tools_lead_to_the_command(run: Run, words: str, meant: str) -> None:
+    done = run(*words.split())
+
+    assert done.exit_code == 2
+    assert f"did you mean `{meant}`?" in done.err
+
+
+def test_words_of_other_tools_lead_to_commands_that_there_are() -> None:
+    for name in OTHER_WORDS.values():
+        assert tree.command_named(name.split()) == name
+        assert not tree.is_destructive(name) or name == "offset reset"

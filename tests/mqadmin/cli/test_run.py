@@ -17,7 +17,8 @@ def test_help_and_version_are_no_errors(run: Run) -> None:
     assert run("--version").out.startswith("mqadmin ")
     assert "topic list" in run("-h").out
     assert run("help").out == run("-h").out
-    assert run("help", "topicStatus").out == run("topic", "status", "-h").out
+    assert run("help", "topicStatus").out.startswith("usage: mqadmin topicStatus [-h]")
+    assert run("help", "topicStatus").out == run("topicStatus", "-h").out
     assert run("help", "topc").exit_code == 2
 
 

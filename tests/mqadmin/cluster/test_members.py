@@ -80,6 +80,22 @@ def test_a_member_is_asked_once_in_a_command() -> None:
     assert note.endswith(" of group g did not answer: its queues are not known")
 
 
+def test_many_groups_with_silent_members_share_a_note() -> None:
+    clients = Clients({"10.0.0.7@0#1": TimedOut("late")})
+    members = members_of(clients)
+
+    async def ask_all() -> None:
+        for number in range(5):
+            await members.ask(f"g{number}", at(1))
+
+    asyncio.run(ask_all())
+
+    assert members.notes("its queues are not known") == (
+        "members of groups g0, g1, g2 and 2 more did not answer, such as 10.0.0.7@0#1 "
+        "(no answer for 10 s): its queues are not known",
+    )
+
+
 def test_other_clients_of_a_silent_process_are_not_asked() -> None:
     names = [f"10.0.0.7@4711#{number}" for number in range(9)]
     clients = Clients(dict.fromkeys(names, SILENCE))

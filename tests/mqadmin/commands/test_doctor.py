@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqadmin.commands.doctor import for_screen
+from mqadmin.commands.doctor import LINES_EACH
 from mqadmin.health.checkup import Check, not_run
+from mqadmin.output.screen import worst_last
 from mqadmin.shell.server import EmbeddedServer, ServerAddresses
 from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionData
 from remoting.codes import RequestCode
@@ -99,6 +100,6 @@ def test_wrong_words_and_nobody_there(at: Run, run: Run) -> None:
 def test_a_screen_that_is_too_short_ends_with_the_worst() -> None:
     findings = [not_run(check, "brokers", "silent") for check in (Check.DISK, Check.CLOCK)]
 
-    assert for_screen(findings, 24) == findings
-    assert for_screen(findings, 8) == findings[::-1]
-    assert for_screen([], 1) == []
+    assert worst_last(findings, lines_each=LINES_EACH, height=24) == findings
+    assert worst_last(findings, lines_each=LINES_EACH, height=8) == findings[::-1]
+    assert worst_last([], height=1) == []

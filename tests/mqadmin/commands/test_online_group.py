@@ -323,3 +323,42 @@ def test_what_a_broker_cannot_tell_members_is_refused(
 
     assert done.exit_code == 1
     assert "members online" in done.err
+
+
+def test_messages_wait_for_a_group_that_has_committed_nothing(
+    at: Run, servers: ServerAddresses
+) -> None:
+    topic, group = "NEW_TOPIC", "NEW_GROUP"
+    at("topic", "create", topic, "-q", "1")
+    at("group", "create", group)
+    for number in range(3):
+        at("message", "send", topic, f"m{number}")
+    # Brokers list only groups that have an offset somewhere.
+    at("topic", "create", "OTHER_TOPIC", "-q", "1")
+    at("offset", "reset", group, "OTHER_TOPIC", "--to", "earliest", "-y")
+    link = ServerLink()
+
+    async def come() -> MQClient:
+        client = MQClient(servers.namesrv, timeout_s=60)
+        beat = heartbeat("10.0.0.1@new", (topic,), group=group)
+        await client.call(servers.broker, RequestCode.HEART_BEAT, what="heartbeat", body=beat)
+        return client
+
+    client = link.run(come)
+    try:
+        lag = at.rows("group", "lag", group, topic, "--no-clients")
+        check = at.row("assert", "lag", group, exit_code=1)
+        top = at.rows("top", "--once")
+        scraped = at.rows("exporter", "--once")
+    finally:
+        link.run(client.close)
+        link.close()
+
+    assert [(row["lag"], row["standing"]) for row in lag] == [(3, "behind")]
+    assert (check["holds"], check["found"]) == (False, "3")
+    assert [row["lag"] for row in top if row["name"] == group] == [3]
+    assert [
+        row["value"]
+        for row in scraped
+        if row["metric"] == "rocketmq_group_diff" and topic in str(row["labels"])
+    ] == [3]

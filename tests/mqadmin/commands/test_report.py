@@ -79,3 +79,10 @@ def test_a_real_browser_draws_it_without_a_complaint(tmp_path: Path, dark: bool)
 
     assert sum(tag == "svg" for tag, _ in Page(document).tags) == 2
     assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+def test_the_page_may_go_to_standard_output(at: Run) -> None:
+    done = at("report", "--to", "-")
+
+    assert done.out.startswith("<!DOCTYPE html>")
+    assert done.out.endswith("</html>\n")

@@ -1,5 +1,7 @@
 """Groups that consume nothing: each check on made-up facts, and what is well beside it."""
 
+from dataclasses import replace
+
 import pytest
 
 from mqadmin.cluster.members import MemberAnswer, MemberOutcome
@@ -67,7 +69,7 @@ def brief(found: list[CheckupFinding]) -> list[tuple[str, str]]:
 def test_a_silent_member_is_an_error(outcome: MemberOutcome) -> None:
     answers = {"m": MemberAnswer("m", outcome, remark="no answer for 10 s")}
 
-    (found,) = member_findings(GroupFacts("g", answers, standing(5)))
+    (found,) = member_findings([GroupFacts("g", answers, standing(5))])
 
     assert brief([found]) == [("error", "member")]
     assert found.member == "m"
@@ -75,11 +77,33 @@ def test_a_silent_member_is_an_error(outcome: MemberOutcome) -> None:
     assert "group running g --client m --jstack" in found.hint
 
 
+def test_a_silent_process_with_members_in_many_groups_is_one_finding() -> None:
+    late = MemberAnswer("p@1#9", MemberOutcome.SILENT, remark="no answer for 10 s")
+    skipped = MemberAnswer("p@1#2", MemberOutcome.NOT_ASKED, remark="not asked")
+    other = MemberAnswer("q@7#1", MemberOutcome.SILENT, remark="no answer for 9 s")
+    groups = [
+        GroupFacts(name, {"m": skipped if name != "c" else late}, standing(1)) for name in "abcde"
+    ]
+    groups = [
+        replace(one, answers={a.client_id: a for a in one.answers.values()}) for one in groups
+    ]
+
+    found = list(member_findings([*groups, GroupFacts("x", {other.client_id: other})]))
+
+    assert [(one.subject, one.found) for one in found] == [
+        (
+            "group a, b, c and 2 more, member p@1#9",
+            "no answer for 10 s; 45 messages wait for the groups",
+        ),
+        ("group x, member q@7#1", "no answer for 9 s"),
+    ]
+
+
 def test_a_member_that_cannot_be_asked_is_for_information() -> None:
     answers = {"m": MemberAnswer("m", MemberOutcome.UNABLE, remark="version too low")}
 
-    assert brief(list(member_findings(GroupFacts("g", answers)))) == [("info", "member")]
-    assert list(member_findings(GroupFacts("g", answered()))) == []
+    assert brief(list(member_findings([GroupFacts("g", answers)]))) == [("info", "member")]
+    assert list(member_findings([GroupFacts("g", answered())])) == []
 
 
 @pytest.mark.parametrize(

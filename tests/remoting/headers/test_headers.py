@@ -35,7 +35,7 @@ OURS = {
 """Headers of requests that no Java broker knows, and of fields that none looks at."""
 LATER = set(pop.__dict__) & set(headers.__all__) - {"Rpc"}
 """Headers of RocketMQ 5."""
-LATER_FIELDS = {"CreateTopic": {"attributes"}}
+LATER_FIELDS = {"CreateTopic": {"attributes"}, "ResetOffset": {"offset", "queueId"}}
 """Fields that RocketMQ 5 added to headers of 4.9."""
 RENAMED = {
     "SendMessageRequestHeaderV2": "SendMessageV2",

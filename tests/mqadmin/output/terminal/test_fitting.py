@@ -1,5 +1,10 @@
 """Columns that give way several times until a table fits."""
 
+import pytest
+
+from mqadmin.cli.command import Command
+from mqadmin.cli.parse import everything
+from mqadmin.output.columns import columns_of
 from mqadmin.output.shorten import ELLIPSIS
 from mqadmin.output.terminal.fitting import FittedColumn, columns_for, fit, total
 
@@ -70,3 +75,13 @@ def test_the_files_of_queues_differ_in_a_narrow_table() -> None:
 
     assert total(kept) <= 60
     assert_cut_once(kept[2], QUEUE_FILES)
+
+
+@pytest.mark.parametrize("made", everything(), ids=lambda made: made.name)
+def test_no_column_name_of_a_command_takes_three_lines(made: Command) -> None:
+    for one in columns_of(made.rows) if made.rows is not None else ():
+        column = column_of(one.name, ["x"])
+
+        column.stack()
+
+        assert len(column.header.split("\n")) <= 2

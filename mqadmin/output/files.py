@@ -1,0 +1,32 @@
+"""The file that a command writes to: its path, where ``-`` is standard output.
+
+Rule: a file is whole or not there, and one that is there stays unless it is to be replaced.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from mqadmin.errors import Usage
+
+STDOUT: Final = Path("-")
+
+
+def check_is_new(path: Path, *, replace: bool = False) -> None:
+    """Refuse to write over a file, before anything is asked or read.
+
+    Raises:
+        Usage: the file is there already.
+    """
+    if path != STDOUT and path.exists() and not replace:
+        raise Usage(f"{path} is there already", hint="add --replace, or name another file")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text beside the file, then put it in the file's place.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)
