@@ -32,6 +32,7 @@ from pyspark.sql.types import StructType
 from mqclient.consumer.subscription import TAG
 from mqspark.errors import BadOption
 from mqspark.schemas import struct_of
+from mqspark.shipping import with_code
 from mqspark.sources.live.options import (
     LiveReadOptions,
     SinkSettings,
@@ -223,6 +224,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 class Rocketmq(DataSource):
     """The data source behind ``format("rocketmq")``."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where Spark plans streams."""
+        return with_code(type(self), self.__dict__)
 
     @classmethod
     def name(cls) -> str:
