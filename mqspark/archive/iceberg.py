@@ -8,7 +8,8 @@
 
 Rule: the table needs no catalog: as in Iceberg's Hadoop catalog the newest ``vN.metadata.json``
 counts, and a commit creates the next one, whole or not at all. It has the new snapshot and the
-property ``rocketmq.positions``, so files and positions count at once. pyiceberg would try a refused
+properties ``rocketmq.positions`` and ``rocketmq.store-times`` (the store time of the message before
+each position), so files and positions count at once. pyiceberg would try a refused
 commit again upon the newer table, and so archive twice: here a refused commit is an error.
 
 Source: Iceberg table spec, "File System Tables".
@@ -40,6 +41,7 @@ from mqspark.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
 
 _POSITIONS: Final = "rocketmq.positions"
+_STORE_TIMES: Final = "rocketmq.store-times"
 _HINT: Final = "metadata/version-hint.text"
 _NAME: Final = re.compile(r"v(\d+)\.metadata\.json")
 _PROPERTIES: Final = {
@@ -84,10 +86,24 @@ class IcebergArchive:
     @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
-        text = None if self._metadata is None else self._metadata.properties.get(_POSITIONS)
+        text = self._property(_POSITIONS)
         return None if text is None else positions_of(json.loads(text))
 
-    def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> int:
+    @property
+    def store_times(self) -> dict[MessageQueue, int]:
+        """The store time (ms since 1970) of the message before each position, where known."""
+        return positions_of(json.loads(self._property(_STORE_TIMES) or "{}"))
+
+    def _property(self, name: str) -> str | None:
+        return None if self._metadata is None else self._metadata.properties.get(name)
+
+    def commit(
+        self,
+        files: Sequence[ArchiveFile],
+        positions: Mapping[MessageQueue, int],
+        *,
+        store_times: Mapping[MessageQueue, int] | None = None,
+    ) -> int:
         """Commit files together with the positions behind them; return the metadata's number.
 
         Raises:
@@ -100,7 +116,12 @@ class IcebergArchive:
         with self._opened().transaction() as transaction:
             with transaction.update_schema() as update:
                 update.union_by_name(_schema())
-            transaction.set_properties({_POSITIONS: json.dumps(positions_json(positions))})
+            transaction.set_properties(
+                {
+                    _POSITIONS: json.dumps(positions_json(positions)),
+                    _STORE_TIMES: json.dumps(positions_json(store_times or {})),
+                }
+            )
             if files:
                 # The names are unique, so there is no need to look for them in the whole table.
                 transaction.add_files(

@@ -66,6 +66,7 @@ class Commit(NamedTuple):
     Attributes:
         positions: the new positions of the queues that moved.
         retired: the paths of files that no longer count.
+        store_times: the store time (ms since 1970) of the message before a new position.
     """
 
     number: int
@@ -73,6 +74,7 @@ class Commit(NamedTuple):
     files: tuple[ArchiveFile, ...]
     positions: Mapping[MessageQueue, int]
     retired: tuple[str, ...]
+    store_times: Mapping[MessageQueue, int]
 
 
 @dataclass(slots=True)
@@ -84,12 +86,14 @@ class ArchiveState:
         files: the files that count by path, oldest first.
         positions: the queue offsets at which reading goes on, None before the first commit.
         retired: the files that were retired of late, and when.
+        store_times: the store time (ms since 1970) of the message before a position, where known.
     """
 
     number: int = 0
     files: dict[str, ArchiveFile] = field(default_factory=dict)
     positions: dict[MessageQueue, int] | None = None
     retired: dict[str, int] = field(default_factory=dict)
+    store_times: dict[MessageQueue, int] = field(default_factory=dict)
 
     def apply(self, change: Commit) -> None:
         """Make the changes of the next commit."""
@@ -99,6 +103,9 @@ class ArchiveState:
             self.retired[path] = change.written_ms
         self.files.update((file.path, file) for file in change.files)
         self.positions = {**(self.positions or {}), **change.positions}
+        for queue in change.positions:
+            self.store_times.pop(queue, None)
+        self.store_times.update(change.store_times)
 
 
 def manifest_bytes(change: Commit) -> bytes:
@@ -109,6 +116,7 @@ def manifest_bytes(change: Commit) -> bytes:
         "written_ms": change.written_ms,
         "writer": f"{os.uname().nodename}:{os.getpid()}",
         "positions": positions_json(change.positions),
+        "store_times": positions_json(change.store_times),
         "files": [file._asdict() for file in change.files],
         "retired": change.retired,
     }
@@ -122,6 +130,7 @@ def checkpoint_bytes(state: ArchiveState) -> bytes:
         "number": state.number,
         "written_ms": time.time_ns() // 1_000_000,
         "positions": positions_json(state.positions or {}),
+        "store_times": positions_json(state.store_times),
         "files": [file._asdict() for file in state.files.values()],
         "retired": state.retired,
     }
@@ -142,6 +151,7 @@ def read_manifest(data: bytes, where: str) -> Commit:
             tuple(file_of(one) for one in value["files"]),
             positions_of(value["positions"]),
             tuple(value.get("retired", ())),
+            positions_of(value.get("store_times", {})),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadArchive(f"{where} is no manifest: {error!r}") from error
@@ -161,13 +171,14 @@ def read_checkpoint(data: bytes, where: str) -> ArchiveState:
             {file.path: file for file in files},
             positions_of(value["positions"]),
             dict(value["retired"]),
+            positions_of(value.get("store_times", {})),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadArchive(f"{where} is no checkpoint: {error!r}") from error
 
 
 def positions_json(positions: Mapping[MessageQueue, int]) -> dict[str, int]:
-    """Return positions as a JSON object, sorted."""
+    """Return positions, or the times beside them, as a JSON object, sorted."""
     return {queue_text(queue): at for queue, at in sorted(positions.items())}
 
 

@@ -32,6 +32,11 @@ class ArchiveTable(Protocol):
         ...
 
     @property
+    def store_times(self) -> dict[MessageQueue, int]:
+        """The store time (ms since 1970) of the message before each position, where known."""
+        ...
+
+    @property
     def commit_count(self) -> int:
         """The number of commits."""
         ...
@@ -44,8 +49,19 @@ class ArchiveTable(Protocol):
         """
         ...
 
-    def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> int:
+    def commit(
+        self,
+        files: Sequence[ArchiveFile],
+        positions: Mapping[MessageQueue, int],
+        *,
+        store_times: Mapping[MessageQueue, int] | None = None,
+    ) -> int:
         """Commit files together with the positions behind them; return the commit's number.
+
+        Args:
+            files: the new files.
+            positions: where reading goes on.
+            store_times: the store time (ms since 1970) of the message before each position.
 
         Raises:
             BadArchive: another process committed since the archive was opened.
