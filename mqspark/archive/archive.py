@@ -69,6 +69,11 @@ class Archive:
         self._state, self._checkpoints = _load(place)
 
     @property
+    def hive_folders(self) -> bool:
+        """Return false: readers find the values of partitions elsewhere."""
+        return False
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
         return self._state.positions

@@ -1,8 +1,11 @@
 """An archive that is a Delta table, written by ``deltalake`` without a JVM.
 
-    DIR/_delta_log/…    what counts: Delta's own transactions
-        data/…          the same Parquet files as in every archive
-        lock            held while a process writes (on this machine only)
+    DIR/_delta_log/…                            what counts: Delta's own transactions
+        data/topic=orders/day=2026-11-28/…      the same Parquet files as in every archive
+        lock                                    held while a process writes (on this machine only)
+
+Polars takes topic and day from the folders' names. An archive of an earlier version, which has
+``data/orders/2026-11-28/…``, is written on as it is until its files have been rewritten.
 
 Rule: a commit is one Delta transaction, which adds the files and has two transaction identifiers
 for each queue that moved. The version of ``rocketmq:topic@broker@queue`` is the position, that of
@@ -58,6 +61,17 @@ class DeltaArchive:
         self._table: Any = None
         if deltalake.DeltaTable.is_deltatable(self._uri, storage_options=_storage()):
             self._table = deltalake.DeltaTable(self._uri, storage_options=_storage())
+
+    @property
+    def hive_folders(self) -> bool:
+        """Whether no file is left of an earlier version, which named folders otherwise.
+
+        Polars reads partitions from folders, and fails if files of one table have both kinds.
+        """
+        if self._table is None:
+            return True
+        paths = pa.table(self._table.get_add_actions()).column("path").to_pylist()
+        return all("topic=" in path for path in paths)
 
     @property
     def positions(self) -> dict[MessageQueue, int] | None:
@@ -146,7 +160,11 @@ class DeltaArchive:
 
 
 def _added(file: ArchiveFile) -> AddAction:
-    stats: dict[str, Any] = {"numRecords": file.rows}
+    without_time = file.rows if file.day == NO_DAY else 0
+    stats: dict[str, Any] = {
+        "numRecords": file.rows,
+        "nullCount": {"store_timestamp": without_time},
+    }
     if file.first_ms is not None and file.last_ms is not None:
         stats["minValues"] = {"store_timestamp": _time(file.first_ms)}
         stats["maxValues"] = {"store_timestamp": _time(file.last_ms)}

@@ -84,6 +84,11 @@ class IcebergArchive:
             self._metadata = TableMetadataUtil.parse_raw(data.decode())
 
     @property
+    def hive_folders(self) -> bool:
+        """Return false: readers find the values of partitions elsewhere."""
+        return False
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
         text = self._property(_POSITIONS)

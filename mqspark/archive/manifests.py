@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from mqspark.errors import BadArchive
 from mqspark.sources.live.options import queue_of, queue_text
@@ -27,6 +28,7 @@ _FORMATS: Final = (1, FORMAT)
 DATA: Final = "data"
 NO_DAY: Final = "unknown"
 """The directory of messages whose store time no calendar has."""
+_HIVE_TOPIC, _HIVE_DAY, _HIVE_NULL = "topic=", "day=", "__HIVE_DEFAULT_PARTITION__"
 _NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*\.parquet")
 
 
@@ -57,7 +59,10 @@ class ArchiveFile(NamedTuple):
     def day(self) -> str | None:
         """The day (UTC) of all its messages, None if they may be of several."""
         folders = self.path.split("/")[1:-1]
-        return folders[1] if len(folders) == 2 else None
+        if len(folders) != 2:
+            return None
+        day = folders[1].removeprefix(_HIVE_DAY)
+        return NO_DAY if day == _HIVE_NULL else day
 
 
 class Commit(NamedTuple):
@@ -202,8 +207,12 @@ def file_of(value: Mapping[str, Any]) -> ArchiveFile:
     file = ArchiveFile(**{**value, "ranges": ranges})
     root, *folders = file.path.split("/")[:-1] or [""]
     name = file.path.rpartition("/")[2]
+    plain = [
+        folder.removeprefix(prefix)
+        for folder, prefix in zip(folders, (_HIVE_TOPIC, _HIVE_DAY), strict=False)
+    ]
     # Files of format 1 are in no folder of a day.
-    inside = root == DATA and len(folders) in (1, 2) and all(map(is_name, folders))
+    inside = root == DATA and len(folders) in (1, 2) and all(map(is_name, plain))
     if not (inside and _NAME.fullmatch(name)):
         raise ValueError(
             f"{file.path!r} is no file of an archive, as {DATA}/<topic>/<day>/<id>.parquet"
@@ -213,14 +222,23 @@ def file_of(value: Mapping[str, Any]) -> ArchiveFile:
     return file
 
 
-def data_name(topic: str, day: str, unique: str) -> str:
+def data_name(topic: str, day: str, unique: str, *, hive_folders: bool = False) -> str:
     """Return the name of a new data file, below the archive.
+
+    Args:
+        topic: the topic.
+        day: as 2026-11-28, or ``NO_DAY``.
+        unique: what no other file is called.
+        hive_folders: whether the folders are named as Hive names partitions.
 
     Raises:
         BadArchive: the topic cannot be the name of a directory.
     """
     if not is_name(topic):
         raise BadArchive(f"topic {topic!r} can be no directory of an archive; leave it out")
+    if hive_folders:
+        value = _HIVE_NULL if day == NO_DAY else day
+        return f"{DATA}/{_HIVE_TOPIC}{quote(topic, safe='')}/{_HIVE_DAY}{value}/{unique}.parquet"
     # Table formats write paths as URIs, in which % and | would have to be escaped.
     folder = re.sub(r"[^0-9A-Za-z._-]", "_", topic)
     return f"{DATA}/{folder}/{day}/{unique}.parquet"

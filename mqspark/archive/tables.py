@@ -27,6 +27,11 @@ class ArchiveTable(Protocol):
     place: StorageDir
 
     @property
+    def hive_folders(self) -> bool:
+        """Whether new files go to folders that are named as Hive names partitions."""
+        ...
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
         ...

@@ -59,8 +59,9 @@ _ARCHIVED: Final = schema(
     path=pa.string(),
 )
 
-Write = Callable[[StorageDir, LiveReadOptions, Sequence[Task]], Iterable[ArchiveFile]]
-"""Writes the files of tasks; each of the two engines has such a function."""
+Write = Callable[[StorageDir, LiveReadOptions, Sequence[Task], bool], Iterable[ArchiveFile]]
+"""Writes the files of tasks, into folders that are named as Hive names partitions if the last
+argument is true; each of the two engines has such a function."""
 
 
 class Archived(NamedTuple):
@@ -175,7 +176,7 @@ def archiving(
                 max_records=live.max_records or TASK_OFFSETS,
             )
             if tasks or batch != target.positions:
-                files = list(write(target.place, live, tasks))
+                files = list(write(target.place, live, tasks, target.hive_folders))
                 yield from _committed(target, live, files, batch, found)
             known = batch
             if known == reached:
@@ -252,22 +253,24 @@ def _committed(
 
 
 def write_here(
-    place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+    place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task], hive_folders: bool
 ) -> Iterator[ArchiveFile]:
     """Write the files of tasks in this process."""
     for task in tasks:
-        yield from write_task(place, live, task)
+        yield from write_task(place, live, task, hive_folders=hive_folders)
 
 
 def write_on_spark(spark: "SparkSession") -> Write:
     """Return a function that writes files on a cluster, whose workers must see the same place."""
 
     def write(
-        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task], hive_folders: bool
     ) -> Iterator[ArchiveFile]:
-        done = run_each(
-            spark, tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]
-        )
+        def work(task: Task) -> list[dict[str, Any]]:
+            files = write_task(place, live, task, hive_folders=hive_folders)
+            return [file._asdict() for file in files]
+
+        done = run_each(spark, tasks, work)
         for files in done:
             yield from map(file_of, files)
 

@@ -56,10 +56,10 @@ def dying_after(count: int) -> Callable[..., Iterator[ArchiveFile]]:
     left = count
 
     def write(
-        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task], hive_folders: bool
     ) -> Iterator[ArchiveFile]:
         nonlocal left
-        yield from write_here(place, live, tasks)
+        yield from write_here(place, live, tasks, hive_folders)
         left -= 1
         if not left:
             raise KeyboardInterrupt

@@ -36,10 +36,12 @@ def small_files(pair: RocketMQ, uri: str) -> None:
     archive_local(uri, **given)
 
 
-def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> pa.RecordBatch:
-    """Return rows of queue 0 of topic T with these store times."""
+def rows(
+    times_ms: list[int | None], *, start: int = 0, body_size: int = 4, topic: str = "T"
+) -> pa.RecordBatch:
+    """Return rows of queue 0 of a topic with these store times."""
     known = {
-        "topic": pa.repeat("T", len(times_ms)),
+        "topic": pa.repeat(topic, len(times_ms)),
         "queue_id": pa.repeat(pa.scalar(0, pa.int32()), len(times_ms)),
         "queue_offset": pa.array(range(start, start + len(times_ms)), pa.int64()),
         "log_offset": pa.array([at * 100 for at in range(start, start + len(times_ms))]),
@@ -56,8 +58,10 @@ def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> p
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def written(place: StorageDir, *batches: pa.RecordBatch) -> list[ArchiveFile]:
-    with DayFiles(place, "T", "broker-a") as files:
+def written(
+    place: StorageDir, *batches: pa.RecordBatch, topic: str = "T", hive_folders: bool = False
+) -> list[ArchiveFile]:
+    with DayFiles(place, topic, "broker-a", hive_folders=hive_folders) as files:
         for batch in batches:
             files.add(batch)
         return files.finish()
