@@ -339,7 +339,8 @@ class Rocketmq(DataSource):
 
     def _sink(self, schema: StructType) -> SinkSettings:
         sink = sink_settings(self.options)
-        check_columns(schema.names, sink)
+        types = {field.name: field.dataType.simpleString() for field in schema.fields}
+        check_columns(types, sink)
         return sink
 
 
