@@ -52,9 +52,13 @@ def _usage(ctx: click.Context | None) -> str:
 def _nearest(error: click.NoSuchOption) -> str:
     """Return a hint for an option that there is not."""
     assert error.ctx is not None
-    options = [
-        one for one in error.ctx.command.get_params(error.ctx) if isinstance(one, click.Option)
-    ]
+    parameters = error.ctx.command.get_params(error.ctx)
+    for one in parameters:
+        if isinstance(one, click.Argument) and tree.fold(error.option_name) == tree.fold(
+            one.name or ""
+        ):
+            return f"give {label_of(one)} without the option's name; {_usage(error.ctx)}"
+    options = [one for one in parameters if isinstance(one, click.Option)]
     known = {tree.fold(name): long_of(one) for one in options for name in one.opts}
     near = get_close_matches(tree.fold(error.option_name), list(known), n=1)
     return f"did you mean {known[near[0]]}?" if near else "-h lists the options"
