@@ -19,6 +19,7 @@ from mqserver.pytest_plugin import RocketMQ
 from mqspark.cli.registry import JOBS, options_of
 from mqspark.sources.store.tables import table_names
 from tests.golden import REPOSITORY, Golden
+from tests.mqspark.streams import run_to_end
 from tests.programs import ran
 
 LIVE_COUNT = 40
@@ -69,7 +70,7 @@ def main(master: str, store: str, other: str, namesrv: str) -> None:
     with tempfile.TemporaryDirectory() as checkpoint:
         into = stream.load().writeStream.format("rocketmq").trigger(availableNow=True)
         into = into.options(namesrv=namesrv, topic="Sunk", checkpointLocation=checkpoint)
-        into.start().awaitTermination()
+        run_to_end(into.start)
     found["streamed"] = topic("Sunk").count()
     (key,) = mqspark.commitlog(spark, store, columns=["unique_key"]).take(1)[0]
     for name in JOBS:

@@ -22,6 +22,7 @@ from mqspark.jobs.maintain import clean, compact, expire
 from mqspark.places import StorageDir
 from mqspark.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
+from storefmt.formats.sysflag import COMPRESSED
 from tests.mqspark.archive.test_archive import messages, stored
 from tests.mqspark.livetopics import filled_pair
 
@@ -192,8 +193,8 @@ def test_a_compaction_that_dies_changes_nothing(
     small_files(pair, uri)
     before = opened(uri).files()
 
-    def dies(place: StorageDir, old: Compaction) -> list[ArchiveFile]:
-        compact_files(place, old)
+    def dies(place: StorageDir, old: Compaction, **options: bool) -> list[ArchiveFile]:
+        compact_files(place, old, **options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(maintain, "compact_files", dies)
@@ -205,6 +206,34 @@ def test_a_compaction_that_dies_changes_nothing(
         pass
     on_disk = (tmp_path / "archive").glob("data/**/*.parquet")
     assert {path.name for path in on_disk} == {Path(file.path).name for file in before}
+
+
+@pytest.mark.parametrize("decompress", [True, False])
+def test_compaction_writes_bodies_as_they_were_sent(
+    pair: RocketMQ, tmp_path: Path, decompress: bool
+) -> None:
+    uri = str(tmp_path / "archive")
+    given = {"namesrv": pair.namesrv, "subscribe": "Small", "maxOffsetsPerTrigger": "9"}
+    # As an earlier version wrote it.
+    archive_local(uri, decompress="false", **given)
+    assert flags(uri) & COMPRESSED
+    kept = messages(uri)
+
+    list(compact(uri, decompress=decompress))
+
+    assert bool(flags(uri) & COMPRESSED) is not decompress
+    assert messages(uri) == (stored(pair.store, "Small") if decompress else kept)
+
+
+def flags(uri: str) -> int:
+    """Return all bits of ``sys_flag`` that messages of an archive have."""
+    found = opened(uri)
+    every = 0
+    for file in found.files():
+        for batch in read_rows(found.place, file, ("sys_flag",)):
+            for flag in batch.column(0).to_pylist():
+                every |= flag
+    return every
 
 
 def test_a_compaction_that_would_lose_messages_is_refused(place: StorageDir) -> None:
