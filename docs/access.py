@@ -81,9 +81,9 @@ printed by the code that decides it.
 ## A broker with accounts: `aclEnable=true`
 
 Accounts are in `<rocketmqHome>/conf/plain_acl.yml` and `conf/acl/**/*.yml`, as in RocketMQ 4.9,
-and are read again within 5 s of a change, once two looks found the files alike: an editor that
-empties a file before it writes it locks nobody out. `mqproxy` reads them in the same way. A request
-that is refused is answered with code 1 and
+and are read again within 5 s of a change, once the files have been the same twice, so that an
+editor that empties a file before it writes it does not lock anyone out. `mqproxy` reads them in
+the same way. A request that is refused is answered with code 1 and
 `org.apache.rocketmq.acl.common.AclException: ` and the reason in Java's words.
 
 4.9.7 checks permissions for nine request codes, requires an admin for five, and lets any known key
@@ -136,10 +136,10 @@ _NOT_SIGNED: Final = """\
 The signature of a request is made of the values of its fields, in the order of their names, and of
 its body, as in every client of 4.9. **Our clients, tools, slaves and proxies add a field** that
 comes first in that order, `AccessFor`, with the request code, the time and the address of the
-server. So what is signed begins with what it is for. Our brokers refuse such a signature for
-another code, another address than their own or a time more than 15 minutes away; Java's brokers
-verify it as one more field. Set the clocks of clients and brokers. Where a broker is reached by an
-address that it does not know (a tunnel, a port of a container), map it in a context
+server. The signed content therefore begins with its purpose. Our brokers refuse such a signature
+for another code, another address than their own or a time more than 15 minutes away; Java's
+brokers verify it as one more field. Set the clocks of clients and brokers. Where a broker is
+reached by an address that it does not know (a tunnel, a port of a container), map it in a context
 (`--map ADVERTISED=REAL` of `mqadmin context add`). Our own request codes (10001 to 10004) need
 such a signature. 10005, with which brokers ask each other for their epoch, needs no key; its answer
 carries a proof that covers the challenge in the question.
@@ -161,7 +161,7 @@ this:
 
 The code that arrived, and the fields of that code, decide which permissions a request needs. So a
 request of an ordinary key never does more than the permissions of that key. The signature of an
-admin is worth the most: under another code it changes whatever an admin may change.
+admin is worth the most: under another code it changes anything that an admin may change.
 
 What to do:
 
@@ -169,7 +169,7 @@ What to do:
   clients check ([TLS](#tls)), and let brokers, slaves and tools use it.
 - Use the key of an admin for administration only, from the broker's machine or through TLS. No
   application needs one.
-- Use a firewall, or `bindAddress`, to keep everybody else away from the ports.
+- Use a firewall, or `bindAddress`, to keep all other machines away from the ports.
 - A client chooses its client id freely: a reply (326) goes to the client that claimed the id first.
   Put nothing into a reply that a stranger with a key may not read, or give requesters and repliers
   a broker of their own.
@@ -181,8 +181,8 @@ _WITHOUT: Final = """\
 
 Requests that only an administrator sends are accepted from the broker's own machine (loopback, or
 the address to which the request was sent) and from `adminAddresses`, a comma separated list of
-patterns as in `globalWhiteRemoteAddresses`. Anybody else gets code 16. `adminAddresses=*` brings
-back the behaviour of 4.9.7, with a warning at the start. All other codes are open to everybody, as
+patterns as in `globalWhiteRemoteAddresses`. Other peers get code 16. `adminAddresses=*` brings
+back the behaviour of 4.9.7, with a warning at the start. All other codes are open to every peer, as
 in 4.9.7.
 
 | code | name |
@@ -268,8 +268,8 @@ that is too many is closed at once. What its clients make it do, and what that c
 keeps fewer files open if the limit is below 4,096. When there is no descriptor (EMFILE, ENFILE) or
 no memory (ENOMEM) for a write, a send is answered SERVICE_NOT_AVAILABLE (14) with the reason, or
 FLUSH_DISK_TIMEOUT (10) if it was written and its sync has to be tried again. Nothing is
-acknowledged before it is safe, and the store goes on as soon as there are descriptors. The server
-then accepts no new connection for a quarter of a second.
+acknowledged before it is safe, and the store continues as soon as there are descriptors. The server
+then does not accept connections for a quarter of a second.
 
 *A flood of connections*: 1,600 connections a second, each reset at once, raised the p99 of another
 client's sends from 0.7 to 1.2 ms on two quiet cores. A flood of another broker on the same machine
@@ -292,7 +292,7 @@ Both servers do everything on one thread, so no request may make them do much wo
 - **A heartbeat** may subscribe each group to 4,096 topics, and a request that locks or unlocks
   queues may have a body of 1 MiB, some 10,000 queues. Larger ones are refused with code 1.
 - **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may have no more
-  of them than there are free places, and 10,000 at most. A pull for which there is no room is
+  of them than there are free places, and 10,000 at most. A pull that exceeds the limit is
   answered at once, as if its time were over. Held pulls are answered in order, in slices of some 2
   ms.
 - **Batches** are read and stored in runs of 1,024 messages, with one answer at the end. Messages of
@@ -301,7 +301,7 @@ Both servers do everything on one thread, so no request may make them do much wo
 - **Long requests** (heartbeats, locks, registrations, lists and statistics of thousands of topics,
   queues or clients) are processed in slices of some milliseconds; a thread reads and writes the
   large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY.
-- **A query by key** passes over the entries of all keys that share its slot of the index. It looks
+- **A query by key** reads the entries of all keys that share its slot of the index. It looks
   at 1,000 of them at a time and lets other requests run in between. The answer has the newest
   records, 8 MiB of them at most unless one is larger. 4.9.7 sends any number of bytes, but its
   clients close the connection when a frame has more than 16 MiB.
@@ -323,11 +323,12 @@ sends are accepted from this machine and from `adminAddresses`:
 
 _REGISTER: Final = """\
 
-Requests that only a broker sends are accepted from this machine and from `brokerAddresses`, by
-default nobody else. A name server has no accounts, so whoever may register can declare any address
-to be a broker. `brokerAddresses=*` is the openness of Java, with a warning at the start; then the
-name server keeps no epochs of other machines. A refused broker gets code 16 and the setting that
-admits it, also as a line in the log; a Java broker writes the answer into its own log. Addresses in
+Requests that only a broker sends are accepted from this machine and from `brokerAddresses`, which
+is empty by default. A name server does not have accounts, so any peer that may register can declare
+any address to be a broker. `brokerAddresses=*` is as open as Java, with a warning at the start;
+the name server then does not keep epochs of other machines. A refused broker gets code 16 and the
+setting that admits it, also as a line in the log; a Java broker writes the answer into its own
+log. Addresses in
 the list may replace and unregister each other's brokers, as a promotion needs. An address of this
 machine that is not in the list may change only what it registered itself, so where a broker on the
 machine of the name server has peers elsewhere, list its address as well
@@ -347,7 +348,7 @@ _TLS: Final = """\
 Both servers accept TLS and plain connections on one port and tell them apart by the first byte.
 `tls.server.mode` is `permissive` as in 4.9.7; `enforcing` closes plain connections, and `disabled`
 closes TLS connections. By default (`tls.test.mode.enable=true`) the server makes a certificate when
-it is first needed, which nobody can check: it protects against eavesdroppers, but not against an
+it is first needed. Clients cannot check it: it protects against eavesdroppers, but not against an
 impostor. For a real certificate set this to `false`, and set `tls.server.certPath`,
 `tls.server.keyPath` and, if the key has a password, `tls.server.keyPassword`. Each TLS connection
 checks whether the files have changed. `tls.server.need.client.auth=require` with
@@ -363,7 +364,7 @@ _SERVICE: Final = """\
 ## As a service and in a container
 
 The units in [server/systemd](../server/systemd) run both servers as the user `rocketmq`.
-What they forbid limits whoever takes a server over:
+Their restrictions limit an attacker who takes a server over:
 
 - `NoNewPrivileges`, `RestrictSUIDSGID` and an empty `CapabilityBoundingSet`: no rights that the
   user does not have.
@@ -384,8 +385,8 @@ What they forbid limits whoever takes a server over:
 
 [server/Containerfile](../server/Containerfile) installs the versions of
 `requirements/shell.lock`, checked by their hashes, and leaves the compiler out of the image. The
-servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They need no capability
-(`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.
+servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They do not need
+capabilities (`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.
 """
 
 _TRUST: Final = """\

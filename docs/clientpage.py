@@ -41,7 +41,7 @@ ELSEWHERE: Final = {
     "consumerPullTimeoutMillis": "nothing: a pull may take `consumer_timeout_ms_when_suspend`",
     "customizedTraceTopic": "`MessageTrace(client, topic=…)`",
     "enableMsgTrace": "a `MessageTrace` that is registered as a hook",
-    "enableStreamRequestType": "nothing: it adds a mark that no broker of 4.9 looks at",
+    "enableStreamRequestType": "nothing: it adds a mark that brokers of 4.9 ignore",
     "language": "nothing: requests say `PYTHON`",
     "messageListener": "`register_message_listener`",
     "messageQueueListener": "nothing: `assignment()` returns the queues",
@@ -51,7 +51,7 @@ ELSEWHERE: Final = {
     "persistConsumerOffsetInterval": "`PushSettings` have it; a `LitePullConsumer` commits every "
     "`auto_commit_interval_ms`",
     "producerGroup": "`group` of the constructor",
-    "pullThreadNums": "nothing: pulls need no threads",
+    "pullThreadNums": "nothing: pulls do not need threads",
     "pullTimeDelayMillsWhenException": "`PushSettings` and `LitePullSettings` have it",
     "subscription": "`subscribe`",
     "traceDispatcher": "a `MessageTrace` that is registered as a hook",
@@ -70,8 +70,8 @@ namespace as property `INSTANCE_ID`.
 A program may name topics with the namespace or without it. As in Java, the names are without it in
 messages, results of sends, queues that are fetched or passed to `select`, and traces; they are with
 it in `group`, `assignment()`, the queue of a listener's context, the groups of hooks, and the
-`configured_queues` of strategy CONFIG. `Admin` knows no namespace and takes the names that are sent
-to the servers."""
+`configured_queues` of strategy CONFIG. `Admin` does not know namespaces and takes the names that
+are sent to the servers."""
 """What a namespace does."""
 
 POP: Final = """\
@@ -96,14 +96,15 @@ by then is received again, by any member, with `reconsume_times` one higher; aft
 `max_reconsume_times` (16) it goes to `%DLQ%group`. `change_invisible_time` hides a message for
 another while from now on: work that takes longer asks for more, and a failure gives the message
 back soon. `message.receipt` is the receipt handle (property `POP_CK`), by which another process may
-acknowledge the message: `ack(receipt, topic="orders")`. Each change gives a new handle, and the one
-before it is of no use then.
+acknowledge the message: `ack(receipt, topic="orders")`. Each change gives a new handle and
+invalidates the previous one.
 
-There is no rebalance: any number of members receives from all queues, and the broker keeps the
-offsets. Nothing is sent before the first `receive`, so a member needs no start, and tools see it
-only by what it consumes. With `order=True` nobody gets another message of a queue while one of it
-is hidden. `receive` waits up to `wait_ms` (15 s) for the first message; if it is cancelled, what a
-broker has given meanwhile comes again after its invisible time."""
+Queues are not rebalanced: any number of members receives from all queues, and the broker keeps
+the offsets. Nothing is sent before the first `receive`, so a member need not be started, and
+tools see it only when it consumes. With `order=True` the group does not get another message of a
+queue while one of it is hidden. `receive` waits up to `wait_ms` (15 s) for the first message; if
+it is cancelled, messages that a broker has given in the meantime come again after their invisible
+time."""
 """How a simple consumer works."""
 
 IDS: Final = """\
@@ -123,13 +124,13 @@ back by a consumer or moved to a dead letter topic, each copy has another offset
 that waits, not of the message that consumers get. A batch has an id of each kind for every message,
 joined by commas. A message that some other producer sent without `UNIQ_KEY` has `unique_key` None,
 and its `msg_id` is the offset id, as in Java. The column `msg_id` of `mqadmin` and of stored
-records is the offset id, which is where a record lies. To tell a repeated message, compare unique
-keys or, better, a key of your own: an application that sends a message again gives it a new unique
-key."""
+records is the offset id, which is where a record lies. To recognise a repeated message, compare
+unique keys or, better, a key of your own: an application that sends a message again gives it a new
+unique key."""
 """Which id is which."""
 
 LISTENERS: Final = """\
-A listener gets a list of messages and a context. What it returns decides what becomes of them:
+A listener gets a list of messages and a context. Its result decides what happens to the messages:
 
 | result | concurrent | orderly | Java |
 | --- | --- | --- | --- |
@@ -141,7 +142,7 @@ A listener gets a list of messages and a context. What it returns decides what b
 | anything else | again | again | does not compile |
 | an exception | again | again | the same |
 
-An exception is the usual way to say that a message was not consumed; no status is needed."""
+An exception is the usual way to say that a message was not consumed; a status is not needed."""
 """What the result of a listener means."""
 
 LAST_OFFSET: Final = """\
@@ -167,9 +168,9 @@ async with MQClient("127.0.0.1:9876") as client, LitePullConsumer(client, "group
         ...
 ```
 
-A message counts as consumed when the loop asks for the next one, so leaving the loop early loses
-none. Where several messages are worked on together, `poll` returns a batch, and a block says when
-the batch is done, whatever `auto_commit` is:
+A message counts as consumed when the loop asks for the next one, so leaving the loop early does
+not lose any. If several messages are processed together, `poll` returns a batch, and a block says
+when the batch is done, even without `auto_commit`:
 
 ```python
 async with consumer.batch() as messages:
@@ -183,12 +184,12 @@ blocking clients the same loops and blocks are `for` and `with`."""
 SENDING: Final = """\
 A send that fails is tried again until the time limit of the message (`send_msg_timeout_ms`, or
 `timeout_s`): at once at another broker of the topic, then after pauses that begin with
-`retry_backoff_ms` and double up to 1 s. Each attempt asks for a fresh route. So a producer outlasts
-a broker that is restarted (refused connections, "not ready", "not the master", "no such topic"),
-and the time limit says for how long. A queue that was chosen (`queue`, `select`, `sharding_key`) is
-tried again too, and stays the same. A missing permission is tried again twice, as time does not
-heal it. A topic that has no route at all raises `NoRoute` at once. A message whose answer was lost
-may be stored twice, with the same unique key.
+`retry_backoff_ms` and double up to 1 s. Each attempt asks for a fresh route. A producer therefore
+survives the restart of a broker (refused connections, "not ready", "not the master", "no such
+topic"), for as long as the time limit. A queue that was chosen (`queue`, `select`, `sharding_key`)
+is also tried again, and stays the same. A send without permission is tried again only twice,
+because waiting does not help. A topic that has no route at all raises `NoRoute` at once. A message
+whose answer was lost may be stored twice, with the same unique key.
 
 `ProducerSettings(retry_backoff_ms=0)` is Java's rule: two more attempts without a pause, and only
 one attempt for a chosen queue; `send_async` tries again only where no broker answered.
@@ -225,11 +226,12 @@ names the place. A message without a handler comes again, as after any exception
 """How values and handlers are typed."""
 
 PROBES: Final = """\
-`await client.ping()` asks a name server, and every broker of the client's producers and consumers,
-and raises the error of one that does not answer: that is for readiness. `consumer.is_running` and
-`consumer.last_poll_ms` (when a broker last answered a pull or a `receive`) ask nobody: they are for
-liveness. `consumer.lag()` returns the entries that are left in each queue of this member, as of its
-last pull. [`examples/probes.py`](../examples/probes.py) serves them over HTTP, and
+`await client.ping()` asks a name server, and every broker of the client's producers and
+consumers, and raises the error of one that does not answer: that is for readiness.
+`consumer.is_running` and `consumer.last_poll_ms` (when a broker last answered a pull or a
+`receive`) do not send requests: they are for liveness. `consumer.lag()` returns the entries that
+are left in each queue of this member, as of its last pull.
+[`examples/probes.py`](../examples/probes.py) serves them over HTTP, and
 [`probes.yaml`](../examples/probes.yaml) has the probes of a Kubernetes deployment."""
 """What a health check asks."""
 
@@ -273,7 +275,7 @@ BAD_INPUT: Final = {
     "no name server answers": "`send` and every request raise `Unreachable` or `TimedOut`, which "
     "name all servers that were tried, unless the route is known. A known route is used until a "
     "name server returns another, however long that takes, so sends, heartbeats, consumption and "
-    "commits go on as long as the brokers live. A consumer starts without a name server, and "
+    "commits continue as long as the brokers live. A consumer starts without a name server, and "
     "begins to consume when one answers.",
     "a name server that was restarted, or a topic that was deleted": "an answer without a route "
     "does not replace a known route, as in Java. What a broker of that route refuses is an error.",
@@ -391,7 +393,7 @@ def client() -> str:
 
 def parameters(settings: type[Settings]) -> dict[str, str]:
     """Return the meaning of each parameter, from the docstring."""
-    # From Python 3.13 on the compiler takes the indentation away; this does it before, too.
+    # From Python 3.13 on the compiler takes the indentation away; this does it on older versions.
     text = inspect.getdoc(settings) or ""
     found = _ATTRIBUTE.findall(text)
     return {name: " ".join(meaning.split()).replace("``", "`") for name, meaning in found}

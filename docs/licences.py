@@ -62,14 +62,14 @@ def fits(licence: str) -> bool:
 
 
 def dependencies() -> str:
-    """Return docs/dependencies.md: what was written by hand, and the table."""
+    """Return docs/dependencies.md: the part that is written by hand, and the table."""
     by_hand = (DIRECTORY / "dependencies.md").read_text().partition(MARK)[0]
     lines = [
         "## Licences",
         "",
-        "These are the licences that the locked distributions declare. A test fails where one of",
-        "them does not fit Apache-2.0 and has no reason here. MPL-2.0 covers the files of that",
-        "package alone, which we use unchanged.",
+        "These are the licences that the locked distributions declare. A test fails if one of",
+        "them is not compatible with Apache-2.0 and no reason is given here. MPL-2.0 covers only",
+        "the files of that package, which we use unchanged.",
         "",
         "| package | installed for | licence |",
         "| --- | --- | --- |",

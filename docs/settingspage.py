@@ -15,8 +15,9 @@ from enum import Enum
 from typing import Final
 
 from mqserver.broker.config import BrokerConfig
+from mqserver.controller.config import ControllerConfig
 from mqserver.namesrv.config import NamesrvConfig
-from mqserver.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
+from mqserver.runtime.javakeys import BROKER_KEYS, CONTROLLER_KEYS, NAMESRV_KEYS
 from mqserver.runtime.settings import keys_of
 from mqserver.store.config import StoreConfig
 from tests.facts import FACTS
@@ -25,12 +26,25 @@ PARTS: Final[Mapping[str, tuple[str, type]]] = {
     "Broker": ("BrokerConfig and NettyServerConfig", BrokerConfig),
     "Store": ("MessageStoreConfig; in the same file as those of the broker", StoreConfig),
     "Name server": ("NamesrvConfig and NettyServerConfig", NamesrvConfig),
+    "Controller": (
+        "ControllerConfig of 5.4.0; in the file of a name server with enableControllerInNamesrv",
+        ControllerConfig,
+    ),
 }
 JAVA_CLASSES: Final = {
     "Broker": ("BrokerConfig", "NettyServerConfig", "NettyClientConfig", "MessageStoreConfig"),
     "Store": ("MessageStoreConfig",),
     "Name server": ("NamesrvConfig", "NettyServerConfig"),
 }
+JAVA_CONTROLLER: Final[Mapping[str, object]] = {
+    "controllerDLegerGroup": None,
+    "controllerStorePath": None,
+    "enableElectUncleanMaster": False,
+    "notifyBrokerRoleChanged": True,
+    "scanNotActiveBrokerInterval": 5_000,
+    "serverChannelMaxIdleTimeSeconds": 120,
+}
+"""Defaults of ControllerConfig and NettyServerConfig of 5.4.0, read from its sources."""
 PORTS: Final = {("Broker", "listenPort"): 10911, ("Name server", "listenPort"): 9876}
 """Defaults that a start-up of Java sets, after the field of its class."""
 
@@ -45,6 +59,7 @@ def java_defaults() -> dict[str, dict[str, object]]:
             for name in reversed(names)
             for key, field in classes[name]["fields"].items()
         }
+    made["Controller"] = dict(JAVA_CONTROLLER)
     for (part, key), port in PORTS.items():
         made[part][key] = port
     return made
@@ -79,14 +94,18 @@ def shown(value: object) -> str:
 
 
 def rows(part: str, config: type, java: Mapping[str, object]) -> Iterator[str]:
-    """Yield a row of the table for each key of a class."""
+    """Yield a row of the table for each key of a class.
+
+    Raises:
+        KeyError: an attribute has no docstring.
+    """
     said = dict(meanings(config))
     defaults = {field.name: field.default for field in fields(config)}
     for name, key in sorted(keys_of(config).items()):
         default = defaults[key.attribute]
         ours = "found at the start" if default is MISSING else shown(default)
         theirs = shown(java[name]) if name in java else "–"
-        meaning = said.get(key.attribute, "").replace("``", "`").replace("|", "\\|")
+        meaning = said[key.attribute].replace("``", "`").replace("|", "\\|")
         yield f"| `{name}` | {theirs} | {ours} | {meaning} |"
 
 
@@ -97,10 +116,11 @@ def settings(printed: str) -> str:
         "# Settings of the servers",
         "",
         printed,
-        "Keys are those of RocketMQ, in a properties or YAML file (`-c`), or as environment",
-        "variables (`ROCKETMQ_<key>`). `–` stands where 4.9.7 has no such setting. A setting",
-        "without a text means what it means in RocketMQ. `mqbroker -p` prints what is in use.",
-        "The settings of TLS are on the page about [security](security.md#tls).",
+        "Keys are those of RocketMQ. They stand in a properties or YAML file (`-c`) or in",
+        "environment variables (`ROCKETMQ_<key>`). The column Java has the default of Java, or",
+        "`–` where Java has no such setting, which is then called an extension. Sizes are in",
+        "bytes. `mqbroker -p` prints the settings in use. The settings of TLS are on the page",
+        "about [security](security.md#tls).",
     ]
     used: set[str] = set()
     for part, (source, config) in PARTS.items():
@@ -108,11 +128,12 @@ def settings(printed: str) -> str:
         lines += ["", f"## {part}", "", f"In RocketMQ: {source}.", ""]
         lines += ["| key | Java | ours | meaning |", "| --- | --- | --- | --- |"]
         lines += rows(part, config, java[part])
-    unused = sorted((BROKER_KEYS | NAMESRV_KEYS) - used)
-    lines += ["", "## Accepted, and without effect", ""]
+    unused = sorted((BROKER_KEYS | NAMESRV_KEYS | CONTROLLER_KEYS) - used)
+    lines += ["", "## Accepted without effect", ""]
     lines += [
-        "RocketMQ has these settings. A start of ours names those that are given and goes on;"
+        "RocketMQ has these settings, and they change nothing here. The log names those that are",
+        "given; a value that would move data or open access is refused.",
+        "",
     ]
-    lines += ["those that would move data or open access are refused.", ""]
     lines += textwrap.wrap(", ".join(f"`{key}`" for key in unused), 100)
     return "\n".join(lines) + "\n"

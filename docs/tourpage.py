@@ -1,4 +1,4 @@
-"""Writes docs/tour.md and the blocks of its translation: what a new user types and sees.
+"""Writes docs/tour.md and the blocks of its translation: the first commands of a new user.
 
     make tour        python -m docs.tourpage
 
@@ -23,13 +23,13 @@ TRANSLATION: Final = DIRECTORY / "zh" / "quick-start.md"
 FENCE: Final = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 HEAD: Final = """\
-# A first quarter of an hour
+# A fifteen-minute tour
 
 <!-- Made by `make tour`, which runs every line; do not edit. -->
 
-`make shell` starts a name server and a broker of its own and opens the shell. Tab completes
-everything; the bottom line shows the syntax of what you type, and what is wrong with it.
-Each line here also works as `mqadmin LINE` in your own shell.
+`make shell` starts a name server and a broker and opens the shell. Tab completes everything; the
+bottom line shows the syntax of the command that you type, and any error in it. Each line here also
+works as `mqadmin LINE` in your own shell.
 """
 
 STEPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
@@ -44,7 +44,7 @@ STEPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        "Mistakes are told with what to do next",
+        "Errors say what to do next",
         ("topic shwo orders", "topic show ordres", "topic list --kind nrml"),
     ),
     (

@@ -24,7 +24,7 @@ ATTACKS: Final = (
     ),
     Attack(
         "answer with an epoch of 5,000 digits, a negative one, or other nonsense",
-        "the peer is logged and left; the broker starts",
+        "the peer is logged and ignored; the broker starts",
         _FENCE,
     ),
     Attack(
@@ -47,7 +47,7 @@ ATTACKS: Final = (
     Attack(
         "send a captured signature of our programs with another request code, to another server, "
         "or after a quarter of an hour",
-        "refused by servers of ours, in whatever fields the values are sent",
+        "refused by servers of ours, in any fields in which the values are sent",
         _SCOPE,
     ),
     Attack(

@@ -1,7 +1,7 @@
 """The command-line toolkit: one-shot commands and the interactive shell.
 
-Words of a command come in; text, JSON or YAML and an exit code go out. Start with
-``__main__`` and then ``commands/``, which has a module for each command.
+The words of a command come in; text, JSON or YAML and an exit code go out. Start with
+``program.py``, then ``cli/``, which finds and runs a command, and ``commands/``.
 """
 
 VERSION = "1.0.0"

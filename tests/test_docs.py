@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from docs.generate import DIRECTORY, DOCUMENTS, printed_files
+from docs.settingspage import PARTS, meanings
 from docs.site import pages
 from mqadmin.cli.parse import parse
 from mqadmin.errors import Usage
+from mqserver.runtime.settings import keys_of
 from tests.golden import REPOSITORY
 from tests.packages import PACKAGES
 
@@ -27,6 +29,7 @@ PAGES = [
     if path != DIRECTORY / "cli.md"
 ]
 """Every page but the one that `mqadmin help` prints."""
+SENTENCE_END = re.compile(r"[.:](?=\s|$)")
 OPERATORS = ";&|<>()\n"
 ONLY_NAMED = re.compile(r"^missing |^no store directory given| needs -")
 """What parsing says of a command that a sentence names without its arguments."""
@@ -50,6 +53,14 @@ def test_completions_and_man_pages_are_what_the_code_prints() -> None:
     old += sorted(path.name for path in there - set(wanted))
 
     assert old == [], "run `make docs`"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_setting_has_a_meaning(part: str) -> None:
+    _, config = PARTS[part]
+    said = dict(meanings(config))
+
+    assert [key for key, field in keys_of(config).items() if field.attribute not in said] == []
 
 
 def anchors(page: Path) -> set[str]:
@@ -194,6 +205,16 @@ def test_the_map_of_the_readme_says_what_a_package_imports(package: str) -> None
     told = set(re.findall(r"`(\w+)`", row[3]))
 
     assert told == imported & set(PACKAGES) - {package}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_room_says_in_at_least_two_sentences_what_lives_there(package: str) -> None:
+    rooms = {
+        path.parent: ast.get_docstring(ast.parse(path.read_text())) or ""
+        for path in PACKAGES[package].rglob("__init__.py")
+    }
+
+    assert [str(room) for room, said in rooms.items() if len(SENTENCE_END.findall(said)) < 2] == []
 
 
 def test_every_locked_dependency_of_ours_has_its_reason() -> None:

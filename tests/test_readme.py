@@ -15,6 +15,8 @@ from tests.programs import ran
 from tests.test_howtos import clean_environment
 
 README = (REPOSITORY / "README.md").read_text()
+SUMMARY = (REPOSITORY / "docs" / "benchmarks.md").read_text().partition("\n## Broker\n")[0]
+"""The part of the page of measurements that repeats figures of other parts and pages."""
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 MEASURED = re.compile(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \| `([^`]+)` \|$", re.MULTILINE)
 INSTEAD = {
@@ -70,7 +72,14 @@ def test_the_commands_run_from_top_to_bottom(
     ran("bash", "-e", "-x", "-c", script, cwd=directory, env=env)
 
 
-@pytest.mark.parametrize("row", MEASURED.findall(README), ids=lambda row: f"{row[0]}-{row[1]}")
+def test_every_row_of_the_readme_stands_in_the_summary_of_the_measurements() -> None:
+    rows = MEASURED.findall(README)
+
+    assert len(rows) == 3
+    assert set(rows) <= set(MEASURED.findall(SUMMARY))
+
+
+@pytest.mark.parametrize("row", MEASURED.findall(SUMMARY), ids=lambda row: f"{row[0]}-{row[1]}")
 def test_every_figure_stands_in_a_page_with_its_measurement(row: tuple[str, str, str]) -> None:
     *figures, command = row
     docs = REPOSITORY / "docs"
@@ -78,6 +87,7 @@ def test_every_figure_stands_in_a_page_with_its_measurement(row: tuple[str, str,
         line
         for name in ("benchmarks.md", "reliability.md", "parity.md")
         for line in (docs / name).read_text().splitlines()
+        if not MEASURED.match(line)
     ]
 
     program = re.match(r"python -m ([\w.]+)|make (\w+)", command)

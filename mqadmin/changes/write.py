@@ -49,11 +49,11 @@ class ServerFailure:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep(Generic[T]):
-    """What one target is and shall be; None is "not there".
+    """The present and the planned value of one target; None means "not there".
 
     Attributes:
         verdict: a result that is known before anything is sent, or empty.
-        is_blind: written in any case, because the server hides what it has.
+        is_forced: written in any case, because the server hides its present value.
     """
 
     target: ChangeTarget[T]

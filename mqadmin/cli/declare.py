@@ -1,9 +1,10 @@
 """How a command is declared: one function, one decorator.
 
-A command lives in ``mqadmin/commands/<noun>/<verb>.py``; ``topic list`` is ``topic/list.py``
-and ``message query id`` is ``message/query_id.py``. Commands that need the same rooms share a
-module, which ``mqadmin.cli.tree`` names. The name of a command and its summary stand there, too,
-so that its module is imported only when it is called or documented.
+A command with a module of its own lives in ``mqadmin/commands/<noun>/<verb>.py``: ``topic list`` is
+``topic/list.py``. Related commands share a module (``topic create`` and ``topic update`` are in
+``topic/settings.py``), and a noun without a folder is one module (``acl.py``); ``MODULES`` of
+``mqadmin.cli.tree`` lists both cases. The names and summaries of all commands also stand there, so
+that a module is imported only when its command is called or documented.
 
     from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 

@@ -97,7 +97,14 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "namesrv kv delete": "delete a key of the name servers' table",
         "namesrv kv get": "show values of the name servers' table",
         "namesrv kv set": "set a value in the name servers' table",
+        "ha epochs": "show under which masters each log was written",
         "ha status": "show masters, and how far behind their slaves are",
+        "controller clean": "let controllers forget brokers, or a whole group",
+        "controller config get": "show the settings of controllers",
+        "controller config set": "change a setting of running controllers",
+        "controller elect": "make a broker the master of its group",
+        "controller leader": "show which controller leads",
+        "controller status": "show masters and in-sync sets of groups",
         "acl delete": "delete an account of brokers with access control",
         "acl list": "list the accounts of brokers with access control",
         "acl set": "create an account, or change the named fields",
@@ -142,6 +149,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "store info": "show what a store directory holds",
         "store log": "list the messages of a store directory",
         "store ls": "list the files of a store directory",
+        "store masters": "show under which masters a log was written",
         "store offsets": "list where consumer groups stand in a store directory",
         "store pop": "show what POP gave out and what was acknowledged",
         "store query": "find the messages with a key in a store directory",
@@ -215,6 +223,7 @@ MODULES: Final = {
     "message get": "message.query",
     **{f"message query {by}": "message.query" for by in ("key", "offset", "time", "unique-key")},
     "cluster list": "cluster.status",
+    "controller config": "controller.config",
     "broker config": "broker.config",
     "broker consume-stats": "broker.stats",
     "broker status": "broker.config",
@@ -247,7 +256,8 @@ MODULES: Final = {
 
 DESTRUCTIVE_WORDS: Final = frozenset(
     {
-        *("apply", "clean", "delete", "demote", "expire", "import", "promote", "remove", "reset"),
+        *("apply", "clean", "delete", "demote", "elect", "expire", "import", "promote", "remove"),
+        "reset",
         *("skip", "undo", "wipe"),
     }
 )

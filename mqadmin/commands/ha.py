@@ -1,15 +1,20 @@
 """``ha status``: show masters and slaves, where each log ends, and the state of each slave.
 
-Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
+``ha epochs`` shows under which masters each log was written, in groups with a controller.
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO or GET_BROKER_EPOCH_CACHE on each broker.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mqadmin.changes.write import result_of
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_broker, of_cluster, option_group
 from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
 from mqadmin.output.rows import UNREACHABLE
+from mqclient.errors import ClientError
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +89,74 @@ def _row(node: ServerNode, counted: BrokerCounts, master_end: int | None) -> HaR
         epoch=counted.number("haEpoch"),
         remark=counted.error or next(filter(None, problems), ""),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class EpochPart(Row):
+    """A part of a log; ``end_offset`` is the end of the log for the newest one."""
+
+    epoch: int
+    start_offset: int
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogEpochs(Row):
+    """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group."""
+
+    cluster: str
+    broker: str
+    broker_id: int
+    address: str
+    log_end: int
+    epochs: list[EpochPart]
+    remark: str | None = None
+
+    def in_table(self) -> Mapping[str, str]:
+        """Return the parts as ``epoch: start-end``, the oldest first."""
+        return {
+            "epochs": ", ".join(
+                f"{part.epoch}: {part.start_offset}-{part.end_offset}" for part in self.epochs
+            )
+        }
+
+
+@command(
+    "ha epochs",
+    examples=(("mqadmin ha epochs -b broker-a", "the logs of one group, to be compared"),),
+    details="Two logs are the same up to the end of the newest epoch that began at one offset in "
+    "both. Only brokers with enableControllerMode=true have epochs. The exit code is 4 where a "
+    "broker did not answer.",
+    rows=LogEpochs,
+)
+@option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
+async def ha_epochs(call: Call, *, where: Where) -> Outcome:
+    """Return one row for each broker process.
+
+    Raises:
+        ItemNotFound: there is no such cluster or broker.
+    """
+    admin = await call.admin()
+    rows, results = [], []
+    for node in await processes(admin, where):
+        try:
+            cache = await admin.broker_epochs(node.address)
+        except ClientError as error:
+            result, remark = result_of(error)
+            rows.append(LogEpochs.of(node, log_end=0, epochs=[], remark=remark))
+            results.append(result)
+            continue
+        parts = [EpochPart.of(entry) for entry in cache.epoch_list]
+        if parts:
+            parts[-1] = EpochPart.of(parts[-1], end_offset=cache.max_offset)
+        rows.append(
+            LogEpochs(
+                cache.cluster_name or node.cluster,
+                cache.broker_name or node.broker,
+                cache.broker_id,
+                node.address,
+                cache.max_offset,
+                parts,
+            )
+        )
+    return Outcome(rows, exit_code=exit_code_of(results))

@@ -16,7 +16,12 @@ from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.changes.targets.consume_mode import ConsumeModeTarget
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
-from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, NamesrvSettingTarget
+from mqadmin.changes.targets.setting import (
+    BrokerSettingTarget,
+    ControllerSettingTarget,
+    KvEntry,
+    NamesrvSettingTarget,
+)
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import ChangeStep, StepResult, carry_out, first_of_names, plan
@@ -41,6 +46,7 @@ KINDS: Final[dict[str, type[ChangeTarget[object]]]] = {
         OffsetTarget,
         BrokerSettingTarget,
         NamesrvSettingTarget,
+        ControllerSettingTarget,
         KvEntry,
         WritePerm,
         AccountTarget,

@@ -3,6 +3,6 @@
     tab.py      click's completion of a line, and the scripts that ask for it
     live.py     names of topics, groups, brokers, for the word at the cursor, kept in a file
 
-Rule: a Tab imports the module of one command at most, reads names from a file, and is silent
-whatever goes wrong.
+Rule: a Tab imports the module of one command at most, so that it is fast; it reads names from a
+file, and prints no errors, because they would spoil the user's prompt.
 """

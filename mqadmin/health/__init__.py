@@ -1,4 +1,4 @@
-"""What can be wrong with a cluster, and its numbers as metrics.
+"""Checks of a cluster's health, and its numbers as metrics.
 
 Facts are gathered first (``checkup_facts.py``) and judged afterwards (``checkup.py``), so that
 the rules are tested without servers. ``conditions.py`` serves ``assert`` and ``wait``,

@@ -13,6 +13,7 @@ Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9
 """
 
 from mqclient.admin.broker import AclCalls, BrokerCalls, HaCalls, NamesrvCalls
+from mqclient.admin.controller import ControllerCalls
 from mqclient.admin.lock import LockCalls
 from mqclient.admin.message import MessageCalls
 from mqclient.admin.offset import OffsetCalls
@@ -32,6 +33,7 @@ class Admin(
     HaCalls,
     NamesrvCalls,
     AclCalls,
+    ControllerCalls,
 ):
     """All families of admin calls on one client; ``LockCalls`` includes the group calls.
 

@@ -246,7 +246,7 @@ class HaCalls(AdminCalls):
             address: the master.
             broker_id: the broker id that it gets, which is 1 or more.
             cut_tail: copy the end of the log that the new master's log does not have, and cut it;
-                this works on a slave, too.
+                this also works on a slave.
             force: demote it even if it has not heard of a new master.
 
         Raises:
@@ -266,7 +266,7 @@ class AclCalls(AdminCalls):
     """The requests about accounts."""
 
     async def acl_config(self, address: str) -> bodies.GetBrokerClusterAclConfigResponseBody:
-        """Return the accounts and the global white list; a Java broker sends the secrets, too."""
+        """Return the accounts and the global white list; a Java broker also sends the secrets."""
         return await self._body(
             address,
             RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,

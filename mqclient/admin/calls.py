@@ -1,7 +1,7 @@
 """The base of all families of admin calls: it sends a request to a broker or a name server.
 
-A method of ``Admin`` sends one request, or one for each broker of a topic where Java's tool does
-that, too. Families name header and body classes by their package (``headers.QueryMessage``),
+A method of ``Admin`` sends one request, or one for each broker of a topic where Java's tool also
+does that. Families name header and body classes by their package (``headers.QueryMessage``),
 which loads each class on first use, because loading all would take longer than most commands.
 
 A broker before 4.9 does not answer a request code that it does not know. When a code that is
@@ -139,7 +139,7 @@ class AdminCalls(Lifetime):
         what: str,
         address: str | None = None,
     ) -> _B:
-        """Return the typed body of the answer to ``_namesrv``; raises BadAnswer, too."""
+        """Return the typed body of the answer to ``_namesrv``; also raises BadAnswer."""
         address, answer = await self._namesrv(code, header, what=what, address=address)
         return responses.body(answer, body_class, address=address)
 

@@ -80,8 +80,8 @@ class OffsetCalls(AdminCalls):
     ) -> dict[MessageQueue, int]:
         """Move a group to the messages that were stored at a time, on one broker.
 
-        The broker tells connected consumers, which go on from there. When none is connected, the
-        offsets are found and committed from here, which also works for a group that never read
+        The broker notifies connected consumers, which continue from there. If there are none, the
+        offsets are looked up and committed from here, which also works for a group that never read
         the topic.
 
         Args:

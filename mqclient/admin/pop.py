@@ -80,8 +80,8 @@ class PopCalls(AdminCalls):
     async def recall_message(self, recall_handle: str, *, producer_group: str | None = None) -> str:
         """Take back a message that a timer has not delivered yet, and return its unique key.
 
-        Whether the message still waited is not told: a broker answers when it has stored the
-        recall, which then meets the message in the wheel or does not.
+        The answer does not say whether the message still waited: a broker answers when it has
+        stored the recall, and only then looks for the message.
 
         Args:
             recall_handle: what the broker answered when the message was sent.

@@ -60,7 +60,7 @@ class TopicCalls(AdminCalls):
         return sorted(found.topic_list)
 
     async def cluster_names(self, *, address: str | None = None) -> tuple[list[str], str]:
-        """Return cluster and broker names, which are topics, too, and the address of a broker.
+        """Return cluster and broker names, which are also topics, and the address of a broker.
 
         That broker knows the other system topics; the address is "" when there is no broker.
         """

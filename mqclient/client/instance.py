@@ -380,8 +380,8 @@ class MQClient:
 
         Args:
             topic: with the namespace.
-            fresh: return only what a name server answers now. A ``direct`` client does so after
-                30 s, too, so that a command reports a name server that does not answer.
+            fresh: return only what a name server answers now. A ``direct`` client also does
+                so after 30 s, so that a command reports a name server that does not answer.
 
         Raises:
             NoRoute: no broker has the topic.

@@ -1,6 +1,6 @@
 """The lifetime of a producer, a consumer or an ``Admin``: from its creation to its shutdown.
 
-The end of a ``with`` block shuts it down, too. Afterwards every call raises ``BadRequest``.
+The end of a ``with`` block also shuts it down. Afterwards every call raises ``BadRequest``.
 
 Rule: an object that was shut down sends nothing and does not start again, as in Java, whose
 service state then is SHUTDOWN_ALREADY. The application makes a new one.

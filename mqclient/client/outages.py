@@ -5,7 +5,7 @@
     the server answers again          a warning that says how long it was away
 
 Each queue, heartbeat and commit of a client notices an outage of its broker by itself, many times
-a second in all. Kinds are told apart by the response code; a lost connection and no answer in time
+a second in all. Kinds differ by the response code; a lost connection and no answer in time
 are one kind.
 
 Rule: this module reads no clock; its callers pass the time.

@@ -6,7 +6,7 @@ Both kinds subscribe to topics, get queues by rebalance or by assignment, read e
 pull loop, send heartbeats, answer the brokers' requests, and persist their offsets when they
 leave. ``push_consumer`` and ``lite_pull_consumer`` add how the application gets the messages.
 
-Rule: whatever changes a running consumer runs in its own event loop (``OwnLoop``), because
+Rule: everything that changes a running consumer runs in its own event loop (``OwnLoop``), because
 listeners in threads may call methods that are not coroutines, as in Java.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java,

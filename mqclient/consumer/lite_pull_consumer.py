@@ -12,7 +12,7 @@
 Rule: a message counts as consumed when the next one is asked for, so a crash repeats the last one
 or the last batch and loses nothing. A ``batch`` block says so itself: its end commits, and an error
 in it brings the messages again. ``subscribe`` shares the queues of a topic with the
-group; ``assign`` takes queues whatever other members do. A consumer does one of the two.
+group; ``assign`` takes queues regardless of other members. A consumer does one of the two.
 
 Source: client/impl/consumer/DefaultLitePullConsumerImpl.java, AssignedMessageQueue.java (4.9.7).
 """
@@ -101,7 +101,7 @@ class LitePullConsumer(GroupConsumer):
         super().subscribe(topic, expression, kind=kind)
 
     async def assign(self, queues: Collection[MessageQueue]) -> None:
-        """Take these queues, whatever other members do; a second call replaces them.
+        """Take these queues, regardless of other members; a second call replaces them.
 
         Raises:
             BadRequest: topics were subscribed to.
@@ -180,7 +180,7 @@ class LitePullConsumer(GroupConsumer):
 
     @asynccontextmanager
     async def batch(self, timeout_ms: int | None = None) -> AsyncIterator[list[MessageExt]]:
-        """Poll, and commit what was polled at the end of the block, whatever ``auto_commit`` is.
+        """Poll, and commit what was polled at the end of the block, even without ``auto_commit``.
 
         After an error in the block nothing is committed, and the next poll returns the same
         messages again, unless another member got their queue. An application that can never

@@ -81,8 +81,8 @@ class SimpleConsumer(Queries):
     Args:
         client: the connections.
         group: the consumer group.
-        order: receive the messages of a queue in order: while some of a queue are hidden, nobody
-            of the group receives others of it.
+        order: receive the messages of a queue in order: while some of them are hidden, the group
+            does not receive others of that queue.
         consume_from_where: where a group without an offset begins: CONSUME_FROM_LAST_OFFSET or
             CONSUME_FROM_FIRST_OFFSET.
         max_reconsume_times: how often a message may come again; it then goes to the dead letter
@@ -131,7 +131,7 @@ class SimpleConsumer(Queries):
         Args:
             topic: with the namespace or without.
             expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
-                ``MessageSelector``, which says both. A broker passes over the other messages.
+                ``MessageSelector``, which has both. A broker skips the other messages.
             kind: TAG or SQL92, the kind of an expression that is a text.
 
         Raises:

@@ -107,7 +107,7 @@ class EndTransactionEvent:
 
 @runtime_checkable
 class EndTransactionHook(Protocol):
-    """Watches every decision on a half message; a send hook may have this method, too."""
+    """Watches every decision on a half message; a send hook may also have this method."""
 
     def end_transaction(self, event: EndTransactionEvent) -> None:
         """Handle a decision that was sent."""

@@ -84,7 +84,7 @@ class MessagePacker:
     Args:
         ids: makes unique keys.
         settings: limits and compression.
-        namespace: the namespace of the topics; it is a property of each message, too.
+        namespace: the namespace of the topics; it is also a property of each message.
     """
 
     def __init__(self, ids: UniqueIds, settings: ProducerSettings, *, namespace: str = "") -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from remoting.bodies.clients import *
     from remoting.bodies.configs import *
     from remoting.bodies.consumequeue import *
+    from remoting.bodies.controller import *
     from remoting.bodies.filters import *
     from remoting.bodies.heartbeat import *
     from remoting.bodies.locks import *
@@ -71,6 +72,10 @@ _FAMILIES: Final = {
     ),
     "remoting.bodies.tables": (
         "GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper KVTable TopicList"
+    ),
+    "remoting.bodies.controller": (
+        "BrokerMemberGroup BrokerReplicasInfo ElectMasterResponseBody EpochEntry EpochEntryCache "
+        "ReplicaIdentity ReplicasInfo SyncStateSet"
     ),
     "remoting.bodies.timer": "TimerMetric TimerMetrics",
     "remoting.bodies.transactions": "OpenTransaction OpenTransactions",

@@ -1,4 +1,4 @@
-"""Typed headers: one dataclass per header class of RocketMQ 4.9.7.
+"""Typed headers: one dataclass per header class of RocketMQ 4.9.7, and some of 5.4.0.
 
 Java's ``XxxRequestHeader`` is called ``Xxx`` here, and ``XxxResponseHeader`` is called
 ``XxxResponse``; only ``ConsumeMessageDirectly`` leaves out Java's ``Result``, the name of the body
@@ -21,6 +21,7 @@ from remoting.lazy import on_demand
 if TYPE_CHECKING:
     from remoting.headers.acl import *
     from remoting.headers.broker import *
+    from remoting.headers.controller import *
     from remoting.headers.group import *
     from remoting.headers.message import *
     from remoting.headers.namesrv import *
@@ -42,6 +43,12 @@ _FAMILIES: Final = {
         "DemoteMaster GetBrokerConfigResponse GetEpoch GetEpochResponse HaEpoch PromoteSlave "
         "RegisterFilterServer RegisterFilterServerResponse RegisterMessageFilterClass "
         "ViewBrokerStatsData"
+    ),
+    "remoting.headers.controller": (
+        "AlterSyncStateSet AlterSyncStateSetResponse ApplyBrokerId ApplyBrokerIdResponse "
+        "BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse GetMetaDataResponse "
+        "GetNextBrokerId GetNextBrokerIdResponse GetReplicaInfo GetReplicaInfoResponse "
+        "NotifyBrokerRoleChanged RegisterBrokerToController RegisterBrokerToControllerResponse"
     ),
     "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "

@@ -2,6 +2,6 @@
 
 Records and old entries enter; queue entries, index entries and the bytes of index files leave.
 The server's dispatch and recovery and the offline rebuild are drivers of it: they read the log,
-and write through their own disks. Start with ``record_entries``, which says what one record gives,
-then ``queue_offsets`` and ``queue_entries`` for queues, and ``index_table`` for index files.
+and write through their own disks. Start with ``record_entries``, which says which entries a record
+gets, then ``queue_offsets`` and ``queue_entries`` for queues, and ``index_table`` for index files.
 """

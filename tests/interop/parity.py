@@ -111,7 +111,7 @@ READS: dict[str, Read] = {
             *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag")
         ),
         "offsets and lag of every group",
-        "shows queues that nobody has read yet, too",
+        "also shows queues that were not read yet",
         at_least=True,
     ),
     "queryMsgById": Read(
@@ -148,7 +148,7 @@ READS: dict[str, Read] = {
         PRINTED,
         OUR_PRINTED,
         "place and body of every message",
-        "prints without `-p true`, too",
+        "also prints without `-p true`",
     ),
     "consumeMessage": Read(
         "-t {topic} -b {broker} -i 0 -o 1 -c 1",
@@ -192,7 +192,7 @@ READS: dict[str, Read] = {
         columns(0, 1),
         fields("topic", "group"),
         "groups of the topic",
-        "what waits is counted for a group without retry topic, too; Java's says 0",
+        "also counts the lag of a group without a retry topic; Java's says 0",
     ),
     "allocateMQ": Read(
         "-t {topic} -i a,b",
@@ -246,7 +246,7 @@ WRITES: dict[str, Write] = {
         OFFSETS_OF,
         "offsets of every queue",
         before=("skipAccumulatedMessage -g {offline} -t {topic}",),
-        differs="shows the old offset, too; a group without offsets is no error",
+        differs="also shows the old offset; a group without offsets is not an error",
     ),
     "skipAccumulatedMessage": Write(
         "-g {offline} -t {topic}",
@@ -325,7 +325,7 @@ OWN: dict[str, Own] = {
 """Commands that tests of their own compare."""
 
 APART: dict[str, str] = {
-    "startMonitoring": "Java's prints nothing, for ever: once a minute its log file gets how much "
-    "waits for each group with a retry topic; ours prints what `doctor` finds, every minute",
+    "startMonitoring": "Java's does not print or end: once a minute it writes the lag of each "
+    "group with a retry topic to its log file; ours prints the findings of `doctor` every minute",
 }
 """Commands that cannot be compared, and why."""

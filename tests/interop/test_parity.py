@@ -28,10 +28,10 @@ HEAD = """# The Java mqadmin and ours, command by command
 <!-- Written by tests/interop/test_parity.py (PARITY=write); edit the table there. -->
 
 Each Java name is also a name of ours, with every flag of Java's. Tests run the real tool of 4.9.7
-and ours with the same words on the same real broker and compare facts: names, offsets, numbers. Of
-a command that changes something the Java tool then looks at what either of them did.
-Everywhere: exit codes tell how it went (Java's are 0), names are never cut, a deletion asks first
-(`-y` says yes), and `--output json` is there.
+and ours with the same words on the same real broker and compare facts: names, offsets, numbers.
+After a command that changes something, the Java tool inspects the result of either.
+All of ours return exit codes (Java's are always 0), never truncate names, ask before a deletion
+(`-y` answers yes), and have `--output json`.
 
 | Java | ours | result | compared |
 | --- | --- | --- | --- |

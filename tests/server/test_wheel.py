@@ -329,7 +329,7 @@ def test_man_pages_completions_units_and_dashboard_are_installed(
     assert [name for name in FILES if not (share / name).exists()] == []
     assert (share / "man/man1/mqadmin-topic-list.1").is_file()
     assert {path.name for path in (share / "mqadmin/systemd").iterdir()} == {
-        "mqbroker.service", "mqnamesrv.service"
+        "mqbroker.service", "mqcontroller.service", "mqnamesrv.service"
     }  # fmt: skip
 
 
@@ -479,6 +479,6 @@ def test_pipx_installs_the_programs(
 
     programs = tmp_path / "programs"
     assert {path.name for path in programs.iterdir()} == {
-        "mqadmin", "mqbroker", "mqnamesrv", "mqproxy"
+        "mqadmin", "mqbroker", "mqcontroller", "mqnamesrv", "mqproxy"
     }  # fmt: skip
     assert run(programs / "mqadmin", "--version", cwd=tmp_path).startswith("mqadmin ")

@@ -46,6 +46,23 @@ class NamesrvSettingTarget(ChangeTarget[str]):
 
 
 @dataclass(frozen=True, slots=True)
+class ControllerSettingTarget(ChangeTarget[str]):
+    """A setting of a controller; ``names`` has its key."""
+
+    kind: ClassVar[str] = "controller setting"
+
+    async def read(self) -> str | None:
+        """Return its text."""
+        return (await self.admin.controller_config(self.node.address)).get(self.names[0])
+
+    async def write(self, value: str | None) -> None:
+        """Set it."""
+        if value is None:
+            raise ServerRefused("a controller cannot forget a setting")
+        await self.admin.update_controller_config(self.node.address, {self.names[0]: value})
+
+
+@dataclass(frozen=True, slots=True)
 class KvEntry(ListedTarget[str, Mapping[str, str]]):
     """An entry of the KV table; ``names`` has namespace and key."""
 

@@ -1,6 +1,6 @@
 """The names and flags of RocketMQ's own tool, as commands that fill the native ones.
 
 ``table.py`` has every name with its flags, checked against the tool itself by a test;
-``names.py`` says what an entry is, and ``command.py`` makes a click command of one. A name is an
-alias: no command is written twice.
+``names.py`` declares an entry, and ``command.py`` turns one into a click command. A name is an
+alias, so that each command is written once.
 """

@@ -23,6 +23,11 @@ def _of_ms(text: str) -> object:
     return positive(text) / 1000
 
 
+def _of_semicolons(text: str) -> object:
+    """Read Java's list of ids."""
+    return tuple(positive(part) for part in text.split(";") if part)
+
+
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")
 ONE_BROKER: Final = BROKER._replace(required=True)
 CLUSTER: Final = JavaOption("c", "clusterName", "cluster")
@@ -50,6 +55,8 @@ PRINTED: Final = (
     JavaOption("c", "charsetName"),
     JavaOption("d", "printBody", "no_body", parse=falsehood),
 )
+CONTROLLERS: Final = JavaOption("a", "controllerAddress", "controller", required=True)
+GROUP_OF_BROKERS: Final = JavaOption("bn", "brokerName", "group", required=True)
 KEY: Final = JavaOption("k", "key", "key", required=True)
 VALUE: Final = JavaOption("v", "value", "value", required=True)
 """Flags that many names have."""
@@ -82,6 +89,17 @@ JAVA: Final = (
         "message bench",
         (TOPIC, JavaOption("a", "amount", "count"), JavaOption("s", "size", "size")),
         preset=(("count", "100"), ("threads", "1"), ("each", "")),
+    ),
+    Java(
+        "cleanBrokerMetadata",
+        "controller clean",
+        (
+            CONTROLLERS,
+            JavaOption("b", "brokerControllerIdsToClean", "broker_ids", parse=_of_semicolons),
+            GROUP_OF_BROKERS,
+            CLUSTER,
+            JavaOption("l", "cleanLivingBroker", "living", has_arg=False),
+        ),
     ),
     Java("cleanExpiredCQ", "broker clean expired-queues", (BROKER, SHORT_CLUSTER)),
     Java("cleanUnusedTopic", "broker clean unused-topics", (BROKER, SHORT_CLUSTER)),
@@ -176,6 +194,16 @@ JAVA: Final = (
         any_of=SERVERS,
     ),
     Java("deleteTopic", "topic delete", (ONE_CLUSTER, TOPIC)),
+    Java(
+        "electMaster",
+        "controller elect",
+        (
+            CONTROLLERS,
+            JavaOption("b", "brokerId", "broker_id", required=True),
+            GROUP_OF_BROKERS,
+            ONE_CLUSTER,
+        ),
+    ),
     Java("exportConfigs", "export configs", (ONE_CLUSTER, DIRECTORY), preset=EXPORTS),
     Java(
         "exportMetadata",
@@ -201,7 +229,30 @@ JAVA: Final = (
     ),
     Java("getBrokerConfig", "broker config get", (BROKER, CLUSTER), any_of=SERVERS),
     Java("getConsumerConfig", "group config", (GROUP,)),
+    Java(
+        "getBrokerEpoch",
+        "ha epochs",
+        (
+            CLUSTER,
+            JavaOption("b", "brokerName", "broker"),
+            JavaOption("i", "interval"),
+        ),
+        any_of=SERVERS,
+    ),
+    Java("getControllerConfig", "controller config get", (CONTROLLERS,)),
+    Java("getControllerMetaData", "controller leader", (CONTROLLERS,)),
     Java("getNamesrvConfig", "namesrv config get", ()),
+    Java(
+        "getSyncStateSet",
+        "controller status",
+        (
+            CONTROLLERS,
+            CLUSTER,
+            JavaOption("b", "brokerName", "groups"),
+            JavaOption("i", "interval"),
+        ),
+        any_of=("groups", "cluster"),
+    ),
     Java("haStatus", "ha status", (BROKER, CLUSTER, JavaOption("i", "interval"))),
     Java(
         "printMsg",
@@ -419,6 +470,7 @@ JAVA: Final = (
         ),
         any_of=SERVERS,
     ),
+    Java("updateControllerConfig", "controller config set", (CONTROLLERS, KEY, VALUE)),
     Java(
         "updateGlobalWhiteAddr",
         "acl white-addr",

@@ -1,1 +1,6 @@
-"""Commands whose first word is ``broker``."""
+"""Commands about brokers: list them, read and change their settings, and change their roles.
+
+Statistics, connections and settings are read from the brokers that are named, or from all brokers
+of a cluster. ``clean`` deletes expired data, ``write-perm`` asks name servers to hide a broker from
+producers, and ``role.py`` promotes a slave or demotes a master.
+"""

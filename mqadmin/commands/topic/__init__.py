@@ -1,1 +1,5 @@
-"""Commands whose first word is ``topic``."""
+"""Commands about topics: list them, show their queues and routes, create, change and delete them.
+
+``settings.py``, ``order_conf.py`` and ``delete.py`` change topics by way of ``mqadmin.changes``;
+the other modules ask brokers and name servers.
+"""

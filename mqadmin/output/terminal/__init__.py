@@ -2,7 +2,7 @@
 
 drawing.py     tables, sections, trees and single things
 cells.py       one value as one cell: how it is written, in which colour
-fitting.py     which columns give way where the terminal is too narrow
+fitting.py     which columns shrink when the terminal is too narrow
 live.py        a view that is drawn over itself
-progress.py    how far a long command is, from the third second on
+progress.py    the progress of a long command, from the third second on
 """

@@ -94,7 +94,7 @@ class Router:
 
         Raises:
             BadRequest: ``tags`` names no tag, a tag has a handler already, or the parameters of the
-                function cannot be told apart.
+                function are ambiguous.
         """
         names = Subscription.parse(tags).tags or {ALL}
 

@@ -183,7 +183,7 @@ class Rebalancing:
         return done
 
     async def take(self, queues: Collection[MessageQueue]) -> None:
-        """Take exactly these queues, whatever other members do.
+        """Take exactly these queues, regardless of other members.
 
         Raises:
             ClientError: a broker did not give the group's offset in a queue, or did not take

@@ -133,69 +133,105 @@ class BrokerConfig:
     """
 
     broker_name: str = computed(socket.gethostname, important=True)
+    """The name of the broker, which a master and its slaves share; the default is the host
+    name."""
     broker_cluster_name: str = setting("DefaultCluster", important=True)
+    """The cluster that the broker registers in; also the name of a topic."""
     broker_id: int = setting(0, low=0, important=True)
+    """0 for a master, 1 or more for a slave."""
     broker_role: BrokerRole = dataclasses.field(
         default=BrokerRole.ASYNC_MASTER, metadata={"important": True}
     )
+    """ASYNC_MASTER answers a send without waiting for slaves, SYNC_MASTER waits for one of them,
+    and SLAVE copies a master."""
     broker_ip1: str = computed(local_ip, key="brokerIP1", important=True)
+    """The address that clients connect to, as registered at the name servers."""
     broker_ip2: str = computed(local_ip, key="brokerIP2")
+    """The address that slaves connect to, as registered at the name servers."""
     bind_address: str = setting("0.0.0.0")
     """Extension: the interface to listen on; Java 4.9 always listens on all of them."""
     listen_port: int = setting(10911, low=0, high=65535, important=True)
     """The port for clients; 0 takes a free port."""
     namesrv_addr: str | None = setting(None, important=True)
+    """The name servers to register with, ``host:port`` joined by ``;``."""
     grpc_server_port: int | None = setting(None, low=0, high=65535)
-    """Extension: the port for gRPC clients of RocketMQ 5, usually 8081, and 0 takes a free one; not
-    given, there is none. Java has this key in the settings of its proxy."""
+    """Extension: the port for gRPC clients of RocketMQ 5, usually 8081; 0 takes a free port.
+    Without this key there is no such port. Java has the key in the settings of its proxy."""
     broker_permission: int = setting(6, low=0, high=7)
+    """What clients may do: 2 for sends, 4 for reads, 6 for both."""
     default_topic_queue_nums: int = setting(8, low=1, high=65536)
+    """The most queues that a topic gets when a send creates it."""
     auto_create_topic_enable: bool = setting(True, important=True)
+    """Let a send create its topic after the model of the topic TBW102."""
     auto_create_subscription_group: bool = setting(True, important=True)
+    """Let a consumer group be used that has no settings; it gets the default settings."""
     cluster_topic_enable: bool = setting(True)
+    """Open the topic with the name of the cluster to sends and reads."""
     broker_topic_enable: bool = setting(True)
+    """Open the topic with the name of the broker to sends and reads."""
     msg_trace_topic_name: str = setting("RMQ_SYS_TRACE_TOPIC", important=True)
+    """The topic of message traces."""
     trace_topic_enable: bool = setting(False, important=True)
+    """Create the topic of message traces at the start."""
     trace_on: bool = setting(True)
+    """Tell producers, in the answers to their sends, to trace messages."""
     region_id: str = setting("DefaultRegion")
+    """The region that answers to sends name; producers write it into their traces."""
     reject_transaction_message: bool = setting(False, important=True)
+    """Refuse transactional messages."""
     recall_message_enable: bool = setting(True)
     """Extension: let producers take timer messages back; false in 5.x, where it has this name."""
     allow_recall_when_broker_not_writeable: bool = setting(True)
-    """Extension: let them do so while the permission of the broker forbids sends, as in 5.x."""
+    """Extension: accept recalls of timer messages while brokerPermission forbids sends, as in
+    5.x."""
     store_reply_message_enable: bool = setting(True)
+    """Store replies to request messages as well as pushing them to the requester."""
     transaction_time_out_ms: int = setting(6_000, key="transactionTimeOut", low=0, important=True)
+    """How long in ms a half message stays undecided before its producer is asked."""
     transaction_check_max: int = setting(15, low=0, important=True)
+    """How often a producer is asked about a half message before the message is given up."""
     transaction_check_interval_ms: int = setting(
         60_000, key="transactionCheckInterval", low=1, important=True
     )
+    """The time in ms between two rounds of transaction checks."""
     slave_read_enable: bool = setting(False)
+    """Let slaves serve pulls, and let the master send slow consumer groups to them."""
     ha_listen_port: int = setting(0, low=0, high=65535)
     """The HA port, to which slaves connect; 0 takes listenPort + 1, as Java always does."""
     ha_master_address: str = setting("", important=True)
     """The master's HA port, ``host:port``; empty to ask the name server for it."""
     ha_send_heartbeat_interval_ms: int = setting(5_000, key="haSendHeartbeatInterval", low=1)
+    """The time in ms after which an idle replication connection sends a heartbeat."""
     ha_housekeeping_interval_ms: int = setting(20_000, key="haHousekeepingInterval", low=1)
+    """The silence in ms after which a replication connection is closed."""
     ha_transfer_batch_size: int = setting(32 << 10, low=1)
+    """The most bytes of the log in one frame to a slave."""
     ha_slave_fallbehind_max: int = setting(256 << 20, low=1)
     """Bytes that a slave may be behind so that SYNC_MASTER still waits for it."""
     slave_timeout_ms: int = setting(3_000, key="slaveTimeout", low=1)
+    """How long in ms a SYNC_MASTER waits for a slave before it answers FLUSH_SLAVE_TIMEOUT."""
     offset_check_in_slave: bool = setting(False)
+    """Let a slave report that an offset has moved; otherwise its answer is to pull again, since it
+    may be behind its master."""
     slave_addresses: str = setting("")
     """Extension: addresses that may connect as slaves, besides this machine."""
     broker_addresses: str = setting("")
     """Extension: the other brokers of this name, ``host:port`` joined by ``;``. A master asks them
-    whether another one was promoted; needed with name servers that do not tell epochs."""
+    whether another one was promoted; needed with name servers that do not report epochs."""
     slave_starts_at: SlaveStart = SlaveStart.LAST_FILE
     """Extension: where the log of an empty slave begins."""
     slave_resync: bool = setting(False)
     """Extension: when a slave starts, cut its log where it was found to diverge from its
     master's."""
     long_polling_enable: bool = setting(True)
+    """Hold a pull that finds no message for as long as the consumer asks; otherwise for
+    shortPollingTimeMills."""
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
+    """How long in ms a pull without messages is held while longPollingEnable is false."""
     held_pull_count_max: int = setting(HELD_COUNT_MAX, low=0)
     """Extension: most pulls that may wait for messages; further ones are answered at once."""
     notify_consumer_ids_changed_enable: bool = setting(True)
+    """Notify the members of a consumer group when a member joins or leaves."""
     enable_property_filter: bool = setting(False)
     """Let consumers filter by SQL92 expressions."""
     filter_support_retry: bool = setting(False)
@@ -205,45 +241,60 @@ class BrokerConfig:
     enable_calc_filter_bit_map: bool = setting(False)
     """Store for each message which registered filters it matches; needs enableConsumeQueueExt."""
     expect_consumer_num_use_filter: int = setting(32, low=1)
+    """The number of groups for which the bloom filter of a topic is sized."""
     max_error_rate_of_bloom_filter: int = setting(20, low=1, high=99)
+    """The percentage of false matches for which the bloom filter is sized."""
     filter_data_clean_time_span_ms: int = setting(
         24 * 3_600_000, key="filterDataCleanTimeSpan", low=0
     )
+    """How long in ms the filter of a group without members is kept."""
     flush_consumer_offset_interval_ms: int = setting(
         5_000, key="flushConsumerOffsetInterval", low=1
     )
+    """How often in ms changed consumer offsets are saved."""
     flush_delay_offset_interval_ms: int = setting(200, key="flushDelayOffsetInterval", low=1)
     """How often changed delay offsets are saved; 10,000 in Java, where after a crash the messages
     of the last ten seconds are delivered again."""
     send_thread_pool_queue_capacity: int = setting(10_000, low=1)
     """Messages that may wait for the disk with SYNC_FLUSH before sends are refused (code 2)."""
     broker_fast_failure_enable: bool = setting(True)
+    """Refuse sends that a slow write delays for longer than waitTimeMillsInSendQueue."""
     wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
     """How long one write may delay the sends behind it before these are refused (code 2); 200 in
     Java, where sends wait in the queue of a thread pool."""
     start_accept_send_request_time_stamp: int = setting(0, low=0)
     """Time in ms before which every send is refused (code 1)."""
     default_query_max_num: int = setting(32, low=1)
+    """The most messages that a query by unique key returns."""
     register_name_server_period_ms: int = setting(30_000, key="registerNameServerPeriod", low=1)
+    """The time in ms between two registrations at the name servers."""
     register_broker_timeout_ms: int = setting(6_000, key="registerBrokerTimeoutMills", low=1)
+    """How long in ms the broker waits for the answer to a registration."""
     compressed_register: bool = setting(False)
+    """Compress the body of registrations."""
     force_register: bool = setting(True)
+    """Register in every period; otherwise only when a name server has another version of the
+    topics."""
     acl_enable: bool = setting(False, important=True)
+    """Require the accounts of ``conf/plain_acl.yml`` and ``conf/acl`` below rocketmqHome."""
     acl_strict: bool = setting(True)
-    """Extension: False allows everything that 4.9.7 allows, see docs/security.md."""
+    """Extension: ask for more rights than 4.9.7; false brings back its rules, see
+    docs/security.md."""
     rocketmq_home: Path | None = dataclasses.field(default_factory=default_home)
     """Its directory ``conf`` contains the account files."""
     admin_addresses: str = setting("")
     """Extension: addresses that may administer a broker without ACL, besides its own machine."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
+    """The silence in seconds after which the connection of a client is closed."""
     connections_max: int = setting(65_536, low=1)
     """Extension: most open connections; further ones are answered SYSTEM_BUSY and closed."""
     connections_per_address_max: int = setting(0, low=0)
-    """Extension: the same for the connections of one address; 0 for no such limit."""
+    """Extension: most open connections of one address, with the same answer; 0 for no limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
     """Extension: most bytes of unfinished frames, unread answers, and log that waits for the disk;
     beyond that the connections with the most are closed. The default is a quarter of the memory."""
     server_socket_backlog: int = setting(1_024, low=1)
+    """The connections that may wait in the kernel until the broker accepts them."""
     tls: Tls = dataclasses.field(default_factory=Tls)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)
     not_used: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from mqserver.controller.app import ControllerApp
+from mqserver.controller.group_store import StoreUnavailable
 from mqserver.namesrv import handlers
 from mqserver.namesrv.config import NamesrvConfig, namesrv_config
 from mqserver.namesrv.kvconfig import KvConfig
@@ -67,6 +69,12 @@ class NamesrvApp:
         self._services.every(
             EXPIRY_INTERVAL_MS, self.state.expire, name="broker expiry", first_ms=EXPIRY_FIRST_MS
         )
+        resources = resources or process_resources(config.in_flight_size_max)
+        self.controller = (
+            None
+            if config.controller is None
+            else ControllerApp(config.controller, clock, resources=resources)
+        )
         self._server = RemotingServer(
             on_frame=dispatcher.on_frame,
             on_close=self.state.connection_closed,
@@ -75,17 +83,24 @@ class NamesrvApp:
             idle_s=config.server_channel_max_idle_time_s,
             connections_max=config.connections_max,
             per_address_max=config.connections_per_address_max,
-            resources=resources or process_resources(config.in_flight_size_max),
+            resources=resources,
         )
 
     async def start(self) -> int:
         """Open the port and return its number.
 
         Raises:
-            OSError: the port cannot be opened.
+            OSError: the port, or that of the controller, cannot be opened.
+            StoreUnavailable: the records of the controller cannot be read.
         """
         config = self.state.config
         port = await self._server.start(config.bind_address, config.listen_port)
+        if self.controller is not None:
+            try:
+                await self.controller.start()
+            except BaseException:
+                await self._server.stop()
+                raise
         self.state.slices.open(asyncio.get_running_loop())
         self._services.start()
         return port
@@ -93,6 +108,8 @@ class NamesrvApp:
     async def stop(self) -> None:
         """Close every connection; the key values are already on the disk."""
         await self._services.stop()
+        if self.controller is not None:
+            await self.controller.stop()
         self.state.slices.close()
         await self._server.stop()
 
@@ -124,7 +141,7 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
             "The Name Server boot success. serializeType=JSON, listening on "
             + join_address(config.bind_address, port)
         ),
-        expected=(StoreError,),
+        expected=(StoreError, StoreUnavailable),
     )
 
 

@@ -6,7 +6,8 @@ Such an unused key is listed with Java's default, so that tools get every key.
 
 Source: the setters of common/BrokerConfig.java, store/config/MessageStoreConfig.java,
 remoting/netty/NettyServerConfig.java, remoting/netty/NettyClientConfig.java and
-common/namesrv/NamesrvConfig.java; ``enableBatchPush`` is the setter of isEnableBatchPush.
+common/namesrv/NamesrvConfig.java (4.9.7), common/ControllerConfig.java (5.4.0);
+``enableBatchPush`` is the setter of isEnableBatchPush.
 """
 
 from typing import Final
@@ -99,6 +100,29 @@ _NAMESRV = """
 NAMESRV_KEYS: Final = _keys(_NAMESRV)
 """Keys of a name server configuration file."""
 
+_CONTROLLER = """
+    configBlackList=configBlackList;configStorePath configStorePath
+    controllerDLegerGroup controllerDLegerPeers= controllerDLegerSelfId=
+    controllerRequestThreadPoolQueueCapacity=50000 controllerStorePath
+    controllerThreadPoolNums=16 controllerType=DLedger electMasterMaxRetryCount=3
+    enableElectUncleanMaster jRaftControllerRPCAddr= jRaftElectionTimeoutMs=1000
+    jRaftGroupId=jRaft-Controller jRaftInitConf= jRaftScanWaitTimeoutMs=1000 jRaftServerId=
+    jRaftSnapshotIntervalSecs=3600 listenPort mappedFileSize=1073741824
+    metricGrpcExporterIntervalInMills=60000 metricGrpcExporterTimeOutInMills=3000
+    metricLoggingExporterIntervalInMills=10000 metricsExporterType=DISABLE
+    metricsGrpcExporterHeader= metricsGrpcExporterTarget= metricsInDelta=false metricsLabel=
+    metricsPromExporterHost= metricsPromExporterPort=5557 notifyBrokerRoleChanged
+    processReadEvent=false rocketmqHome scanInactiveMasterInterval=5000
+    scanNotActiveBrokerInterval serverAsyncSemaphoreValue=64 serverCallbackExecutorThreads=0
+    serverChannelMaxIdleTimeSeconds serverOnewaySemaphoreValue=256
+    serverPooledByteBufAllocatorEnable=true serverSelectorThreads=3 serverSocketBacklog=1024
+    serverSocketRcvBufSize=0 serverSocketSndBufSize=0 serverWorkerThreads=8
+    useEpollNativeSelector=false writeBufferHighWaterMark=0 writeBufferLowWaterMark=0
+"""
+
+CONTROLLER_KEYS: Final = _keys(_CONTROLLER)
+"""Keys of a controller configuration file (5.4.0)."""
+
 
 def broker_defaults(cpu_count: int) -> dict[str, str]:
     """Return Java's defaults of the broker keys that have no effect here.
@@ -122,3 +146,8 @@ def broker_defaults(cpu_count: int) -> dict[str, str]:
 def namesrv_defaults() -> dict[str, str]:
     """Return Java's defaults of the name server keys that have no effect here."""
     return _defaults(_NAMESRV)
+
+
+def controller_defaults() -> dict[str, str]:
+    """Return Java's defaults of the controller keys that have no effect here."""
+    return _defaults(_CONTROLLER)

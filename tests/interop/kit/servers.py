@@ -158,6 +158,10 @@ class OurSide:
         """Return the command line of our broker."""
         return self._python("mqserver.broker.app", conf)
 
+    def controller(self, conf: Path) -> list[str]:
+        """Return the command line of our controller."""
+        return self._python("mqserver.controller.app", conf)
+
     def _python(self, module: str, conf: Path) -> list[str]:
         # The working directory is a scratch one, and the package need not be installed.
         start = (
@@ -217,6 +221,32 @@ class Namesrv(Program):
         write_properties(conf, {**own, **(settings or {})})
         self._child = Child(
             side.namesrv(conf), log=side.logs / "namesrv.err", directory=side.directory
+        )
+
+
+class Controller(Program):
+    """A running controller of ours; ``address`` is where it listens.
+
+    Args:
+        side: our side.
+        directory: where it keeps its records.
+        settings: further keys of its configuration.
+    """
+
+    def __init__(
+        self, side: OurSide, *, directory: Path, settings: Mapping[str, str] | None = None
+    ) -> None:
+        port = free_ports(1)
+        self.address = f"127.0.0.1:{port}"
+        conf = side.directory / f"controller-{port}.conf"
+        own = {
+            "controllerListenPort": str(port),
+            "controllerAddress": self.address,
+            "controllerStorePath": str(directory),
+        }
+        write_properties(conf, {**own, **(settings or {})})
+        self._child = Child(
+            side.controller(conf), log=side.logs / "controller.err", directory=side.directory
         )
 
 

@@ -1,9 +1,9 @@
-"""POP: consumers take messages out of queues that nobody owns, and acknowledge each one.
+"""POP: consumers take messages from queues that no member owns, and acknowledge each one.
 
 A pop reads a queue from the group's offset on, notes what it gave out in the revive log, and hides
 these messages for a while. What is not acknowledged by then goes to the retry topic of the group.
 
-    popper         takes what was planned, holds a pop while there is nothing, answers it
+    popper         carries out the plan of a pop, and holds a pop that finds no message
     planning       reads the queues for a pop
     checkpoints    the records of the revive log: what was given out, what was acknowledged
     open_pops      the table of checkpoints with messages that are not acknowledged
@@ -13,6 +13,6 @@ these messages for a while. What is not acknowledged by then goes to the retry t
     modes          which groups pop
     waiting        pops that wait for messages
 
-What enters is requests; what leaves is answers, and records of the revive log, which replication
-and recovery treat as any others. Start reading at ``popper``.
+Requests enter; answers leave, and so do records of the revive log, which replication and recovery
+treat like any others. Start reading at ``popper``.
 """

@@ -1,5 +1,8 @@
 """The clients of the endpoint: their settings, the messages they work on, open transactions.
 
 ``sessions`` has an entry for each client, ``settings`` computes the settings that count for it,
-``renewals`` has the messages that it works on, and ``transactions`` those of all producers.
+``renewals`` has the messages that it works on, and ``transactions`` the open transactions of all
+producers.
+
+Start reading with ``sessions.py``.
 """

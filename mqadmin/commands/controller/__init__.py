@@ -1,0 +1,1 @@
+"""``controller``: controllers of RocketMQ 5, and the groups that they lead."""

@@ -1,0 +1,125 @@
+"""``controller elect``: make a broker the master of its group.
+
+Requests: CONTROLLER_GET_METADATA_INFO, CONTROLLER_GET_SYNC_STATE_DATA before and after, and
+CONTROLLER_ELECT_MASTER.
+"""
+
+from dataclasses import dataclass, field
+
+import click
+
+from mqadmin.changes.write import attempt
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
+from mqadmin.cli.types import Integer
+from mqadmin.cluster.controllers import leader
+from mqadmin.errors import CommandError, ItemNotFound
+from remoting.bodies import ReplicasInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionRow(Row):
+    """The master of a group before and after; ``members`` has the addresses by id."""
+
+    cluster: str
+    broker: str
+    old_master_id: int | None
+    master_id: int | None
+    master_address: str | None
+    master_epoch: int | None
+    in_sync_set_epoch: int | None
+    result: str
+    remark: str | None
+    members: dict[int, str] = field(default_factory=dict)
+
+
+@command(
+    "controller elect",
+    examples=(
+        ("mqadmin controller elect broker-a 2 -y", "broker 2 of the group leads from now on"),
+        ("mqadmin controller elect broker-a 3 --unclean", "although it lacks messages"),
+    ),
+    details="A broker of the in-sync set has every acknowledged message. With --unclean another "
+    "one may lead as well, and what it lacks is lost: the other brokers cut their logs to match. "
+    "Only a controller of ours takes --unclean.",
+    rows=ElectionRow,
+    columns=(
+        "broker",
+        "old_master_id",
+        "master_id",
+        "master_address",
+        "master_epoch",
+        "result",
+        "remark",
+    ),
+    writes=True,
+)
+@argument("group", help="the broker name")
+@argument("broker_id", type=Integer(min=1), help="its id in the group, see `controller status`")
+@click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of a controller")
+@click.option("-c", "--cluster", metavar="NAME", default="", help="the cluster of the group")
+@click.option("--unclean", is_flag=True, help="accept the loss of acknowledged messages")
+async def elect(
+    call: Call,
+    *,
+    group: str,
+    broker_id: int,
+    controller: str | None,
+    cluster: str,
+    unclean: bool,
+) -> Outcome:
+    """Return one row.
+
+    Raises:
+        ItemNotFound: there is no such group, or no such broker in it.
+        CommandError: the broker is outside the in-sync set, or it was not confirmed.
+    """
+    admin = await call.admin()
+    address = await leader(call, controller)
+    before = (await admin.sync_state_data(address, [group])).get(group)
+    if before is None:
+        raise ItemNotFound(f"controller {address} knows no group {group!r}")
+    _check(before, group, broker_id, unclean=unclean)
+    loss = ", and lose what it lacks" if unclean else ""
+    await call.confirm(f"make broker {broker_id} the master of {group}{loss}?")
+    row = ElectionRow(cluster, group, before.master_broker_id, None, None, None, None, "", None)
+
+    async def ask() -> str | None:
+        nonlocal row
+        told, members = await admin.elect_master(
+            address,
+            cluster=cluster,
+            broker_name=group,
+            broker_id=broker_id,
+            is_unclean=unclean,
+        )
+        row = ElectionRow(
+            cluster,
+            group,
+            before.master_broker_id,
+            told.master_broker_id,
+            told.master_address,
+            told.master_epoch,
+            told.sync_state_set_epoch,
+            "",
+            None,
+            dict(members.broker_addrs) if members else {},
+        )
+        return None
+
+    result, remark = await attempt(call, ask)
+    changed = ElectionRow.of(row, result=result, remark=remark)
+    return Outcome([changed], exit_code=exit_code_of([result]))
+
+
+def _check(info: ReplicasInfo, group: str, broker_id: int, *, unclean: bool) -> None:
+    in_sync = {replica.broker_id for replica in info.in_sync_replicas}
+    behind = {replica.broker_id for replica in info.not_in_sync_replicas}
+    if broker_id not in in_sync | behind:
+        ids = ", ".join(map(str, sorted(filter(None, in_sync | behind))))
+        raise ItemNotFound(f"group {group} has no broker {broker_id}", hint=f"it has {ids}")
+    if broker_id in behind and not unclean:
+        raise CommandError(
+            f"broker {broker_id} is outside the in-sync set of {group}: "
+            "acknowledged messages would be lost",
+            hint="choose an IN_SYNC broker of `controller status`, or insist with --unclean",
+        )

@@ -1,0 +1,59 @@
+"""``controller leader``: show which controller leads.
+
+Request: CONTROLLER_GET_METADATA_INFO on each controller.
+"""
+
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.cluster.controllers import controllers
+from mqadmin.output.rows import UNREACHABLE
+from mqclient.errors import ClientError
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRow(Row):
+    """What one controller says of who leads."""
+
+    address: str
+    is_leader: bool | None
+    group: str | None
+    leader_id: str | None
+    leader_address: str | None
+    peers: str | None
+    remark: str | None
+
+
+@command(
+    "controller leader",
+    examples=(("mqadmin controller leader", "asks every controller that the brokers name"),),
+    details="Two controllers that name different leaders, or none, disagree for a moment after "
+    "a failure. The exit code is 4 where no controller answered, and 5 where some did.",
+    rows=ControllerRow,
+)
+@click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, with ;")
+async def controller_leader(call: Call, *, controller: str | None) -> Outcome:
+    """Return one row for each controller."""
+    admin = await call.admin()
+    rows = []
+    for address in await controllers(call, controller):
+        try:
+            told = await admin.controller_metadata(address)
+        except ClientError as error:
+            rows.append(ControllerRow(address, None, None, None, None, None, str(error)))
+            continue
+        rows.append(
+            ControllerRow(
+                address,
+                told.is_leader,
+                told.group,
+                told.controller_leader_id,
+                told.controller_leader_address,
+                told.peers,
+                None,
+            )
+        )
+    results = [UNREACHABLE if row.remark else "" for row in rows]
+    return Outcome(rows, exit_code=exit_code_of(results))

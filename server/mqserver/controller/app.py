@@ -1,0 +1,222 @@
+"""One controller: its groups, its port and its periodic work.
+
+    RemotingServer ─ frame ─ RequestDispatcher ─ handlers/*.py ─ BrokerGroups ─ GroupStore
+           └─ connection closed ── Detection ─── dead master ──────┘  └─ Notices ─ brokers
+
+Rule: this file only connects the parts. ``handlers`` defines what a request means, ``group_rules``
+what it changes.
+
+Source: controller/ControllerManager.java, controller/ControllerStartup.java (5.4.0).
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from mqserver.controller import handlers
+from mqserver.controller.config import ControllerConfig, controller_config
+from mqserver.controller.detection import Detection, refuses_connections
+from mqserver.controller.etcd import EtcdClient
+from mqserver.controller.group_record import GroupRecord
+from mqserver.controller.group_store import GroupStore, StoreUnavailable
+from mqserver.controller.groups import BrokerGroups
+from mqserver.controller.groups_etcd import GroupsEtcd
+from mqserver.controller.groups_file import GroupsFile
+from mqserver.controller.leadership import RENEWAL_MS, Leadership, LeaseInEtcd, SoleController
+from mqserver.controller.notices import Notices
+from mqserver.controller.request_gate import make_gate
+from mqserver.controller.state import ControllerState
+from mqserver.runtime.access.admin_gate import address_list
+from mqserver.runtime.access.hostaddress import is_loopback, join_address
+from mqserver.runtime.clock import Clock, SystemClock
+from mqserver.runtime.dispatch import RequestDispatcher
+from mqserver.runtime.program.commandline import Printing, gather, read_flags
+from mqserver.runtime.program.limits import process_resources
+from mqserver.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
+from mqserver.runtime.registry import collect
+from mqserver.runtime.service import Services
+from mqserver.runtime.settings import SettingsError, format_settings
+from remoting.aio.client import RemotingClient
+from remoting.aio.resources import Resources
+from remoting.aio.server import RemotingServer, ServerConn
+
+LOG = logging.getLogger(__name__)
+
+PROGRAM: Final = "mqcontroller"
+
+
+class ControllerApp:
+    """A controller that can be started once and stopped once.
+
+    Args:
+        config: its settings.
+        clock: the source of time.
+        resources: what its connections may use; None for the limits of this process.
+    """
+
+    def __init__(
+        self, config: ControllerConfig, clock: Clock, *, resources: Resources | None = None
+    ) -> None:
+        self.config = config
+        self._clock = clock
+        self._client = RemotingClient(connect_timeout_s=1.0)
+        self._notices = Notices(self._client)
+        cluster = config.etcd_cluster()
+        self._etcd = None if cluster is None else EtcdClient(cluster[0], is_tls=cluster[2])
+        self._prefix = "" if cluster is None else cluster[1]
+        self._store: GroupStore = (
+            GroupsFile(Path(config.controller_store_path))
+            if self._etcd is None
+            else GroupsEtcd(self._etcd, prefix=self._prefix)
+        )
+        self.groups = BrokerGroups(
+            self._store,
+            clock,
+            on_new_master=self._notify,
+            first_election_wait_ms=config.first_election_wait_ms,
+        )
+        self._detection = Detection(self.groups, clock)
+        self._services = Services(clock)
+        self._searching: asyncio.Task[None] | None = None
+        self._resources = resources or process_resources(config.in_flight_size_max)
+        self.state: ControllerState | None = None
+        self._server: RemotingServer | None = None
+
+    async def start(self) -> int:
+        """Open the store and the port, and return the port's number.
+
+        Raises:
+            OSError: the port cannot be opened.
+            StoreUnavailable: the store cannot be opened.
+        """
+        config = self.config
+        await self._store.open()
+        port = config.controller_listen_port
+        state = self.state = ControllerState(
+            config, self._clock, self.groups, SoleController(""), self._notices
+        )
+        dispatcher = RequestDispatcher(
+            collect(handlers), state, clock=self._clock, gate=make_gate(config)
+        )
+        listed = address_list(config.allowed_addresses, key="allowedAddresses")
+        self._server = RemotingServer(
+            on_frame=dispatcher.on_frame,
+            on_close=self._connection_closed,
+            may_connect=lambda ip: is_loopback(ip) or listed.matches(ip),
+            tls=config.tls.server,
+            idle_s=config.server_channel_max_idle_time_s,
+            connections_max=config.connections_max,
+            per_address_max=config.connections_per_address_max,
+            resources=self._resources,
+        )
+        try:
+            port = await self._server.start(config.bind_address, port)
+        except OSError:
+            await self._store.close()
+            raise
+        state.leadership = self._leadership(config.address_for(port))
+        await state.leadership.renew()
+        self._services.every(RENEWAL_MS, self._renew, name="leadership")
+        self._services.start()
+        self._searching = asyncio.create_task(self._search(), name="search for masters")
+        return port
+
+    def _leadership(self, address: str) -> Leadership:
+        if self._etcd is None:
+            return SoleController(address)
+        return LeaseInEtcd(self._etcd, prefix=self._prefix, address=address, clock=self._clock)
+
+    async def _renew(self, now_ms: int) -> None:
+        if self.state is not None:
+            await self.state.leadership.renew()
+
+    def _connection_closed(self, conn: ServerConn) -> None:
+        self._detection.connection_closed(conn.id)
+
+    def _notify(self, record: GroupRecord) -> None:
+        if self.config.notify_broker_role_changed:
+            alive = sorted(self.groups.alive(record))
+            self._notices.send_all(record, alive, steady_ms=self._clock.steady_ms())
+
+    async def _search(self) -> None:
+        """Look for groups without a living master until the controller stops."""
+        problem = ""
+        while True:
+            interval_s = self.config.scan_not_active_broker_interval / 1000
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(interval_s):
+                    await self._detection.changed.wait()
+            self._detection.changed.clear()
+            try:
+                self._detection.expire()
+                if self.state is not None and self.state.leadership.is_leader:
+                    await self.groups.look_for_masters(self._may_be_dead)
+                problem = ""
+            except StoreUnavailable as error:
+                if str(error) != problem:
+                    problem = str(error)
+                    LOG.error("the records of groups cannot be read: %s", error)
+            except Exception:
+                LOG.exception("the search for masters goes on")
+
+    async def _may_be_dead(self, record: GroupRecord) -> bool:
+        """Return whether a master that is not known to be alive may be taken for dead."""
+        if self._detection.has_heard_all or record.master_address is None:
+            return True
+        return await refuses_connections(record.master_address)
+
+    async def stop(self) -> None:
+        """Stop leading and close every connection; the records are on the disk already."""
+        await self._services.stop()
+        if self._searching is not None:
+            self._searching.cancel()
+            await asyncio.gather(self._searching, return_exceptions=True)
+        await self._detection.stop()
+        if self.state is not None:
+            await self.state.stop()
+            await self.state.leadership.resign()
+        await self._notices.stop()
+        if self._server is not None:
+            await self._server.stop()
+        await self._client.close()
+        await self._store.close()
+
+
+def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
+    """Run ``mqcontroller`` until a signal arrives, and return its exit code."""
+    flags = read_flags(
+        sys.argv[1:] if argv is None else argv,
+        program=PROGRAM,
+        about="Runs a RocketMQ controller.",
+        registers=False,
+    )
+    try:
+        config = controller_config(
+            gather(flags, os.environ if environment is None else environment)
+        )
+    except SettingsError as error:
+        return refuse_settings(PROGRAM, error)
+    if flags.printing is not Printing.NOTHING:
+        important_only = flags.printing is Printing.IMPORTANT
+        print_settings(format_settings(config, important_only=important_only))
+        return EXIT_OK
+    return serve(
+        lambda: ControllerApp(config, SystemClock()),
+        program=PROGRAM,
+        log_format=flags.log_format,
+        address=join_address(config.bind_address, config.controller_listen_port),
+        ready=lambda port: (
+            "The Controller boot success. serializeType=JSON, listening on "
+            + join_address(config.bind_address, port)
+        ),
+        expected=(StoreUnavailable,),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Finds out that a broker is dead, as fast as that can be known.
+
+    its process is killed     connection closed, its port refuses connections     some ms
+    it hangs, power, network  no heartbeat for the timeout that it announced      2 s by default
+
+Rule: a broker that was never heard since this controller started is not taken for dead before the
+longest usual timeout has passed, unless its port refuses connections: after a restart of the
+controller all masters would be replaced otherwise.
+"""
+
+import asyncio
+import contextlib
+import logging
+from typing import Final
+
+from mqserver.controller.groups import BrokerGroups
+from mqserver.controller.live_brokers import TIMEOUT_MS, LiveBroker
+from mqserver.runtime.clock import Clock
+from remoting.address import split_address
+from remoting.errors import BadCall
+
+LOG = logging.getLogger(__name__)
+
+PROBE_AFTER_MS: Final = (0, 50, 200)
+"""When the port of a suspect is tried, since a process that ends closes its ports one by one."""
+PROBE_TIMEOUT_S: Final = 0.3
+PROBES_MAX: Final = 64
+"""Most brokers that are tried at a time."""
+
+
+class Detection:
+    """Watches the brokers of all groups.
+
+    Args:
+        groups: whose ``live`` brokers are watched.
+        clock: its steady time.
+    """
+
+    def __init__(self, groups: BrokerGroups, clock: Clock) -> None:
+        self._groups = groups
+        self._clock = clock
+        self._started_ms = clock.steady_ms()
+        self._probes: set[asyncio.Task[None]] = set()
+        self.changed = asyncio.Event()
+        """Set when a broker was found dead, so that the search for masters need not wait."""
+
+    def connection_closed(self, conn_id: int) -> None:
+        """Look whether the brokers that used a connection are still there."""
+        for suspect in self._groups.live.connection_closed(conn_id):
+            if len(self._probes) < PROBES_MAX:
+                task = asyncio.create_task(self._probe(suspect))
+                self._probes.add(task)
+                task.add_done_callback(self._probes.discard)
+
+    def expire(self) -> None:
+        """Forget the brokers that have been silent for too long."""
+        for silent in self._groups.live.expire(self._clock.steady_ms()):
+            LOG.warning(
+                "broker %d of %s (%s) is dead: no heartbeat for %d ms",
+                silent.key.broker_id, silent.key.broker_name, silent.address, silent.timeout_ms,
+            )  # fmt: skip
+            self.changed.set()
+
+    @property
+    def has_heard_all(self) -> bool:
+        """Return whether every broker that is alive must have been heard by now."""
+        return self._clock.steady_ms() - self._started_ms > TIMEOUT_MS
+
+    async def _probe(self, suspect: LiveBroker) -> None:
+        for wait_ms in PROBE_AFTER_MS:
+            await asyncio.sleep(wait_ms / 1000)
+            if await refuses_connections(suspect.address):
+                if self._groups.live.refused(suspect):
+                    LOG.warning(
+                        "broker %d of %s is dead: nothing listens at %s",
+                        suspect.key.broker_id, suspect.key.broker_name, suspect.address,
+                    )  # fmt: skip
+                    self.changed.set()
+                return
+
+    async def stop(self) -> None:
+        """Give up the probes that are under way."""
+        for task in self._probes:
+            task.cancel()
+        await asyncio.gather(*self._probes, return_exceptions=True)
+
+
+async def refuses_connections(address: str) -> bool:
+    """Return whether the machine of an address answers that nothing listens there."""
+    try:
+        host, port = split_address(address)
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            _, writer = await asyncio.open_connection(host, port)
+    except ConnectionRefusedError:
+        return True
+    except (OSError, TimeoutError, BadCall):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return False

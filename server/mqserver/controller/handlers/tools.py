@@ -1,0 +1,172 @@
+"""Requests of tools: who leads, the groups, settings, removal of brokers.
+
+Source: controller/processor/ControllerRequestProcessor.java (5.4.0).
+"""
+
+import json
+import logging
+from typing import Final
+
+from mqserver.controller.config import CHANGEABLE, FIXED, ControllerConfig
+from mqserver.controller.group_record import GroupRecord
+from mqserver.controller.group_rules import rule_clean
+from mqserver.controller.state import ControllerState
+from mqserver.runtime.properties import BadProperties, format_properties, parse_properties
+from mqserver.runtime.registry import handles
+from mqserver.runtime.request import Request, RequestRefused
+from mqserver.runtime.settings import SettingsError, Value, convert, keys_of
+from remoting.bodies.controller import BrokerReplicasInfo, ReplicaIdentity, ReplicasInfo
+from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
+from remoting.command import Command
+from remoting.headers.controller import CleanBrokerData, GetMetaDataResponse
+
+LOG = logging.getLogger(__name__)
+
+GROUPS_MAX: Final = 10_000
+"""Most groups that one request may ask for."""
+
+
+@handles(LaterCode.CONTROLLER_GET_METADATA_INFO)
+def get_metadata_info(state: ControllerState, request: Request) -> Command:
+    """Answer with the address of the leading controller."""
+    leader = state.leadership.leader_address
+    peers = "" if leader is None else f"{leader};"
+    header = GetMetaDataResponse(
+        group=state.config.controller_dleger_group,
+        controller_leader_id=leader,
+        controller_leader_address=leader,
+        is_leader=state.leadership.is_leader,
+        peers=peers,
+    )
+    return request.command.response(header=header)
+
+
+@handles(LaterCode.CONTROLLER_GET_SYNC_STATE_DATA)
+def get_sync_state_data(state: ControllerState, request: Request) -> None:
+    """Answer with masters and in-sync sets of the groups that the body names."""
+    names = _names(request.command.body)
+
+    async def answer() -> Command:
+        table = {}
+        for name in names:
+            record = await state.groups.read(name)
+            if record is not None:
+                table[name] = replicas_info(record, set(state.groups.alive(record)))
+        return request.command.response(body=BrokerReplicasInfo(replicas_info_table=table).encode())
+
+    state.answer_as_leader(request, answer)
+
+
+def replicas_info(record: GroupRecord, alive: set[int]) -> ReplicasInfo:
+    """Return a group as tools are told of it."""
+    in_sync: list[ReplicaIdentity] = []
+    others: list[ReplicaIdentity] = []
+    for broker_id, replica in sorted(record.replicas.items()):
+        identity = ReplicaIdentity(
+            broker_name=record.broker_name,
+            broker_id=broker_id,
+            broker_address=replica.address,
+            alive=broker_id in alive,
+        )
+        (in_sync if broker_id in record.in_sync_set else others).append(identity)
+    return ReplicasInfo(
+        master_broker_id=record.master_id,
+        master_address=record.master_address,
+        master_epoch=record.master_epoch,
+        sync_state_set_epoch=record.in_sync_set_epoch,
+        in_sync_replicas=in_sync,
+        not_in_sync_replicas=others,
+    )
+
+
+@handles(LaterCode.CLEAN_BROKER_DATA)
+def clean_broker_data(state: ControllerState, request: Request) -> None:
+    """Forget brokers of a group, or the whole group."""
+    header = request.command.header(CleanBrokerData)
+    broker_ids = _broker_ids(header.broker_controller_ids_to_clean)
+
+    async def answer() -> Command:
+        outcome = await state.groups.change(
+            header.broker_name,
+            lambda record: rule_clean(
+                record,
+                broker_name=header.broker_name,
+                broker_ids=broker_ids,
+                cleans_living=header.is_clean_living_broker,
+                alive=state.groups.alive(record),
+            ),
+        )
+        return request.command.response(outcome.ruling.code, remark=outcome.ruling.remark)
+
+    state.answer_as_leader(request, answer)
+
+
+@handles(LaterCode.GET_CONTROLLER_CONFIG)
+def get_controller_config(state: ControllerState, request: Request) -> Command:
+    """Answer with every setting, as ``key=value`` lines."""
+    body = format_properties(state.config.all_settings().items()).encode()
+    return request.command.response(body=body)
+
+
+@handles(LaterCode.UPDATE_CONTROLLER_CONFIG)
+def update_controller_config(state: ControllerState, request: Request) -> Command:
+    """Change the settings given as ``key=value`` lines, all of them or none.
+
+    Raises:
+        RequestRefused: a key may not be changed, or a value is not valid.
+    """
+    keys = keys_of(ControllerConfig)
+    changes: list[tuple[str, object]] = []
+    try:
+        entries = parse_properties(request.command.body.decode())
+    except (UnicodeDecodeError, BadProperties) as error:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"settings body: {error}") from error
+    for entry in entries:
+        if entry.key in FIXED:
+            # This is Java's text, which clients may compare.
+            raise RequestRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+        if entry.key not in CHANGEABLE:
+            raise RequestRefused(
+                ResponseCode.NO_PERMISSION,
+                f"{entry.key} cannot change while the controller runs; "
+                f"these can: {', '.join(sorted(CHANGEABLE))}",
+            )
+        value = Value(entry.key, entry.value.strip(), f"settings body line {entry.line}")
+        try:
+            changes.append((keys[entry.key].attribute, convert(value, keys[entry.key])))
+        except SettingsError as error:
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
+    for attribute, new in changes:
+        LOG.info("%s set %s to %s", request.conn.address, attribute, new)
+        setattr(state.config, attribute, new)
+    return request.command.response()
+
+
+def _names(body: bytes) -> list[str]:
+    try:
+        names = json.loads(body) if body else []
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise RequestRefused(
+            LaterResponseCode.CONTROLLER_INVALID_REQUEST, "the body is not a list of broker names"
+        )
+    if len(names) > GROUPS_MAX:
+        raise RequestRefused(
+            LaterResponseCode.CONTROLLER_INVALID_REQUEST,
+            f"{len(names)} groups in one request; ask for at most {GROUPS_MAX}",
+        )
+    return list(dict.fromkeys(names))
+
+
+def _broker_ids(text: str | None) -> frozenset[int] | None:
+    if text is None or not text.strip():
+        return None
+    try:
+        return frozenset(int(part) for part in text.split(";") if len(part) < 20)
+    except ValueError:
+        raise RequestRefused(
+            LaterResponseCode.CONTROLLER_INVALID_CLEAN_BROKER_METADATA,
+            "Please set the option <brokerControllerIdsToClean> according to the format, "
+            f"exception: {text!r} is not a list of ids with semicolons",
+        ) from None

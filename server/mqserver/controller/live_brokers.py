@@ -1,0 +1,106 @@
+"""Which brokers are alive, as one controller sees it: the heartbeats that it got.
+
+    ALIVE ── connection closed ──> SUSPECT ── heartbeat ──> ALIVE
+      │                               ├── nothing listens at its address ──> forgotten
+      └── no heartbeat for its timeout┴────────────────────────────────────> forgotten
+
+Rule: times are those of a steady clock. A closed connection alone proves nothing, since a network
+may reset it; a port that refuses connections proves that the process is gone. (Java elects at once
+when a connection closes.)
+
+Source: controller/impl/heartbeat/DefaultBrokerHeartbeatManager.java (5.4.0).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+TIMEOUT_MS: Final = 10_000
+"""The timeout of a heartbeat that names none."""
+TIMEOUT_MS_MAX: Final = 600_000
+PRIORITY_MAX: Final = (1 << 31) - 1
+BROKERS_MAX: Final = 4_096
+"""Most brokers whose heartbeats are kept, so that made-up names fill no memory."""
+
+
+class BrokerKey(NamedTuple):
+    """A broker of a group."""
+
+    cluster_name: str
+    broker_name: str
+    broker_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveBroker:
+    """What the last heartbeat of a broker said."""
+
+    key: BrokerKey
+    address: str
+    heard_ms: int
+    """When it came, by the steady clock."""
+    timeout_ms: int
+    conn_id: int
+    epoch: int
+    max_offset: int
+    confirm_offset: int
+    priority: int
+    is_suspect: bool = False
+    """Whether the connection of the last heartbeat has been closed since."""
+
+
+class LiveBrokers:
+    """The brokers from which heartbeats come."""
+
+    def __init__(self) -> None:
+        self._brokers: dict[BrokerKey, LiveBroker] = {}
+
+    def accept_heartbeat(self, broker: LiveBroker) -> bool:
+        """Note a heartbeat; False if there are too many brokers to note another one."""
+        if broker.key not in self._brokers and len(self._brokers) >= BROKERS_MAX:
+            return False
+        self._brokers[broker.key] = broker
+        return True
+
+    def connection_closed(self, conn_id: int) -> list[LiveBroker]:
+        """Suspect the brokers whose last heartbeat came on this connection, and return them."""
+        suspects = [
+            replace(broker, is_suspect=True)
+            for broker in self._brokers.values()
+            if broker.conn_id == conn_id
+        ]
+        self._brokers.update((broker.key, broker) for broker in suspects)
+        return suspects
+
+    def refused(self, suspect: LiveBroker) -> bool:
+        """Forget a suspect whose port refuses connections; False if it was heard meanwhile."""
+        if self._brokers.get(suspect.key) != suspect:
+            return False
+        del self._brokers[suspect.key]
+        return True
+
+    def expire(self, now_ms: int) -> list[LiveBroker]:
+        """Forget the brokers that were silent for longer than their timeout; return them."""
+        silent = [broker for broker in self._brokers.values() if not _is_alive(broker, now_ms)]
+        for broker in silent:
+            del self._brokers[broker.key]
+        return silent
+
+    def of_group(
+        self,
+        cluster_name: str,
+        broker_name: str,
+        broker_ids: Iterable[int],
+        now_ms: int,
+    ) -> dict[int, LiveBroker]:
+        """Return those of the named brokers that are alive, by id."""
+        alive = {}
+        for broker_id in broker_ids:
+            broker = self._brokers.get(BrokerKey(cluster_name, broker_name, broker_id))
+            if broker is not None and _is_alive(broker, now_ms):
+                alive[broker_id] = broker
+        return alive
+
+
+def _is_alive(broker: LiveBroker, now_ms: int) -> bool:
+    return now_ms - broker.heard_ms <= broker.timeout_ms

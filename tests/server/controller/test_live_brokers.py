@@ -1,0 +1,61 @@
+"""When a broker counts as alive."""
+
+from mqserver.controller.live_brokers import BROKERS_MAX, BrokerKey, LiveBrokers
+from tests.server.controller.examples import live_broker
+
+NOW_MS = 1_000_000
+
+
+def living(brokers: LiveBrokers, now_ms: int = NOW_MS) -> set[int]:
+    return set(brokers.of_group("C", "g", (1, 2), now_ms))
+
+
+def test_a_broker_is_alive_until_its_timeout_has_passed() -> None:
+    brokers = LiveBrokers()
+    brokers.accept_heartbeat(live_broker(1, timeout_ms=2_000))
+
+    assert living(brokers, NOW_MS + 2_000) == {1}
+    assert living(brokers, NOW_MS + 2_001) == set()
+    assert brokers.expire(NOW_MS + 2_000) == []
+    assert [broker.key.broker_id for broker in brokers.expire(NOW_MS + 2_001)] == [1]
+    assert brokers.expire(NOW_MS + 2_001) == []
+
+
+def test_a_closed_connection_makes_a_suspect_that_is_still_alive() -> None:
+    brokers = LiveBrokers()
+    brokers.accept_heartbeat(live_broker(1))
+    brokers.accept_heartbeat(live_broker(2))
+
+    (suspect,) = brokers.connection_closed(1)
+
+    assert suspect.is_suspect
+    assert living(brokers) == {1, 2}
+    assert brokers.refused(suspect)
+    assert living(brokers) == {2}
+
+
+def test_a_suspect_that_is_heard_again_is_not_forgotten() -> None:
+    brokers = LiveBrokers()
+    brokers.accept_heartbeat(live_broker(1))
+    (suspect,) = brokers.connection_closed(1)
+    brokers.accept_heartbeat(live_broker(1, conn_id=7))
+
+    assert not brokers.refused(suspect)
+    assert living(brokers) == {1}
+    assert brokers.connection_closed(1) == []
+
+
+def test_made_up_names_fill_no_memory() -> None:
+    brokers = LiveBrokers()
+    for number in range(BROKERS_MAX):
+        broker = live_broker(1)
+        assert brokers.accept_heartbeat(
+            type(broker)(
+                **{
+                    **{name: getattr(broker, name) for name in broker.__slots__},
+                    "key": BrokerKey("C", f"g{number}", 1),
+                }
+            )
+        )
+
+    assert not brokers.accept_heartbeat(live_broker(1))
