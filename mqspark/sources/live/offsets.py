@@ -15,14 +15,14 @@ StreamOffsets = dict[str, int | list[int]]
 """Offsets in JSON."""
 
 
-class Offsets(NamedTuple):
+class StreamPositions(NamedTuple):
     """The offsets of a stream: positions, and the store times beside them."""
 
     positions: Positions
     store_times: StoreTimes
 
     @classmethod
-    def of(cls, kept: StreamOffsets) -> "Offsets":
+    def of(cls, kept: StreamOffsets) -> "StreamPositions":
         """Return what Spark has kept."""
         offsets = cls({}, {})
         for text, value in kept.items():

@@ -33,7 +33,7 @@ from mqclient.consumer.subscription import TAG
 from mqspark.errors import BadOption
 from mqspark.schemas import struct_of
 from mqspark.shipping import with_code
-from mqspark.sources.live.offsets import Offsets, StreamOffsets
+from mqspark.sources.live.offsets import StreamPositions, StreamOffsets
 from mqspark.sources.live.options import (
     LiveReadOptions,
     SinkSettings,
@@ -127,7 +127,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ask_patiently(self._live, lambda one, live: span_of_known(one, live, topics))
 
     def _end_from(
-        self, at: Offsets, found: dict[MessageQueue, Ends] | None = None
+        self, at: StreamPositions, found: dict[MessageQueue, Ends] | None = None
     ) -> tuple[Positions, Survey]:
         """Return how far the stream could go from some offsets, and what became of its queues.
 
@@ -156,7 +156,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the offsets at which a new query begins."""
         positions, found = ask(self._live, starting)
         self._check_filter()
-        return Offsets(positions, self._store_times(positions, found)).kept()
+        return StreamPositions(positions, self._store_times(positions, found)).kept()
 
     def _store_times(self, at: Positions, found: dict[MessageQueue, Ends]) -> StoreTimes:
         return ask_patiently(self._live, lambda one, _: store_times_at(one, at, found))
@@ -183,7 +183,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._check_filter()
         if start is None:
             return self.reportLatestOffset()
-        known = Offsets.of(start)
+        known = StreamPositions.of(start)
         end, seen = self._end_from(known, self._goal)
         self._has_planned = True
         if limit is not None and not isinstance(limit, ReadAllAvailable):
@@ -197,13 +197,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if end[queue] == known.positions[queue] and queue not in seen.renewed
         }
         moved = {queue: at for queue, at in end.items() if at != known.positions.get(queue)}
-        return Offsets(end, kept | self._store_times(moved, seen.found)).kept()
+        return StreamPositions(end, kept | self._store_times(moved, seen.found)).kept()
 
     def reportLatestOffset(self) -> StreamOffsets:  # noqa: N802
         """Return where the topics end now, for the progress of the query."""
         found = self._span()
         positions = {queue: there.high for queue, there in found.items()}
-        return Offsets(positions, self._store_times(positions, found)).kept()
+        return StreamPositions(positions, self._store_times(positions, found)).kept()
 
     def partitions(self, start: StreamOffsets, end: StreamOffsets) -> Sequence[InputPartition]:
         """Return the tasks between two positions.
@@ -214,7 +214,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # After a restart the batch that was not finished is planned before anything else is asked.
         self._check_filter()
         live = self._live
-        first, last = Offsets.of(start), Offsets.of(end)
+        first, last = StreamPositions.of(start), StreamPositions.of(end)
         ranges = ranges_of(first.positions, last.positions)
         if ranges and not self._has_planned:
             # Before Spark 4.2 it never is: ``latestOffset`` does not get the start of the batch.
@@ -223,7 +223,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         tasks = tasks_of(ranges, min_partitions=live.min_partitions, max_records=live.max_records)
         return [InputPartition(task) for task in tasks]
 
-    def _still_there(self, ranges: list[Range], at: Offsets) -> list[Range]:
+    def _still_there(self, ranges: list[Range], at: StreamPositions) -> list[Range]:
         """Return the ranges of queues that are still those that a batch was planned for.
 
         Raises:
@@ -242,7 +242,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: StreamOffsets) -> None:
         """Set the offsets of ``reportGroup``, which lag behind and are for display only."""
-        group, reached = self._live.report_group, Offsets.of(end).positions
+        group, reached = self._live.report_group, StreamPositions.of(end).positions
         if group:
             for failure in ask(self._live, lambda one, _: report(one, group, reached)):
                 LOG.warning("offsets of %s are not reported: %s", group, failure)

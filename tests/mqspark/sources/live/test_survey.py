@@ -9,7 +9,7 @@ import pytest
 from mqclient.errors import NoRoute
 from mqserver.pytest_plugin import RocketMQ
 from mqspark.errors import DataLost
-from mqspark.sources.live.offsets import Offsets
+from mqspark.sources.live.offsets import StreamPositions
 from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
 from mqspark.sources.live.queues import ask, batch_tasks, span
 from mqspark.sources.live.read import read_ranges
@@ -77,9 +77,9 @@ def test_offsets_of_an_earlier_version_are_believed(rocketmq_broker_fresh: Rocke
     rows, end = batch(reader, read)
 
     assert rows == 3
-    assert sorted(Offsets.of(end).positions.values()) == [4, 4, 4]
-    assert len(Offsets.of(end).store_times) == 3
-    assert Offsets.of(end).kept() == end
+    assert sorted(StreamPositions.of(end).positions.values()) == [4, 4, 4]
+    assert len(StreamPositions.of(end).store_times) == 3
+    assert StreamPositions.of(end).kept() == end
 
 
 def test_a_limited_batch_ends_at_a_message_whose_time_is_kept(
@@ -94,7 +94,7 @@ def test_a_limited_batch_ends_at_a_message_whose_time_is_kept(
 
     end = reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
 
-    at = Offsets.of(end)
+    at = StreamPositions.of(end)
     (task,) = reader.partitions(reader.initialOffset(), end)
     rows = [row for part in read_ranges(live, task.value) for row in part.to_pylist()]
     assert len(rows) == 6
@@ -156,7 +156,7 @@ def test_a_broker_that_is_away_is_no_loss(
     assert rows == 3
     assert caplog.messages.count(AWAY) == 1
     assert end["Orders@broker-b@0"] == [7, 1_795_233_600_000]
-    other = Offsets.of({"Orders@broker-b@0": 7})
+    other = StreamPositions.of({"Orders@broker-b@0": 7})
     gone = live._replace(wanted=live.wanted._replace(topics=("Nowhere",)))
     with pytest.raises(NoRoute):
         ask(gone, lambda client, live: survey(client, live, other.positions, {}))
