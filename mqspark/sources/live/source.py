@@ -33,7 +33,7 @@ from mqclient.consumer.subscription import TAG
 from mqspark.errors import BadOption
 from mqspark.schemas import struct_of
 from mqspark.shipping import with_code
-from mqspark.sources.live.offsets import StreamPositions, StreamOffsets
+from mqspark.sources.live.offsets import StreamOffsets, StreamPositions
 from mqspark.sources.live.options import (
     LiveReadOptions,
     SinkSettings,
