@@ -10,6 +10,7 @@ are those of this machine: for workers of another system or another Python, make
 """
 
 import argparse
+import pickle
 import shutil
 import sys
 import tempfile
@@ -79,7 +80,7 @@ def unpack_kernels(loader: object, path: list[str]) -> None:
 
 
 def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return what ``__reduce__`` of a data source returns: its pickle says where its code is.
+    """Return what ``__reduce__`` of a source, its readers and writers returns: where its code is.
 
     Spark plans a stream in a process of its own beside the driver. It passes the names of shipped
     files to that process, but with a directory in which they are not (4.1 to 4.3). The planner
@@ -93,8 +94,9 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
     root = str(Path(__file__).parent.parent)
 
     # Spark pickles a function inside another one by value, so it runs where our code is missing.
-    def restore(root: str, module: str, name: str, state: dict[str, Any]) -> Any:
+    def restore(root: str, module: str, name: str, state: bytes) -> Any:
         import importlib
+        import pickle
         import sys
 
         try:
@@ -103,10 +105,12 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
             sys.path.insert(1, root)
             kind = getattr(importlib.import_module(module), name)
         restored = kind.__new__(kind)
-        restored.__dict__.update(state)
+        # As everything that Spark sends between its processes.
+        restored.__dict__.update(pickle.loads(state))  # noqa: S301
         return restored
 
-    return restore, (root, kind.__module__, kind.__qualname__, dict(state))
+    # What the attributes are may be of ours, so they are unpickled last.
+    return restore, (root, kind.__module__, kind.__qualname__, pickle.dumps(dict(state)))
 
 
 def without_kernels(hosts: Sequence[str]) -> str:

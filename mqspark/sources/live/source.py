@@ -110,6 +110,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._has_planned = False
         self._warnings: list[str] = []
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where a stream of Spark Connect runs."""
+        return with_code(type(self), self.__dict__)
+
     def _check_filter(self) -> None:
         """Ask the brokers about the filter, before this process plans its first batch.
 
@@ -269,6 +273,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, sink: SinkSettings) -> None:
         self._sink = sink
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where a stream of Spark Connect runs."""
+        return with_code(type(self), self.__dict__)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         """Send the rows of one task of one batch; called on a worker."""

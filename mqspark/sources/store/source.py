@@ -106,6 +106,10 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._batch = StoreReader(paths, reading, storage)
         self._goal: StoreOffsets | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where a stream of Spark Connect runs."""
+        return with_code(type(self), self.__dict__)
+
     def initialOffset(self) -> StoreOffsets:  # noqa: N802 - Spark's
         """Return the offsets at which a new query begins."""
         with self._batch.reached():
