@@ -10,8 +10,9 @@ leave. Start reading with ``sessions.py``, then ``sources/store/source.py``.
 """
 
 from mqspark.frames import commitlog, damage, table
+from mqspark.progress import backlog
 from mqspark.sessions import register, register_active, session
 
-__all__ = ["commitlog", "damage", "register", "session", "table"]
+__all__ = ["backlog", "commitlog", "damage", "register", "session", "table"]
 
 register_active()

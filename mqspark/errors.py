@@ -3,6 +3,7 @@
     PipelineError
     ├── NoSpark      PySpark is not installed
     ├── NoJava       there is no Java runtime for Spark
+    ├── NoMaster     no master of Spark answers at the address that was given
     ├── BadOption    a source was given an option that it does not know
     ├── DataLost     a broker no longer has messages that were to be read
     └── BadArchive   a directory is not an archive, or another process writes to it
@@ -23,6 +24,10 @@ class NoSpark(PipelineError):
 
 class NoJava(PipelineError):
     """There is no Java runtime for Spark."""
+
+
+class NoMaster(PipelineError):
+    """No master of Spark answers at the address that was given, or Spark cannot read it."""
 
 
 class BadOption(PipelineError):

@@ -16,7 +16,9 @@ PYSPARK_SUBMIT_ARGS or in a session of their own; memory and partitions are thei
 import atexit
 import os
 import platform
+import re
 import shutil
+import socket
 import sys
 import tempfile
 import warnings
@@ -25,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
-from mqspark.errors import NoSpark
+from mqspark.errors import NoMaster, NoSpark
 from mqspark.javahome import java_home
 
 if TYPE_CHECKING:
@@ -41,7 +43,13 @@ _SETTINGS: Final = {
 }
 LOOPBACK: Final = "127.0.0.1"
 SPARK_MIN: Final = (4, 1)
-_DEFAULT_NAME: Final = "pyspark-shell"
+PROGRESS: Final = "spark.ui.showConsoleProgress"
+_ARGUMENTS, _SHELL = "PYSPARK_SUBMIT_ARGS", "pyspark-shell"
+MASTER_TIMEOUT_S: Final = 5.0
+_ADDRESSES: Final = re.compile(
+    r"(?:spark|sc|k8s)://(?:https?://)?(?P<hosts>[^/;,]+:\d+(?:,[^/;,]+:\d+)*)(?:[/;].*)?"
+)
+_JAVA: Final = re.compile(r"^: [\w.$]+: (?P<text>.+)$", re.MULTILINE)
 _registered: "WeakSet[SparkSession]" = WeakSet()
 
 
@@ -57,6 +65,7 @@ def session(master: str | None = None, *, page: bool = False) -> "SparkSession":
     Raises:
         NoSpark: PySpark is not installed, or is too old.
         NoJava: there is no Java runtime for Spark.
+        NoMaster: nothing answers at the address of the master, or Spark cannot read it.
     """
     try:
         from pyspark.sql import SparkSession
@@ -67,6 +76,8 @@ def session(master: str | None = None, *, page: bool = False) -> "SparkSession":
         ) from error
     _check_version()
     spark = SparkSession.getActiveSession()
+    if spark is None and master is not None and SUBMITTED not in os.environ:
+        _check_master(master)
     if spark is None and master is not None and master.startswith(CONNECT):
         spark = SparkSession.builder.remote(master).getOrCreate()
     if spark is None:
@@ -81,6 +92,7 @@ def session(master: str | None = None, *, page: bool = False) -> "SparkSession":
 
 
 def _new(master: str | None, *, page: bool) -> "SparkSession":
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -90,12 +102,13 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
     if master is not None and _is_local(master):
         # Spark's page listens there, too. On a cluster the workers must reach the driver.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    _quieten()
     # Only the JVM knows what spark-defaults.conf and spark-submit have set, so it starts first.
     SparkContext._ensure_initialized()
     conf = SparkConf()
     if master is not None and SUBMITTED not in os.environ:
         conf.setMaster(master)
-    if conf.get("spark.app.name", _DEFAULT_NAME) == _DEFAULT_NAME:
+    if conf.get("spark.app.name", _SHELL) == _SHELL:
         conf.setAppName("mqadmin")
     conf.setIfMissing("spark.master", "local[*]")
     if _is_local(conf.get("spark.master") or ""):
@@ -110,10 +123,63 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
         **_SETTINGS,
         "spark.ui.enabled": str(page).lower(),
         "spark.ui.port": "0",
-        "spark.ui.showConsoleProgress": "false",
     }.items():
         conf.setIfMissing(name, value)
-    return SparkSession.builder.config(conf=conf).getOrCreate()
+    chosen = conf.get("spark.master") or ""
+    if chosen != master:
+        _check_master(chosen)
+    try:
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+    except Py4JJavaError as error:
+        why = java_cause(str(error))
+        raise NoMaster(f"Spark does not start with master {chosen}: {why}") from error
+
+
+def _quieten() -> None:
+    """Leave out Spark's own bar of progress, unless the user has asked for it.
+
+    What starts the JVM for Python turns it on where nothing is set, so that a setting that is made
+    later comes too late.
+    """
+    given = os.environ.get(_ARGUMENTS, _SHELL)
+    home = os.environ.get("SPARK_HOME", "")
+    folder = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf"))
+    defaults = folder / "spark-defaults.conf"
+    asked = defaults.read_text(errors="replace") if defaults.is_file() else ""
+    if PROGRESS not in given + asked and SUBMITTED not in os.environ:
+        os.environ[_ARGUMENTS] = f"--conf {PROGRESS}=false {given}"
+
+
+def _check_master(master: str) -> None:
+    """Check that something listens at one of the addresses of a master.
+
+    Spark itself tries for minutes, and then does not name the address.
+
+    Raises:
+        NoMaster: nothing does.
+    """
+    found = _ADDRESSES.fullmatch(master)
+    if found is None:
+        return
+    errors = []
+    for address in found["hosts"].split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), MASTER_TIMEOUT_S).close()
+        except OSError as error:
+            errors.append(f"{address}: {error.strerror or error}")
+        else:
+            return
+    raise NoMaster(
+        f"no master of Spark answers at {'; '.join(errors)}; check the address of the master "
+        f"({master}), or use local[*] for this machine"
+    )
+
+
+def java_cause(text: str) -> str:
+    """Return what Java's exception says in the text of an error of py4j."""
+    found = _JAVA.search(text)
+    return found["text"] if found is not None else text.partition("\n")[0]
 
 
 def _is_local(master: str) -> bool:

@@ -10,14 +10,15 @@ are those of this machine: for workers of another system or another Python, make
 """
 
 import argparse
+import pickle
 import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 PACKAGES: Final = ("storefmt", "remoting", "mqclient", "mqspark")
 EXT_SUFFIX: Final = EXTENSION_SUFFIXES[0]
@@ -76,6 +77,40 @@ def unpack_kernels(loader: object, path: list[str]) -> None:
             # Another worker of this machine was first.
             shutil.rmtree(draft)
     path += [str(unpacked / Path(each).relative_to(archive)) for each in path]
+
+
+def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return what ``__reduce__`` of a source, its readers and writers returns: where its code is.
+
+    Spark plans a stream in a process of its own beside the driver. It passes the names of shipped
+    files to that process, but with a directory in which they are not (4.1 to 4.3). The planner
+    that made the data source ran on the same machine and had the code, so the pickle has the path
+    from which that was imported.
+
+    Args:
+        kind: the class of the data source.
+        state: its attributes.
+    """
+    root = str(Path(__file__).parent.parent)
+
+    # Spark pickles a function inside another one by value, so it runs where our code is missing.
+    def restore(root: str, module: str, name: str, state: bytes) -> Any:
+        import importlib
+        import pickle
+        import sys
+
+        try:
+            kind = getattr(importlib.import_module(module), name)
+        except ModuleNotFoundError:
+            sys.path.insert(1, root)
+            kind = getattr(importlib.import_module(module), name)
+        restored = kind.__new__(kind)
+        # As everything that Spark sends between its processes.
+        restored.__dict__.update(pickle.loads(state))  # noqa: S301
+        return restored
+
+    # What the attributes are may be of ours, so they are unpickled last.
+    return restore, (root, kind.__module__, kind.__qualname__, pickle.dumps(dict(state)))
 
 
 def without_kernels(hosts: Sequence[str]) -> str:

@@ -73,7 +73,12 @@ def _nearest(error: click.NoSuchOption) -> str:
     """Return a hint for an option that there is not."""
     assert error.ctx is not None
     made = error.ctx.command
-    options = [one for one in made.get_params(error.ctx) if isinstance(one, click.Option)]
+    parameters = made.get_params(error.ctx)
+    for parameter in parameters:
+        is_argument = isinstance(parameter, click.Argument)
+        if is_argument and tree.fold(error.option_name) == tree.fold(parameter.name or ""):
+            return f"give {label_of(parameter)} without the option's name; {_usage(error.ctx)}"
+    options = [one for one in parameters if isinstance(one, click.Option)]
     options += made.stand_ins if isinstance(made, Command) else []
     known = {tree.fold(name): long_of(one) for one in options for name in one.opts}
     near = get_close_matches(tree.fold(error.option_name), list(known), n=1)

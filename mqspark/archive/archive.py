@@ -71,9 +71,19 @@ class Archive:
         self._state, self._checkpoints = _load(place)
 
     @property
+    def hive_folders(self) -> bool:
+        """Return false: readers find the values of partitions elsewhere."""
+        return False
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
         return self._state.positions
+
+    @property
+    def store_times(self) -> dict[MessageQueue, int]:
+        """The store time (ms since 1970) of the message before each position, where known."""
+        return self._state.store_times
 
     @property
     def commit_count(self) -> int:
@@ -95,6 +105,7 @@ class Archive:
         files: Sequence[ArchiveFile],
         positions: Mapping[MessageQueue, int],
         *,
+        store_times: Mapping[MessageQueue, int] | None = None,
         retired: Sequence[ArchiveFile] = (),
     ) -> int:
         """Commit files together with the positions behind them; return the number of the commit.
@@ -102,16 +113,22 @@ class Archive:
         Args:
             files: the new files.
             positions: where reading goes on; queues that are not named stay where they are.
+            store_times: the store time (ms since 1970) of the message before each position.
             retired: files that no longer count.
 
         Raises:
             BadArchive: another process committed since this archive was opened.
             OSError: the manifest cannot be written.
         """
-        known = self._state.positions or {}
-        moved = {queue: at for queue, at in positions.items() if known.get(queue) != at}
+        known, times_known, times = self._state.positions or {}, self.store_times, store_times or {}
+        moved = {
+            queue: at
+            for queue, at in positions.items()
+            if known.get(queue) != at or times.get(queue) != times_known.get(queue)
+        }
         gone = tuple(file.path for file in retired)
-        change = Commit(self._state.number + 1, _now_ms(), tuple(files), moved, gone)
+        times = {queue: ms for queue, ms in times.items() if queue in moved}
+        change = Commit(self._state.number + 1, _now_ms(), tuple(files), moved, gone, times)
         name = _name(_MANIFESTS, change.number)
         try:
             self.place.create(name, manifest_bytes(change))

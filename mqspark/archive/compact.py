@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from mqspark.archive.archive import ARCHIVE_COLUMNS, Archive
 from mqspark.archive.manifests import ArchiveFile
-from mqspark.archive.write import DayFiles, read_rows
+from mqspark.archive.write import DayFiles, plain_records, read_rows
 from mqspark.errors import BadArchive
 from mqspark.packing import packed
 from mqspark.places import StorageDir
@@ -52,8 +52,16 @@ def compactions(
                 yield files_together
 
 
-def compact_files(place: StorageDir, old: Compaction) -> list[ArchiveFile]:
+def compact_files(
+    place: StorageDir, old: Compaction, *, decompress: bool = True
+) -> list[ArchiveFile]:
     """Write the rows of some files into new ones, and return these.
+
+    Args:
+        place: the archive.
+        old: the files.
+        decompress: whether bodies that earlier versions kept compressed are written as they were
+            sent.
 
     Raises:
         BadArchive: a file has another number of rows than the archive says.
@@ -62,7 +70,8 @@ def compact_files(place: StorageDir, old: Compaction) -> list[ArchiveFile]:
     with DayFiles(place, old[0].topic, old[0].broker) as files:
         for file in old:
             for batch in read_rows(place, file, ARCHIVE_COLUMNS):
-                files.add(batch)
+                for part in plain_records(batch) if decompress else (batch,):
+                    files.add(part)
         done = files.finish()
     rows, wanted = sum(file.rows for file in done), sum(file.rows for file in old)
     if rows != wanted:

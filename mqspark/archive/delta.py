@@ -1,15 +1,19 @@
 """An archive that is a Delta table, written by ``deltalake`` without a JVM.
 
-    DIR/_delta_log/…    what counts: Delta's own transactions
-        data/…          the same Parquet files as in every archive
-        lock            held while a process writes (on this machine only)
+    DIR/_delta_log/…                            what counts: Delta's own transactions
+        data/topic=orders/day=2026-11-28/…      the same Parquet files as in every archive
+        lock                                    held while a process writes (on this machine only)
 
-Rule: a commit is one Delta transaction, which adds the files and has a transaction identifier for
-each queue that moved, ``rocketmq:topic@broker@queue``, whose version is the position. Delta keeps
-identifiers for as long as the table lives, and refuses the later one of two concurrent transactions
-with the same identifier, so nothing is archived twice. The property ``rocketmq.queues`` lists the
-queues, since identifiers can be looked up but not listed. It is set before the first transaction of
-a queue; a queue without an identifier has no position yet.
+Polars takes topic and day from the folders' names. An archive of an earlier version, which has
+``data/orders/2026-11-28/…``, is written on as it is until its files have been rewritten.
+
+Rule: a commit is one Delta transaction, which adds the files and has two transaction identifiers
+for each queue that moved. The version of ``rocketmq:topic@broker@queue`` is the position, that of
+``rocketmq.store-time:topic@broker@queue`` the store time of the message before it (ms since 1970; 0
+if it is not known). Delta keeps identifiers for as long as the table lives, and refuses the later
+one of two concurrent transactions with the same identifier, so nothing is archived twice. The
+property ``rocketmq.queues`` lists the queues, since identifiers can be looked up but not listed. It
+is set before the first transaction of a queue; a queue without an identifier has no position yet.
 
 Source: Delta Lake protocol, "Transaction Identifiers", "Add File and Remove File".
 """
@@ -38,6 +42,7 @@ from storefmt.config.foreign_json import read_json
 SCHEMA: Final = pa.schema([*live_schema(ARCHIVE_COLUMNS), pa.field("day", pa.date32())])
 _PARTITIONS: Final = ["topic", "day"]
 _APP: Final = "rocketmq:"
+_TIME_APP: Final = "rocketmq.store-time:"
 _QUEUES: Final = "rocketmq.queues"
 
 
@@ -59,21 +64,45 @@ class DeltaArchive:
             self._table = deltalake.DeltaTable(self._uri, storage_options=_storage())
 
     @property
+    def hive_folders(self) -> bool:
+        """Whether no file is left of an earlier version, which named folders otherwise.
+
+        Polars reads partitions from folders, and fails if files of one table have both kinds.
+        """
+        if self._table is None:
+            return True
+        paths = pa.table(self._table.get_add_actions()).column("path").to_pylist()
+        return all("topic=" in path for path in paths)
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
-        found = {
-            queue_of(name): at
+        return self._versions(_APP) or None
+
+    @property
+    def store_times(self) -> dict[MessageQueue, int]:
+        """The store time (ms since 1970) of the message before each position, where known."""
+        return {queue: time_ms for queue, time_ms in self._versions(_TIME_APP).items() if time_ms}
+
+    def _versions(self, app: str) -> dict[MessageQueue, int]:
+        return {
+            queue_of(name): version
             for name in self._queues()
-            if (at := self._table.transaction_version(_APP + name)) is not None
+            if (version := self._table.transaction_version(app + name)) is not None
         }
-        return found or None
 
     @property
     def commit_count(self) -> int:
         """The number of transactions."""
         return 0 if self._table is None else self._table.version() + 1
 
-    def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> int:
+    def commit(
+        self,
+        files: Sequence[ArchiveFile],
+        positions: Mapping[MessageQueue, int],
+        *,
+        store_times: Mapping[MessageQueue, int] | None = None,
+    ) -> int:
         """Commit files together with the positions behind them; return the table's version.
 
         Raises:
@@ -81,11 +110,12 @@ class DeltaArchive:
             DeltaError: the log cannot be written.
         """
         self._prepare(positions)
-        known = self.positions or {}
+        known, times_known, times = self.positions or {}, self.store_times, store_times or {}
         moved = [
-            Transaction(_APP + queue_text(queue), at)
+            Transaction(app + queue_text(queue), version)
             for queue, at in sorted(positions.items())
-            if known.get(queue) != at
+            if known.get(queue) != at or times.get(queue) != times_known.get(queue)
+            for app, version in ((_APP, at), (_TIME_APP, times.get(queue, 0)))
         ]
         try:
             self._table.create_write_transaction(
@@ -137,7 +167,11 @@ class DeltaArchive:
 
 
 def _added(file: ArchiveFile) -> AddAction:
-    stats: dict[str, Any] = {"numRecords": file.rows}
+    without_time = file.rows if file.day == NO_DAY else 0
+    stats: dict[str, Any] = {
+        "numRecords": file.rows,
+        "nullCount": {"store_timestamp": without_time},
+    }
     if file.first_ms is not None and file.last_ms is not None:
         stats["minValues"] = {"store_timestamp": _time(file.first_ms)}
         stats["maxValues"] = {"store_timestamp": _time(file.last_ms)}

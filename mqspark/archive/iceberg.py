@@ -8,7 +8,8 @@
 
 Rule: the table needs no catalog: as in Iceberg's Hadoop catalog the newest ``vN.metadata.json``
 counts, and a commit creates the next one, whole or not at all. It has the new snapshot and the
-property ``rocketmq.positions``, so files and positions count at once. pyiceberg would try a refused
+properties ``rocketmq.positions`` and ``rocketmq.store-times`` (the store time of the message before
+each position), so files and positions count at once. pyiceberg would try a refused
 commit again upon the newer table, and so archive twice: here a refused commit is an error.
 
 Source: Iceberg table spec, "File System Tables".
@@ -41,6 +42,7 @@ from remoting.bodies import MessageQueue
 from storefmt.config.foreign_json import read_json
 
 _POSITIONS: Final = "rocketmq.positions"
+_STORE_TIMES: Final = "rocketmq.store-times"
 _HINT: Final = "metadata/version-hint.text"
 _NAME: Final = re.compile(r"v([0-9]{1,18})\.metadata\.json")
 _PROPERTIES: Final = {
@@ -89,15 +91,39 @@ class IcebergArchive:
                 ) from error
 
     @property
+    def hive_folders(self) -> bool:
+        """Return false: readers find the values of partitions elsewhere."""
+        return False
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
-        text = None if self._metadata is None else self._metadata.properties.get(_POSITIONS)
+        return self._queues_of(_POSITIONS)
+
+    @property
+    def store_times(self) -> dict[MessageQueue, int]:
+        """The store time (ms since 1970) of the message before each position, where known."""
+        return self._queues_of(_STORE_TIMES) or {}
+
+    def _queues_of(self, name: str) -> dict[MessageQueue, int] | None:
+        """Return the numbers by queue of a property, or None without it.
+
+        Raises:
+            BadArchive: the property has another form.
+        """
+        text = None if self._metadata is None else self._metadata.properties.get(name)
         try:
             return None if text is None else positions_of(read_json(text))
         except (ValueError, TypeError, AttributeError) as error:
-            raise BadArchive(f"{self.place.uri}: property {_POSITIONS}: {error}") from error
+            raise BadArchive(f"{self.place.uri}: property {name}: {error}") from error
 
-    def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> int:
+    def commit(
+        self,
+        files: Sequence[ArchiveFile],
+        positions: Mapping[MessageQueue, int],
+        *,
+        store_times: Mapping[MessageQueue, int] | None = None,
+    ) -> int:
         """Commit files together with the positions behind them; return the metadata's number.
 
         Raises:
@@ -110,7 +136,12 @@ class IcebergArchive:
         with self._opened().transaction() as transaction:
             with transaction.update_schema() as update:
                 update.union_by_name(_schema())
-            transaction.set_properties({_POSITIONS: json.dumps(positions_json(positions))})
+            transaction.set_properties(
+                {
+                    _POSITIONS: json.dumps(positions_json(positions)),
+                    _STORE_TIMES: json.dumps(positions_json(store_times or {})),
+                }
+            )
             if files:
                 # The names are unique, so there is no need to look for them in the whole table.
                 transaction.add_files(

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from mqspark.errors import BadArchive
 from mqspark.sources.live.options import queue_of, queue_text
@@ -29,6 +30,7 @@ _LONG: Final = 1 << 63
 DATA: Final = "data"
 NO_DAY: Final = "unknown"
 """The directory of messages whose store time no calendar has."""
+_HIVE_TOPIC, _HIVE_DAY, _HIVE_NULL = "topic=", "day=", "__HIVE_DEFAULT_PARTITION__"
 _NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*\.parquet")
 
 
@@ -59,7 +61,10 @@ class ArchiveFile(NamedTuple):
     def day(self) -> str | None:
         """The day (UTC) of all its messages, None if they may be of several."""
         folders = self.path.split("/")[1:-1]
-        return folders[1] if len(folders) == 2 else None
+        if len(folders) != 2:
+            return None
+        day = folders[1].removeprefix(_HIVE_DAY)
+        return NO_DAY if day == _HIVE_NULL else day
 
 
 class Commit(NamedTuple):
@@ -68,6 +73,7 @@ class Commit(NamedTuple):
     Attributes:
         positions: the new positions of the queues that moved.
         retired: the paths of files that no longer count.
+        store_times: the store time (ms since 1970) of the message before a new position.
     """
 
     number: int
@@ -75,6 +81,7 @@ class Commit(NamedTuple):
     files: tuple[ArchiveFile, ...]
     positions: Mapping[MessageQueue, int]
     retired: tuple[str, ...]
+    store_times: Mapping[MessageQueue, int]
 
 
 @dataclass(slots=True)
@@ -86,12 +93,14 @@ class ArchiveState:
         files: the files that count by path, oldest first.
         positions: the queue offsets at which reading goes on, None before the first commit.
         retired: the files that were retired of late, and when.
+        store_times: the store time (ms since 1970) of the message before a position, where known.
     """
 
     number: int = 0
     files: dict[str, ArchiveFile] = field(default_factory=dict)
     positions: dict[MessageQueue, int] | None = None
     retired: dict[str, int] = field(default_factory=dict)
+    store_times: dict[MessageQueue, int] = field(default_factory=dict)
 
     def apply(self, change: Commit) -> None:
         """Make the changes of the next commit."""
@@ -101,6 +110,9 @@ class ArchiveState:
             self.retired[path] = change.written_ms
         self.files.update((file.path, file) for file in change.files)
         self.positions = {**(self.positions or {}), **change.positions}
+        for queue in change.positions:
+            self.store_times.pop(queue, None)
+        self.store_times.update(change.store_times)
 
 
 def manifest_bytes(change: Commit) -> bytes:
@@ -111,6 +123,7 @@ def manifest_bytes(change: Commit) -> bytes:
         "written_ms": change.written_ms,
         "writer": f"{os.uname().nodename}:{os.getpid()}",
         "positions": positions_json(change.positions),
+        "store_times": positions_json(change.store_times),
         "files": [file._asdict() for file in change.files],
         "retired": change.retired,
     }
@@ -124,6 +137,7 @@ def checkpoint_bytes(state: ArchiveState) -> bytes:
         "number": state.number,
         "written_ms": time.time_ns() // 1_000_000,
         "positions": positions_json(state.positions or {}),
+        "store_times": positions_json(state.store_times),
         "files": [file._asdict() for file in state.files.values()],
         "retired": state.retired,
     }
@@ -144,6 +158,7 @@ def read_manifest(data: bytes, where: str) -> Commit:
             tuple(file_of(one) for one in value["files"]),
             positions_of(value["positions"]),
             tuple(map(_text, value.get("retired", ()))),
+            positions_of(value.get("store_times", {})),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadArchive(f"{where} is no manifest: {error!r}") from error
@@ -163,13 +178,14 @@ def read_checkpoint(data: bytes, where: str) -> ArchiveState:
             {file.path: file for file in files},
             positions_of(value["positions"]),
             {path: _long(at_ms) for path, at_ms in value["retired"].items()},
+            positions_of(value.get("store_times", {})),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadArchive(f"{where} is no checkpoint: {error!r}") from error
 
 
 def positions_json(positions: Mapping[MessageQueue, int]) -> dict[str, int]:
-    """Return positions as a JSON object, sorted."""
+    """Return positions, or the times beside them, as a JSON object, sorted."""
     return {queue_text(queue): at for queue, at in sorted(positions.items())}
 
 
@@ -202,8 +218,12 @@ def file_of(value: Mapping[str, Any]) -> ArchiveFile:
             _long(place)
     root, *folders = file.path.split("/")[:-1] or [""]
     name = file.path.rpartition("/")[2]
+    plain = [
+        folder.removeprefix(prefix)
+        for folder, prefix in zip(folders, (_HIVE_TOPIC, _HIVE_DAY), strict=False)
+    ]
     # Files of format 1 are in no folder of a day.
-    inside = root == DATA and len(folders) in (1, 2) and all(map(is_name, folders))
+    inside = root == DATA and len(folders) in (1, 2) and all(map(is_name, plain))
     if not (inside and _NAME.fullmatch(name)):
         raise ValueError(
             f"{file.path!r} is no file of an archive, as {DATA}/<topic>/<day>/<id>.parquet"
@@ -213,14 +233,23 @@ def file_of(value: Mapping[str, Any]) -> ArchiveFile:
     return file
 
 
-def data_name(topic: str, day: str, unique: str) -> str:
+def data_name(topic: str, day: str, unique: str, *, hive_folders: bool = False) -> str:
     """Return the name of a new data file, below the archive.
+
+    Args:
+        topic: the topic.
+        day: as 2026-11-28, or ``NO_DAY``.
+        unique: what no other file is called.
+        hive_folders: whether the folders are named as Hive names partitions.
 
     Raises:
         BadArchive: the topic cannot be the name of a directory.
     """
     if not is_name(topic):
         raise BadArchive(f"topic {topic!r} can be no directory of an archive; leave it out")
+    if hive_folders:
+        value = _HIVE_NULL if day == NO_DAY else day
+        return f"{DATA}/{_HIVE_TOPIC}{quote(topic, safe='')}/{_HIVE_DAY}{value}/{unique}.parquet"
     # Table formats write paths as URIs, in which % and | would have to be escaped.
     folder = re.sub(r"[^0-9A-Za-z._-]", "_", topic)
     return f"{DATA}/{folder}/{day}/{unique}.parquet"

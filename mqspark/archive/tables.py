@@ -27,8 +27,18 @@ class ArchiveTable(Protocol):
     place: StorageDir
 
     @property
+    def hive_folders(self) -> bool:
+        """Whether new files go to folders that are named as Hive names partitions."""
+        ...
+
+    @property
     def positions(self) -> dict[MessageQueue, int] | None:
         """The queue offsets at which reading goes on, None before the first commit."""
+        ...
+
+    @property
+    def store_times(self) -> dict[MessageQueue, int]:
+        """The store time (ms since 1970) of the message before each position, where known."""
         ...
 
     @property
@@ -44,8 +54,19 @@ class ArchiveTable(Protocol):
         """
         ...
 
-    def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> int:
+    def commit(
+        self,
+        files: Sequence[ArchiveFile],
+        positions: Mapping[MessageQueue, int],
+        *,
+        store_times: Mapping[MessageQueue, int] | None = None,
+    ) -> int:
         """Commit files together with the positions behind them; return the commit's number.
+
+        Args:
+            files: the new files.
+            positions: where reading goes on.
+            store_times: the store time (ms since 1970) of the message before each position.
 
         Raises:
             BadArchive: another process committed since the archive was opened.

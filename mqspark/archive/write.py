@@ -42,8 +42,16 @@ GROUP_BYTES: Final = 32 << 20
 """The most bytes of rows that a task keeps in memory, and so the size of a row group."""
 
 
-def write_task(place: StorageDir, live: LiveReadOptions, task: Task) -> Iterator[ArchiveFile]:
+def write_task(
+    place: StorageDir, live: LiveReadOptions, task: Task, *, hive_folders: bool = False
+) -> Iterator[ArchiveFile]:
     """Write the messages of a task, and yield each file once its bytes are on the disk.
+
+    Args:
+        place: the archive.
+        live: the settings of the source.
+        task: what to read.
+        hive_folders: as for ``data_name``.
 
     Raises:
         DataLost, ClientError: as ``read_ranges``.
@@ -52,17 +60,21 @@ def write_task(place: StorageDir, live: LiveReadOptions, task: Task) -> Iterator
     ours = live._replace(columns=ARCHIVE_COLUMNS)
     by_file = itertools.groupby(task, key=lambda one: (one.queue.topic, one.queue.broker_name))
     for (topic, broker), ranges in by_file:
-        yield from _write(place, ours, topic, broker, list(ranges))
+        with DayFiles(place, topic, broker, hive_folders=hive_folders) as files:
+            yield from _write(files, place, ours, topic, list(ranges))
 
 
 def _write(
-    place: StorageDir, live: LiveReadOptions, topic: str, broker: str, ranges: Sequence[Range]
+    files: "DayFiles",
+    place: StorageDir,
+    live: LiveReadOptions,
+    topic: str,
+    ranges: Sequence[Range],
 ) -> list[ArchiveFile]:
-    with DayFiles(place, topic, broker) as files:
-        for batch in read_ranges(live._replace(decompress=False), ranges):
-            for part in _plain_records(batch) if live.decompress else (batch,):
-                files.add(part)
-        done = files.finish()
+    for batch in read_ranges(live._replace(decompress=False), ranges):
+        for part in plain_records(batch) if live.decompress else (batch,):
+            files.add(part)
+    done = files.finish()
     rows = sum(file.rows for file in done)
     wanted = sum(one.end - one.start for one in ranges)
     if rows != wanted and live.fail_on_data_loss and not live.filters:
@@ -72,7 +84,7 @@ def _write(
     return done
 
 
-def _plain_records(batch: Any) -> Iterator[Any]:
+def plain_records(batch: Any) -> Iterator[Any]:
     """Yield a batch as records without compression, which every reader of Parquet can use."""
     for part in inflate_bodies(batch, bytes_max=GROUP_BYTES, fail_on_damage=False):
         yield part.as_plain_records()
@@ -85,8 +97,11 @@ class DayFiles:
     becomes a row group.
     """
 
-    def __init__(self, place: StorageDir, topic: str, broker: str) -> None:
+    def __init__(
+        self, place: StorageDir, topic: str, broker: str, *, hive_folders: bool = False
+    ) -> None:
         self._place, self._topic, self._broker = place, topic, broker
+        self._hive_folders = hive_folders
         self._stack = ExitStack()
         self._files: dict[str, _DayFile] = {}
 
@@ -123,7 +138,7 @@ class DayFiles:
     def _file(self, day: datetime.date | None) -> "_DayFile":
         name = NO_DAY if day is None else day.isoformat()
         if name not in self._files:
-            path = data_name(self._topic, name, uuid.uuid4().hex)
+            path = data_name(self._topic, name, uuid.uuid4().hex, hive_folders=self._hive_folders)
             out = self._stack.enter_context(self._place.writing(path))
             schema = live_schema(ARCHIVE_COLUMNS)
             parquet = self._stack.enter_context(pq.ParquetWriter(out, schema, compression=CODEC))

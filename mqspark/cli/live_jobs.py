@@ -62,6 +62,9 @@ Job = tuple[
 ]
 """A function that returns what a job would do, and one that does it."""
 _TOPICS: Final = Option("topics", "only these topics, separated by commas", names)
+_DECOMPRESS: Final = Option(
+    "decompress", "writes bodies that are compressed as they were sent", truth, "true"
+)
 _BEFORE: Final = Option("before", "a time, in ms since 1970", number(0), REQUIRED)
 _RESTORE: Final = (
     Option("store", "the store directory to make"),
@@ -181,8 +184,10 @@ _JOBS: Final[Mapping[str, Job]] = {
     "archive": (_explain_archive, _archive),
     "restore": (_explain_restore, _restore),
     "compact": (
-        lambda place, given: explain_compact(place, **_upkeep(given, _TOPICS)),
-        lambda place, given, spark: compact(place, spark=spark, **_upkeep(given, _TOPICS)),
+        lambda place, given: explain_compact(place, **_upkeep(given, _TOPICS, _DECOMPRESS)),
+        lambda place, given, spark: compact(
+            place, spark=spark, **_upkeep(given, _TOPICS, _DECOMPRESS)
+        ),
     ),
     "expire": (
         lambda place, given: explain_expire(place, **_upkeep(given, _TOPICS, _BEFORE)),

@@ -10,6 +10,7 @@ message passes through the JVM. Retention must be longer than the longest pause 
 messages that the broker has removed are an error unless ``failOnDataLoss`` is false.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -24,20 +25,25 @@ from mqspark.jobs.each import run_each
 from mqspark.places import StorageDir
 from mqspark.schemas import schema, struct_of
 from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
-from mqspark.sources.live.plan import Task, next_positions, ranges_of, tasks_of
+from mqspark.sources.live.plan import Ends, Task, next_positions, ranges_of, tasks_of
 from mqspark.sources.live.queues import (
     Positions,
     ask,
-    checked_span,
+    check_filter,
     next_batch_end,
     report,
     starting,
+    store_times_at,
 )
+from mqspark.sources.live.survey import Survey, survey
 from mqspark.sources.live.table import live_schema
 from mqspark.sources.store.spread import TaskRows, spread
+from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+LOG = logging.getLogger(__name__)
 
 BATCH_OFFSETS: Final = 5_000_000
 """The messages between two commits, unless maxOffsetsPerTrigger sets another number."""
@@ -53,8 +59,9 @@ _ARCHIVED: Final = schema(
     path=pa.string(),
 )
 
-Write = Callable[[StorageDir, LiveReadOptions, Sequence[Task]], Iterable[ArchiveFile]]
-"""Writes the files of tasks; each of the two engines has such a function."""
+Write = Callable[[StorageDir, LiveReadOptions, Sequence[Task], bool], Iterable[ArchiveFile]]
+"""Writes the files of tasks, into folders that are named as Hive names partitions if the last
+argument is true; each of the two engines has such a function."""
 
 
 class Archived(NamedTuple):
@@ -158,7 +165,7 @@ def archiving(
     """
     live = live_settings(options, use=Use.ARCHIVE)
     with table_writer(StorageDir(path), kind) as target:
-        known, reached = _ends(target, live)
+        known, reached, found = _ends(target, live)
         while True:
             batch = next_batch_end(
                 live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS
@@ -169,7 +176,8 @@ def archiving(
                 max_records=live.max_records or TASK_OFFSETS,
             )
             if tasks or batch != target.positions:
-                yield from _committed(target, live, list(write(target.place, live, tasks)), batch)
+                files = list(write(target.place, live, tasks, target.hive_folders))
+                yield from _committed(target, live, files, batch, found)
             known = batch
             if known == reached:
                 return
@@ -183,7 +191,7 @@ def explain_archive(path: str, options: Mapping[str, str], *, kind: str | None =
     """
     live = live_settings(options, use=Use.ARCHIVE)
     target = table_at(StorageDir(path), kind)
-    known, reached = _ends(target, live)
+    known, reached, _ = _ends(target, live)
     ranges = ranges_of(known, reached)
     total = sum(one.end - one.start for one in ranges)
     tasks = tasks_of(
@@ -198,28 +206,45 @@ def explain_archive(path: str, options: Mapping[str, str], *, kind: str | None =
     )
 
 
-def _ends(target: ArchiveTable, live: LiveReadOptions) -> tuple[Positions, Positions]:
-    """Return where a run begins, and where the queues end now.
+def _ends(
+    target: ArchiveTable, live: LiveReadOptions
+) -> tuple[Positions, Positions, dict[MessageQueue, Ends]]:
+    """Return where a run begins, where the queues end now, and the queues that are there.
 
     The end is fixed at the start, so that the run also ends for a topic that is always written to.
     """
-    found = ask(live, checked_span)
-    known = target.positions
+    known, times = target.positions, target.store_times
     if known is None:
-        known = ask(live, starting)
-    reached = next_positions(known, found, fail_on_loss=live.fail_on_data_loss)
-    entered = {queue: at for queue, at in reached.items() if queue not in known}
+        known, found = ask(live, starting)
+        seen = Survey(found)
+    else:
+        last = known
+        seen = ask(live, lambda client, live: survey(client, live, last, times))
+    ask(live, lambda client, live: check_filter(client, live, seen.found))
+    fails = live.fail_on_data_loss
+    reached = next_positions(
+        known, seen.found, fail_on_loss=fails, away=seen.away, renewed=seen.renewed
+    )
+    for text in seen.warnings(known):
+        LOG.warning("%s", text)
+    entered = {queue: at for queue, at in reached.items() if at < known.get(queue, at + 1)}
     if entered:
-        # New queues have positions now, from which their messages are read.
+        # Queues that are new, or made anew, have positions now, from which they are read.
         known = known | entered
-        reached = next_positions(known, found, fail_on_loss=live.fail_on_data_loss)
-    return known, reached
+        reached = next_positions(known, seen.found, fail_on_loss=fails, away=seen.away)
+    return known, reached, seen.found
 
 
 def _committed(
-    target: ArchiveTable, live: LiveReadOptions, files: list[ArchiveFile], batch: Mapping[Any, int]
+    target: ArchiveTable,
+    live: LiveReadOptions,
+    files: list[ArchiveFile],
+    batch: Positions,
+    found: dict[MessageQueue, Ends],
 ) -> Iterator[Archived]:
-    number = target.commit(files, batch)
+    times = {queue: ms for queue, ms in target.store_times.items() if queue not in found}
+    times |= ask(live, lambda client, _: store_times_at(client, batch, found))
+    number = target.commit(files, batch, store_times=times)
     if live.report_group:
         # These offsets are for display only: nothing is read from them, so a failure is ignored.
         ask(live, lambda client, _: report(client, live.report_group, dict(batch)))
@@ -228,22 +253,24 @@ def _committed(
 
 
 def write_here(
-    place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+    place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task], hive_folders: bool
 ) -> Iterator[ArchiveFile]:
     """Write the files of tasks in this process."""
     for task in tasks:
-        yield from write_task(place, live, task)
+        yield from write_task(place, live, task, hive_folders=hive_folders)
 
 
 def write_on_spark(spark: "SparkSession") -> Write:
     """Return a function that writes files on a cluster, whose workers must see the same place."""
 
     def write(
-        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task]
+        place: StorageDir, live: LiveReadOptions, tasks: Sequence[Task], hive_folders: bool
     ) -> Iterator[ArchiveFile]:
-        done = run_each(
-            spark, tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]
-        )
+        def work(task: Task) -> list[dict[str, Any]]:
+            files = write_task(place, live, task, hive_folders=hive_folders)
+            return [file._asdict() for file in files]
+
+        done = run_each(spark, tasks, work)
         for files in done:
             yield from map(file_of, files)
 

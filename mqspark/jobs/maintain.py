@@ -6,7 +6,7 @@ other two jobs only read and write names.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mqspark.archive.archive import Archive, locked, opened, writer
 from mqspark.archive.compact import (
@@ -58,13 +58,18 @@ class DeletedFile(NamedTuple):
 
 
 def compact(
-    path: str, *, topics: Sequence[str] | None = None, spark: "SparkSession | None" = None
+    path: str,
+    *,
+    topics: Sequence[str] | None = None,
+    decompress: bool = True,
+    spark: "SparkSession | None" = None,
 ) -> Iterator[Compacted]:
     """Make few large files of many small ones; yield a row for each group once it is committed.
 
     Args:
         path: the archive.
         topics: the topics to compact, None for all.
+        decompress: as for ``compact_files``.
         spark: the session; without it everything is done in this process.
 
     Raises:
@@ -74,19 +79,23 @@ def compact(
     with writer(StorageDir(path)) as archive:
         wanted = list(compactions(archive.files(topics=topics)))
         for first in range(0, len(wanted), COMMIT_TASKS):
-            yield from _compacted(archive, wanted[first : first + COMMIT_TASKS], spark)
+            some = wanted[first : first + COMMIT_TASKS]
+            yield from _compacted(archive, some, spark, decompress=decompress)
 
 
 def _compacted(
-    archive: Archive, wanted: Sequence[Compaction], spark: "SparkSession | None"
+    archive: Archive,
+    wanted: Sequence[Compaction],
+    spark: "SparkSession | None",
+    *,
+    decompress: bool,
 ) -> Iterator[Compacted]:
     place = archive.place
-    made = [
-        [file_of(value) for value in values]
-        for values in run_each(
-            spark, wanted, lambda old: [file._asdict() for file in compact_files(place, old)]
-        )
-    ]
+
+    def work(old: Compaction) -> list[dict[str, Any]]:
+        return [file._asdict() for file in compact_files(place, old, decompress=decompress)]
+
+    made = [[file_of(value) for value in values] for values in run_each(spark, wanted, work)]
     number = archive.commit(
         [file for files in made for file in files],
         {},
@@ -144,8 +153,10 @@ def clean(path: str, *, before_ms: int) -> list[DeletedFile]:
     return [DeletedFile(name, size) for name, size in found]
 
 
-def explain_compact(path: str, *, topics: Sequence[str] | None = None) -> str:
-    """Return what ``compact`` would do, as text.
+def explain_compact(
+    path: str, *, topics: Sequence[str] | None = None, decompress: bool = True
+) -> str:
+    """Return what ``compact`` would do, as text, whether it decompresses bodies or not.
 
     Raises:
         BadArchive: there is no archive.

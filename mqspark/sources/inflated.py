@@ -76,9 +76,10 @@ class Inflated(NamedTuple):
         Their ``body_size``, ``store_size`` and ``body_crc`` are those of such records; the batch
         must have these columns.
         """
-        changed = self.flags.to_numpy() != self.rows.column("sys_flag").to_numpy()
-        if not changed.any():
+        stored_flags = self.rows.column("sys_flag")
+        if self.flags.equals(stored_flags):
             return self.rows
+        changed = self.flags.to_numpy() != pc.fill_null(stored_flags, 0).to_numpy()
         stored_sizes = self.rows.column("body_size").to_numpy()
         sizes = np.where(changed, pc.binary_length(self.bodies).to_numpy(), stored_sizes)
         crcs = self.rows.column("body_crc").to_numpy().copy()
@@ -115,7 +116,8 @@ def inflate_bodies(batch: Any, *, bytes_max: int, fail_on_damage: bool) -> Itera
     """
     stored, flags = batch.column("body"), batch.column("sys_flag")
     flag_type = flags.type
-    numbers = flags.to_numpy()
+    # Files of an archive may lack the column.
+    numbers = pc.fill_null(flags, 0).to_numpy()
     if not (numbers & COMPRESSED).any():
         yield Inflated(batch, stored, flags)
         return

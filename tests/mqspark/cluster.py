@@ -1,16 +1,20 @@
 """A standalone Spark cluster of one master and two workers, made from PySpark's own package.
 
 Rule: everything listens on 127.0.0.1 on free ports and writes below one directory; what is
-started here is stopped by its process id, executors with their worker.
+started here is stopped by its process id, executors with their worker. Planners and executors run a
+Python that has numpy and pyarrow, and nothing of ours: what they need has to be shipped.
 """
 
 import os
 import subprocess
 import sys
+import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy
+import pyarrow
 import pyspark
 
 from tests.mqspark.kills import children, kill_tree
@@ -21,7 +25,19 @@ READY_S = 600.0
 HOME = Path(pyspark.__file__).parent
 
 
-def environment() -> dict[str, str]:
+def bare_python(directory: Path) -> str:
+    """Make a Python that has numpy and pyarrow alone, and return its path."""
+    venv.create(directory, symlinks=True)
+    (packages,) = directory.glob("lib/python*/site-packages")
+    for module in (numpy, pyarrow):
+        installed = Path(module.__file__).parent
+        for part in (installed, installed.with_name(f"{installed.name}.libs")):
+            if part.exists():
+                (packages / part.name).symlink_to(part)
+    return str(directory / "bin" / "python")
+
+
+def environment(python: str = sys.executable) -> dict[str, str]:
     """Return the environment of everything that runs here; our code is not in it."""
     return {
         **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
@@ -30,7 +46,7 @@ def environment() -> dict[str, str]:
         "SPARK_DAEMON_MEMORY": "256m",
         # Spark's default is more than a worker here may give, and a job would wait for ever.
         "SPARK_EXECUTOR_MEMORY": "512m",
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python,
     }
 
 
@@ -40,10 +56,12 @@ class Cluster:
     Attributes:
         url: of the master.
         workers: process ids.
+        python: the Python of planners and executors.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self.python = bare_python(directory / "python")
         port = free_ports(1)
         self.url = f"spark://127.0.0.1:{port}"
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -65,7 +83,7 @@ class Cluster:
         log = self._directory / f"{len(self._logs)}-{name}.log"
         line = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *words]
         with log.open("wb") as out:
-            process = subprocess.Popen(line, stdout=out, stderr=out, env=environment())
+            process = subprocess.Popen(line, stdout=out, stderr=out, env=environment(self.python))
         self._processes.append(process)
         self._logs.append(log)
 
@@ -94,7 +112,7 @@ class Cluster:
             stderr=subprocess.PIPE,
             text=True,
             cwd=place,
-            env={**environment(), **(env or {})},
+            env={**environment(self.python), **(env or {})},
         )
         self._drivers.append(driver)
         return driver

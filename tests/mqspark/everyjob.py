@@ -4,7 +4,7 @@
 
 Prints JSON: counts of rows by what was read, and for each table and job whether it is right.
 ``Orders`` and ``Sunk`` are topics of the name server; the second is empty and gets the rows of the
-first.
+first, once by a batch and once by a stream.
 """
 
 import json
@@ -19,11 +19,12 @@ from mqserver.pytest_plugin import RocketMQ
 from mqspark.cli.registry import JOBS, options_of
 from mqspark.sources.store.tables import table_names
 from tests.golden import REPOSITORY, Golden
+from tests.mqspark.streams import run_to_end
 from tests.programs import ran
 
 LIVE_COUNT = 40
 """The messages of ``Orders``."""
-COUNTS = {"rows": 750, "live": LIVE_COUNT, "sunk": LIVE_COUNT}
+COUNTS = {"rows": 750, "live": LIVE_COUNT, "sunk": LIVE_COUNT, "streamed": 2 * LIVE_COUNT}
 GIVEN = {"grep": {"pattern": "violin4"}, "rewind-plan": {"to_ms": "0"}}
 
 
@@ -63,6 +64,14 @@ def main(master: str, store: str, other: str, namesrv: str) -> None:
     sink = topic("Orders").select("body").write.format("rocketmq")
     sink.options(namesrv=namesrv, topic="Sunk").mode("append").save()
     found["sunk"] = topic("Sunk").count()
+    stream = spark.readStream.format("rocketmq").options(
+        namesrv=namesrv, subscribe="Orders", startingOffsets="earliest", columns="body,tags"
+    )
+    with tempfile.TemporaryDirectory() as checkpoint:
+        into = stream.load().writeStream.format("rocketmq").trigger(availableNow=True)
+        into = into.options(namesrv=namesrv, topic="Sunk", checkpointLocation=checkpoint)
+        run_to_end(into.start)
+    found["streamed"] = topic("Sunk").count()
     (key,) = mqspark.commitlog(spark, store, columns=["unique_key"]).take(1)[0]
     for name in JOBS:
         given = {**GIVEN, "trace": {"key": key}}.get(name, {})

@@ -65,6 +65,26 @@ def fill(
     run(namesrv, act)
 
 
+def delete(namesrv: str, topic: str) -> None:
+    """Delete a topic, and wait until it has no route."""
+
+    async def act(client: MQClient) -> None:
+        admin = Admin(client)
+        (broker,) = (await admin.cluster_info()).broker_addr_table.values()
+        await admin.delete_topic_in_broker(broker.broker_addrs[0], topic)
+        await admin.delete_topic_in_namesrv(namesrv, topic)
+        await eventually(admin.topic_list, lambda topics: topic not in topics)
+
+    run(namesrv, act)
+
+
+def make_anew(namesrv: str, topic: str, count: int) -> None:
+    """Delete a topic, make it again and send other messages to it."""
+    delete(namesrv, topic)
+    make(namesrv, topic)
+    fill(namesrv, topic, count, seed=1)
+
+
 def filled_pair(topic: str, count: int) -> Callable[[], Iterator[RocketMQ]]:
     """Return the fixture of a module: a pair with one topic of ``count`` messages."""
 

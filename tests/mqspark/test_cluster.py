@@ -9,18 +9,23 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from mqserver.pytest_plugin import RocketMQ
 from mqspark.shipping import PACKAGES, write_code
 from storefmt.arrow.columns import has_kernel
 from tests.golden import REPOSITORY, Golden
 from tests.mqspark.cluster import READY_S, Cluster, environment, running_cluster
+from tests.mqspark.everyjob import LIVE_COUNT
 from tests.mqspark.kills import kill_tree
+from tests.mqspark.livetopics import as_sent, read_queues
 from tests.programs import python
 from tests.waiting import wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2_400)]
 JOB = REPOSITORY / "tests" / "mqspark" / "clusterjob.py"
+STREAM = JOB.with_name("streamjob.py")
 COUNT = 1_420
 
 
@@ -62,6 +67,25 @@ def test_code_in_a_zip_file_and_an_executor_that_is_killed(
     assert victim not in cluster.executors()
 
 
+def test_streams_run_with_code_in_a_zip_file(
+    cluster: Cluster, orders: RocketMQ, tmp_path: Path
+) -> None:
+    code, out = write_code(tmp_path / "code.zip"), tmp_path / "out"
+    given = {"namesrv": orders.namesrv, "topic": "Orders", "checkpoint": str(tmp_path / "one")}
+    again = {**given, "checkpoint": str(tmp_path / "two"), "target": "Sunk"}
+
+    for each in ({**given, "out": str(out)}, again):
+        process = cluster.submit("--py-files", str(code), str(STREAM), json.dumps(each))
+        _, errors = process.communicate(timeout=READY_S)
+        assert process.returncode == 0, errors[-4_000:]
+
+    stored = pq.ParquetDataset([str(path) for path in out.glob("*.parquet")]).read()
+    assert stored.num_rows == LIVE_COUNT
+    sent = sorted(bytes(body) for body in stored.column("body").to_pylist())
+    sunk = read_queues(orders.namesrv, "Sunk", total=LIVE_COUNT)
+    assert sorted(as_sent(record).body for record in sunk) == sent
+
+
 @pytest.mark.soak
 def test_code_in_an_archive(cluster: Cluster, golden: Golden, tmp_path: Path) -> None:
     packed, seen = tmp_path / "code.tar.gz", tmp_path / "seen"
@@ -90,7 +114,11 @@ def test_code_in_an_archive(cluster: Cluster, golden: Golden, tmp_path: Path) ->
 
 def test_a_job_says_that_no_worker_offers_enough(cluster: Cluster, golden: Golden) -> None:
     line = [sys.executable, "-m", "mqspark", "stats", str(golden.store("basic"))]
-    env = {**environment(), "PYTHONPATH": str(REPOSITORY), "SPARK_EXECUTOR_MEMORY": "3g"}
+    env = {
+        **environment(cluster.python),
+        "PYTHONPATH": str(REPOSITORY),
+        "SPARK_EXECUTOR_MEMORY": "3g",
+    }
 
     process = subprocess.Popen(
         [*line, "--master", cluster.url],
@@ -112,7 +140,7 @@ def test_a_job_says_that_no_worker_offers_enough(cluster: Cluster, golden: Golde
 @pytest.mark.soak
 def test_the_command_line_ships_its_own_code(cluster: Cluster, golden: Golden) -> None:
     line = ("-m", "mqspark", "stats", golden.store("basic"), "--master", cluster.url)
-    env = {**environment(), "PYTHONPATH": str(REPOSITORY)}
+    env = {**environment(cluster.python), "PYTHONPATH": str(REPOSITORY)}
 
     done = python(*line, env=env)
 

@@ -9,7 +9,7 @@ import pytest
 from mqserver.pytest_plugin import RocketMQ
 from tests.golden import Golden
 from tests.mqspark import everyjob
-from tests.mqspark.cluster import HOME, READY_S, environment
+from tests.mqspark.cluster import HOME, READY_S, bare_python, environment
 from tests.mqspark.kills import kill_tree
 from tests.ports import free_ports
 from tests.waiting import wait
@@ -34,7 +34,7 @@ def server(tmp_path: Path) -> Iterator[str]:
         "spark-internal",
     ]
     # Spark counts this server among its daemons.
-    env = {**environment(), "SPARK_DAEMON_MEMORY": "1g"}
+    env = {**environment(bare_python(tmp_path / "python")), "SPARK_DAEMON_MEMORY": "1g"}
     with log.open("wb") as out:
         process = subprocess.Popen(line, stdout=out, stderr=out, cwd=tmp_path, env=env)
 

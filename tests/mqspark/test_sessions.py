@@ -6,10 +6,11 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from mqspark.errors import NoSpark
+from mqspark.errors import NoMaster, NoSpark
 from mqspark.sessions import session
 from tests.golden import REPOSITORY, Golden
 from tests.mqspark.cluster import environment
+from tests.ports import free_ports
 from tests.programs import python
 
 pytestmark = pytest.mark.spark
@@ -37,7 +38,7 @@ print(json.dumps([len(rows), sum(row.body is None for row in rows)]))
 TELL = """
 import json
 names = "spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.ui.enabled"
-names += ("spark.driver.memory",)
+names += "spark.driver.memory", "spark.ui.showConsoleProgress"
 names += "spark.app.name", "spark.master", "spark.sql.python.filterPushdown.enabled"
 print(json.dumps({name: spark.conf.get(name, None) for name in names}))
 """
@@ -81,6 +82,7 @@ def test_what_the_user_has_set_stays(tmp_path: Path) -> None:
         "spark.app.name": "mine",
         "spark.master": "local[1]",
         "spark.sql.python.filterPushdown.enabled": "true",
+        "spark.ui.showConsoleProgress": "false",
     }
 
 
@@ -105,7 +107,35 @@ assert spark is mine
         "spark.app.name": "mine",
         "spark.master": "local[1]",
         "spark.sql.python.filterPushdown.enabled": "false",
+        "spark.ui.showConsoleProgress": "true",
     }
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "sc://127.0.0.1:{port}/;a=b"])
+def test_a_master_that_does_not_answer_is_named_at_once(master: str) -> None:
+    master = master.format(port=free_ports(1))
+
+    with pytest.raises(NoMaster) as refused:
+        session(master)
+
+    said = str(refused.value)
+    assert said.startswith("no master of Spark answers at 127.0.0.1:")
+    assert f"Connection refused; check the address of the master ({master})" in said
+
+
+def test_a_master_that_spark_cannot_read_is_one_sentence(tmp_path: Path) -> None:
+    code = """
+import mqspark
+from mqspark.errors import NoMaster
+try:
+    mqspark.session("sparc://host:7077")
+except NoMaster as error:
+    print('"%s"' % error)
+"""
+    assert run(code, cwd=tmp_path) == (
+        "Spark does not start with master sparc://host:7077: Could not parse Master URL: "
+        "'sparc://host:7077'"
+    )
 
 
 def test_an_older_pyspark_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,6 +140,8 @@ class CompactedRow(Row):
         "Each run of `pipeline archive` makes files of its own, so frequent runs make small ones. "
         "This writes the files of a topic, broker and day again as files of about 256 MiB, and "
         "commits them. The old files stay until `pipeline archive clean`, for those who read them. "
+        "Bodies that an earlier version kept compressed are written as they were sent; files that "
+        "are large already stay as they are. "
         "No run of `pipeline archive` may write at the same time."
     ),
     examples=(
@@ -152,13 +154,19 @@ class CompactedRow(Row):
 @of_job
 @of_archive
 @only_topics
-def compact_archive(call: Call, *, where: Engine, archive: str, topic: tuple[str, ...]) -> Outcome:
+@click.option("--keep-compressed", is_flag=True, help="leave compressed bodies as they are")
+def compact_archive(
+    call: Call, *, where: Engine, archive: str, topic: tuple[str, ...], keep_compressed: bool
+) -> Outcome:
     """Return a row for each group of files.
 
     Raises:
         CommandError: there is no archive, or another process writes to it.
     """
-    options = {"topics": topic}
+    options: JobOptions = {
+        "topics": topic,
+        "decompress": "false" if keep_compressed else None,
+    }
     return run_live_job(call, "compact", archive, where, row=CompactedRow, options=options)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Final
 
-from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import DONE, Line, Record, java_string, time_text
 from storefmt.formats.javahash import string_hash
+from storefmt.formats.javamaps import hash_order
 
 FIELDS: Final = {
     "accessKey": "access_key",

@@ -58,7 +58,9 @@ _SOURCE: Final = (
     Option(
         "startingOffsets",
         "`earliest`, `latest`, or JSON topic -> broker -> queue -> offset, with -2 for the "
-        "earliest and -1 for the latest (a batch cannot start there); it names every queue",
+        "earliest and -1 for the latest (a batch cannot start there); it names every queue. "
+        "`[offset, store time in ms of the message before it]` instead of an offset shows whether "
+        "the topic was deleted and made anew",
         shown="earliest (batch), latest (stream)",
     ),
     Option(
@@ -160,12 +162,14 @@ class Edge(NamedTuple):
         offset: the queue offset for queues that are not in ``by_queue``, or EARLIEST or LATEST.
         by_queue: queue offsets, or times in ms.
         is_time: ``by_queue`` has times, and ``time_ms`` is for all other queues if not None.
+        store_times: the store time (ms since 1970) of the message before an offset, where given.
     """
 
     offset: int
     by_queue: Mapping[MessageQueue, int] = {}
     is_time: bool = False
     time_ms: int | None = None
+    store_times: Mapping[MessageQueue, int] = {}
 
 
 class LiveReadOptions(NamedTuple):
@@ -354,7 +358,9 @@ def _edge(found: Mapping[str, Any], side: str, *, default: int) -> Edge:
         return Edge(default)
     if text.lower() in _WORDS:
         return Edge(_WORDS[text.lower()])
-    return Edge(default, _by_queue(text, name))
+    store_times: dict[MessageQueue, int] = {}
+    by_queue = _by_queue(text, name, store_times)
+    return Edge(default, by_queue, store_times=store_times)
 
 
 def _check_batch_edges(starting: Edge, ending: Edge) -> None:
@@ -369,7 +375,10 @@ def _check_batch_edges(starting: Edge, ending: Edge) -> None:
             raise BadOption(f"option {name}: {queue_text(found[0])} has {refused}, {why}")
 
 
-def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
+def _by_queue(
+    text: str, name: str, store_times: dict[MessageQueue, int] | None = None
+) -> dict[MessageQueue, int]:
+    """Return the offsets or times of a JSON text; ``store_times`` gets those beside offsets."""
     found: dict[MessageQueue, int] = {}
     is_time = "Timestamp" in name
     expected = "ms since 1970" if is_time else "an offset, -2 (earliest) or -1 (latest)"
@@ -377,8 +386,13 @@ def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
     for topic, brokers in _tree(text, name).items():
         for broker, queues in _branch(brokers, name).items():
             for queue_id, value in _branch(queues, name).items():
+                is_known = _is_queue_id(queue_id)
+                queue = MessageQueue(topic, broker, int(queue_id) if is_known else -1)
+                match value:
+                    case [int(offset), int(time_ms)] if store_times is not None and offset > 0:
+                        value, store_times[queue] = offset, time_ms
                 if (
-                    not _is_queue_id(queue_id)
+                    not is_known
                     or not isinstance(value, int)
                     or isinstance(value, bool)
                     or not low <= value <= _LONG_MAX
@@ -387,7 +401,7 @@ def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
                         f"option {name}: {topic}, {broker} has {queue_id!r}: {value!r}, "
                         f"expected a queue id and {expected}"
                     )
-                found[MessageQueue(topic, broker, int(queue_id))] = value
+                found[queue] = value
     return found
 
 

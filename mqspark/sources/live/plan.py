@@ -6,7 +6,7 @@ a task, so that 50,000 queues are not 50,000 tasks; a large one is cut if ``minP
 with a backlog gets one message at least.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mqspark.errors import DataLost
@@ -20,10 +20,17 @@ PACK_ROWS: Final = 10_000
 
 
 class Ends(NamedTuple):
-    """The first readable queue offset, and the queue offset that the next message gets."""
+    """The ends of a queue.
+
+    Attributes:
+        low: the first readable queue offset.
+        high: the queue offset that the next message gets.
+        last_ms: the store time of the last message, in ms since 1970; 0 if it is not known.
+    """
 
     low: int
     high: int
+    last_ms: int = 0
 
 
 class Range(NamedTuple):
@@ -111,31 +118,48 @@ def batch_end(
 
 
 def next_positions(
-    known: Mapping[MessageQueue, int], found: Mapping[MessageQueue, Ends], *, fail_on_loss: bool
+    known: Mapping[MessageQueue, int],
+    found: Mapping[MessageQueue, Ends],
+    *,
+    fail_on_loss: bool,
+    away: Collection[MessageQueue] = (),
+    renewed: Collection[MessageQueue] = (),
 ) -> dict[MessageQueue, int]:
     """Return how far a stream that is at ``known`` could go now.
 
     A new queue enters with its first offset and no rows: from then on its position is among those
-    that are kept, so it is known where it began. A queue that was deleted and created again enters
-    in the same way.
+    that are kept, so it is known where it began. A queue that was deleted and made anew enters in
+    the same way. A queue that is not there keeps its position.
+
+    Args:
+        known: the queue offset to read next, by queue.
+        found: the queues that are there.
+        fail_on_loss: whether a queue that is gone, shorter or renewed is an error.
+        away: queues that are not there because their broker is not.
+        renewed: queues that no longer have the message that was read last.
 
     Raises:
-        DataLost: a queue is gone, or ends before the known position, and ``fail_on_loss`` is true.
+        DataLost: there is such a queue, and ``fail_on_loss`` is true.
     """
-    gone = sorted(set(known) - set(found))
+    gone = sorted(set(known) - set(found) - set(away))
     if gone and fail_on_loss:
         raise DataLost(f"{queue_text(gone[0])} is not there any more; {GO_ON}")
     reached = dict(known)
     for queue, there in found.items():
         if queue not in known:
             reached[queue] = there.low
-        elif there.high >= known[queue]:
+        elif there.high >= known[queue] and queue not in renewed:
             reached[queue] = there.high
         elif fail_on_loss:
-            raise DataLost(
-                f"{queue_text(queue)} was read up to {known[queue]} and ends at {there.high} now: "
-                f"it was made anew, or its broker lost data; {GO_ON}"
-            )
+            raise DataLost(_renewal(queue, known[queue], there))
         else:
             reached[queue] = there.low
     return reached
+
+
+def _renewal(queue: MessageQueue, position: int, there: Ends) -> str:
+    if there.high < position:
+        seen = f"and ends at {there.high} now: it was made anew, or its broker lost data"
+    else:
+        seen = f"but message {position - 1} is another one now: the topic was made anew"
+    return f"{queue_text(queue)} was read up to {position} {seen}; {GO_ON}"

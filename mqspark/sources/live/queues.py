@@ -26,7 +26,7 @@ from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullApi, PullRequest
 from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
-from mqclient.errors import BrokerRefused, ClientError, NotFound
+from mqclient.errors import BrokerRefused, ClientError, NoRoute, NotFound
 from mqspark.errors import BadOption, DataLost
 from mqspark.sources.live.options import (
     EARLIEST,
@@ -62,6 +62,8 @@ _T = TypeVar("_T")
 _V = TypeVar("_V")
 Positions = dict[MessageQueue, int]
 """Queue offset to read next, by queue."""
+StoreTimes = dict[MessageQueue, int]
+"""The store time (ms since 1970) of the message before a position, by queue."""
 
 
 def ask(
@@ -112,9 +114,12 @@ async def batch_tasks(client: MQClient, live: LiveReadOptions) -> list[Task]:
     )
 
 
-async def starting(client: MQClient, live: LiveReadOptions) -> Positions:
-    """Return where reading begins; raises as ``batch_tasks``."""
-    return await _first(client, live, await span(client, live))
+async def starting(
+    client: MQClient, live: LiveReadOptions
+) -> tuple[Positions, dict[MessageQueue, Ends]]:
+    """Return where reading begins, and the ends of the queues; raises as ``batch_tasks``."""
+    found = await span(client, live)
+    return await _first(client, live, found), found
 
 
 async def _first(
@@ -129,6 +134,16 @@ async def _first(
                 f"startingOffsets has {queue_text(queue)} at {offset}, which ends at "
                 f"{found[queue].high}: it was made anew, or its broker lost data; {GO_ON}"
             )
+    given = {queue: first[queue] for queue in live.starting.store_times}
+    for queue, time_ms in (await store_times_at(client, given, found)).items():
+        if time_ms == live.starting.store_times[queue]:
+            continue
+        if live.fail_on_data_loss:
+            raise DataLost(
+                f"startingOffsets has {queue_text(queue)} at {first[queue]}, but message "
+                f"{first[queue] - 1} is another one now: the topic was made anew; {GO_ON}"
+            )
+        first[queue] = found[queue].low
     return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
 
 
@@ -147,8 +162,21 @@ async def checked_span(client: MQClient, live: LiveReadOptions) -> dict[MessageQ
         ClientError: as ``batch_tasks``.
     """
     found = await span(client, live)
+    await check_filter(client, live, found)
+    return found
+
+
+async def check_filter(
+    client: MQClient, live: LiveReadOptions, queues: Iterable[MessageQueue]
+) -> None:
+    """Let every broker of these queues read the filter expression.
+
+    Raises:
+        BadOption: a broker cannot read the expression, or filters by tags only.
+        ClientError: a broker did not answer.
+    """
     if live.filter_kind == TAG:
-        return found
+        return
     filter_ = Subscription.parse(live.filter, kind=live.filter_kind)
 
     async def at_broker(queue: MessageQueue) -> None:
@@ -163,26 +191,46 @@ async def checked_span(client: MQClient, live: LiveReadOptions) -> dict[MessageQ
                 f"{live.filter_kind}: {error.remark}"
             ) from error
 
-    await _each({queue.broker_name: queue for queue in found}.values(), at_broker)
-    return found
+    await _each({queue.broker_name: queue for queue in queues}.values(), at_broker)
 
 
-async def queues_of(client: MQClient, wanted: QueueSelection) -> list[MessageQueue]:
+async def queues_of(
+    client: MQClient, wanted: QueueSelection, missing: set[str] | None = None
+) -> list[MessageQueue]:
     """Return the queues that are wanted and readable now, sorted.
+
+    Args:
+        client: the client that asks the name servers.
+        wanted: which queues.
+        missing: gets the named topics that do not exist; None if that is an error.
 
     Raises:
         BadOption: the pattern is not a regular expression.
         NoRoute: a named topic, or the broker of a queue, does not exist.
         ClientError: no name server answered.
     """
-    if wanted.queues:
+    if wanted.queues and missing is None:
         return list(wanted.queues)
-    topics: Iterable[str] = wanted.topics
+    topics: Iterable[str] = wanted.topics or {queue.topic for queue in wanted.queues}
     if wanted.pattern:
         topics = matching(await TopicCalls(client).topic_list(), wanted.pattern)
 
     async def of_topic(topic: str) -> list[MessageQueue]:
-        return routes.subscribe_queues(topic, await client.route(topic, fresh=True))
+        try:
+            route = await client.route(topic, fresh=True)
+        except NoRoute:
+            if missing is None:
+                raise
+            missing.add(topic)
+            return []
+        brokers = {data.broker_name for data in route.broker_datas}
+        if wanted.queues:
+            return [
+                queue
+                for queue in wanted.queues
+                if queue.topic == topic and queue.broker_name in brokers
+            ]
+        return routes.subscribe_queues(topic, route)
 
     found = await _each(topics, of_topic)
     return sorted(queue for queues in found.values() for queue in queues)
@@ -212,8 +260,16 @@ def matching(topics: Collection[str], pattern: str) -> list[str]:
     return [name for name, is_match in zip(names, found.to_pylist(), strict=True) if is_match]
 
 
-async def ends(client: MQClient, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Ends]:
+async def ends(
+    client: MQClient, queues: Iterable[MessageQueue], missing: set[str] | None = None
+) -> dict[MessageQueue, Ends]:
     """Return where each queue begins and ends.
+
+    Args:
+        client: the client that asks the brokers.
+        queues: the queues.
+        missing: gets the topics that a broker does not have, although a name server still says so;
+            their queues there are left out. None if that is an error.
 
     Raises:
         ClientError: a broker did not answer.
@@ -224,15 +280,28 @@ async def ends(client: MQClient, queues: Iterable[MessageQueue]) -> dict[Message
     async def of_topic(place: tuple[str, str]) -> dict[MessageQueue, Ends]:
         topic, broker = place
         address = await client.master_of(MessageQueue(topic, broker))
-        found = await calls.topic_stats_at(address, topic)
-        return {queue: Ends(item.min_offset, item.max_offset) for queue, item in found.items()}
+        try:
+            found = await calls.topic_stats_at(address, topic)
+        except NotFound:
+            if missing is None:
+                raise
+            missing.add(topic)
+            wanted.difference_update(
+                [queue for queue in wanted if (queue.topic, queue.broker_name) == place]
+            )
+            return {}
+        return {
+            queue: Ends(item.min_offset, item.max_offset, item.last_update_timestamp)
+            for queue, item in found.items()
+        }
 
     async def of_queue(queue: MessageQueue) -> Ends:
         return Ends(
             await offsets.min_offset(client, queue), await offsets.max_offset(client, queue)
         )
 
-    answers = await _each({(queue.topic, queue.broker_name) for queue in wanted}, of_topic)
+    places = {(queue.topic, queue.broker_name) for queue in wanted}
+    answers = await _each(places, of_topic)
     known = {queue: item for answer in answers.values() for queue, item in answer.items()}
     # A broker lists only the queues that can be written; a topic may have more that can be read.
     known |= await _each(wanted - set(known), of_queue)
@@ -309,18 +378,18 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
     puller = PullApi(client, TOOLS_GROUP)
     while place > there.low:
         first = max(there.low, place - _LOOK_COUNT + 1)
-        stored = await _stored(puller, queue, first, place + 1 - first)
+        times = await _stored(puller, queue, first, place + 1 - first)
         place = first
-        if not stored or min(stored.values()) < time_ms:
+        if not times or min(times.values()) < time_ms:
             break
     while place < there.high:
-        stored = await _stored(puller, queue, place, _LOOK_COUNT)
-        late = [offset for offset, store_ms in stored.items() if store_ms >= time_ms]
+        times = await _stored(puller, queue, place, _LOOK_COUNT)
+        late = [offset for offset, store_ms in times.items() if store_ms >= time_ms]
         if late:
             return min(late)
-        if not stored:
+        if not times:
             break
-        place = max(stored) + 1
+        place = max(times) + 1
     return there.high
 
 
@@ -329,6 +398,33 @@ async def _stored(puller: PullApi, queue: MessageQueue, first: int, count: int) 
     raw = await puller.pull_raw(PullRequest(queue, first, Subscription.parse("*"), count))
     records: list[Record] = decode_records(raw.data, check_crc=False)
     return {record.queue_offset: record.store_ms for record in records}
+
+
+async def store_times_at(
+    client: MQClient, positions: Positions, found: Mapping[MessageQueue, Ends]
+) -> StoreTimes:
+    """Return the store time of the message before each position, where there is one.
+
+    The time of the last message of a queue comes with its ends. Any other one takes a pull.
+
+    Raises:
+        ClientError: a broker did not answer.
+    """
+    puller = PullApi(client, TOOLS_GROUP)
+    inside = {
+        queue: at
+        for queue, at in positions.items()
+        if queue in found and found[queue].low < at <= found[queue].high
+    }
+
+    async def of_queue(queue: MessageQueue) -> int:
+        there, at = found[queue], inside[queue]
+        if at == there.high and there.last_ms > 0:
+            return there.last_ms
+        return (await _stored(puller, queue, at - 1, 1)).get(at - 1, 0)
+
+    times = await _each(inside, of_queue)
+    return {queue: time_ms for queue, time_ms in times.items() if time_ms > 0}
 
 
 def next_batch_end(

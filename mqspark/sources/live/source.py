@@ -7,15 +7,15 @@
 Options are those of ``options.py``, rows those of ``table.py`` beside this file.
 
 Rule: two positions fix a batch of a stream before anything is read, so reading it again returns the
-same rows; offsets that brokers keep are for display only. Stream offsets are
-``{"topic@broker@queue": next queue offset}``. A reader exists in two processes at once and keeps no
-state except the end of an AvailableNow run, and that the brokers have read the filter. Brokers
-return old messages in small answers, so use ``rocketmq_store`` for history.
+same rows; offsets that brokers keep are for display only. A reader exists in two processes at once
+and keeps no state except the end of an AvailableNow run, that the brokers have read the filter,
+that it has planned a batch, and its warnings. Brokers return old messages in small answers, so use
+``rocketmq_store`` for history.
 """
 
 import logging
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyspark.sql.datasource import (
@@ -32,28 +32,30 @@ from pyspark.sql.types import StructType
 from mqclient.consumer.subscription import TAG
 from mqspark.errors import BadOption
 from mqspark.schemas import struct_of
+from mqspark.shipping import with_code
+from mqspark.sources.live.offsets import StreamOffsets, StreamPositions
 from mqspark.sources.live.options import (
     LiveReadOptions,
     SinkSettings,
     Use,
     live_settings,
-    queue_of,
-    queue_text,
     sink_settings,
 )
-from mqspark.sources.live.plan import Ends, next_positions, ranges_of, tasks_of
+from mqspark.sources.live.plan import Ends, Range, next_positions, ranges_of, tasks_of
 from mqspark.sources.live.queues import (
     Positions,
+    StoreTimes,
     ask,
     ask_patiently,
     batch_tasks,
-    checked_span,
+    check_filter,
     next_batch_end,
     report,
-    span,
     starting,
+    store_times_at,
 )
 from mqspark.sources.live.read import read_ranges
+from mqspark.sources.live.survey import Survey, span_of_known, survey
 from mqspark.sources.live.table import live_schema
 from mqspark.sources.live.write import check_columns, send_rows
 from mqspark.sources.projection import projected_columns
@@ -105,6 +107,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._live = live
         self._goal: dict[MessageQueue, Ends] | None = None
         self._is_checked = live.filter_kind == TAG
+        self._has_planned = False
+        self._warnings: list[str] = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where a stream of Spark Connect runs."""
+        return with_code(type(self), self.__dict__)
 
     def _check_filter(self) -> None:
         """Ask the brokers about the filter, before this process plans its first batch.
@@ -113,13 +121,49 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             BadOption: a broker cannot read the expression.
         """
         if not self._is_checked:
-            ask_patiently(self._live, checked_span)
+            found = self._span()
+            ask_patiently(self._live, lambda one, live: check_filter(one, live, found))
             self._is_checked = True
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+    def _span(self) -> dict[MessageQueue, Ends]:
+        """Return the queues that are there; all topics have been known since the query began."""
+        topics = set(self._live.wanted.topics)
+        return ask_patiently(self._live, lambda one, live: span_of_known(one, live, topics))
+
+    def _end_from(
+        self, at: StreamPositions, found: dict[MessageQueue, Ends] | None = None
+    ) -> tuple[Positions, Survey]:
+        """Return how far the stream could go from some offsets, and what became of its queues.
+
+        Raises:
+            DataLost: as ``next_positions``.
+        """
+        seen = ask_patiently(
+            self._live,
+            lambda one, live: survey(one, live, at.positions, at.store_times, found=found),
+        )
+        end = next_positions(
+            at.positions,
+            seen.found,
+            fail_on_loss=self._live.fail_on_data_loss,
+            away=seen.away,
+            renewed=seen.renewed,
+        )
+        warnings = seen.warnings(at.positions)
+        for text in warnings:
+            if text not in self._warnings:
+                LOG.warning("%s", text)
+        self._warnings = warnings
+        return end, seen
+
+    def initialOffset(self) -> StreamOffsets:  # noqa: N802
         """Return the offsets at which a new query begins."""
+        positions, found = ask(self._live, starting)
         self._check_filter()
-        return _written(ask(self._live, starting))
+        return StreamPositions(positions, self._store_times(positions, found)).kept()
+
+    def _store_times(self, at: Positions, found: dict[MessageQueue, Ends]) -> StoreTimes:
+        return ask_patiently(self._live, lambda one, _: store_times_at(one, at, found))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
         """Return the limit that the options set; if there are two, that of rows."""
@@ -130,57 +174,81 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Note where the topics end now; this run reads nothing later."""
-        self._goal = ask(self._live, span)
+        self._goal = self._span() or None
 
     def latestOffset(  # noqa: N802
-        self, start: Mapping[str, int] | None = None, limit: Any = None
-    ) -> dict[str, int]:
+        self, start: StreamOffsets | None = None, limit: Any = None
+    ) -> StreamOffsets:
         """Return where the next batch ends: the ends of the queues, or what the limit admits.
 
         Raises:
             DataLost: as ``next_positions``.
         """
         self._check_filter()
-        found = ask_patiently(self._live, span) if self._goal is None else self._goal
         if start is None:
-            return _written({queue: there.high for queue, there in found.items()})
-        known = _read(start)
-        reached = next_positions(known, found, fail_on_loss=self._live.fail_on_data_loss)
-        if limit is None or isinstance(limit, ReadAllAvailable):
+            return self.reportLatestOffset()
+        known = StreamPositions.of(start)
+        end, seen = self._end_from(known, self._goal)
+        self._has_planned = True
+        if limit is not None and not isinstance(limit, ReadAllAvailable):
             # A run of Trigger.Once is one batch, whatever the options set.
-            return _written(reached)
-        return _written(
-            next_batch_end(self._live, known, reached, max_offsets=self._live.max_offsets)
-        )
+            end = next_batch_end(
+                self._live, known.positions, end, max_offsets=self._live.max_offsets
+            )
+        kept = {
+            queue: time_ms
+            for queue, time_ms in known.store_times.items()
+            if end[queue] == known.positions[queue] and queue not in seen.renewed
+        }
+        moved = {queue: at for queue, at in end.items() if at != known.positions.get(queue)}
+        return StreamPositions(end, kept | self._store_times(moved, seen.found)).kept()
 
-    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
+    def reportLatestOffset(self) -> StreamOffsets:  # noqa: N802
         """Return where the topics end now, for the progress of the query."""
-        found = ask_patiently(self._live, span)
-        return _written({queue: there.high for queue, there in found.items()})
+        found = self._span()
+        positions = {queue: there.high for queue, there in found.items()}
+        return StreamPositions(positions, self._store_times(positions, found)).kept()
 
-    def partitions(
-        self, start: Mapping[str, int], end: Mapping[str, int]
-    ) -> Sequence[InputPartition]:
-        """Return the tasks between two positions."""
+    def partitions(self, start: StreamOffsets, end: StreamOffsets) -> Sequence[InputPartition]:
+        """Return the tasks between two positions.
+
+        Raises:
+            DataLost: as ``next_positions``.
+        """
         # After a restart the batch that was not finished is planned before anything else is asked.
         self._check_filter()
         live = self._live
-        tasks = tasks_of(
-            ranges_of(_read(start), _read(end)),
-            min_partitions=live.min_partitions,
-            max_records=live.max_records,
-        )
+        first, last = StreamPositions.of(start), StreamPositions.of(end)
+        ranges = ranges_of(first.positions, last.positions)
+        if ranges and not self._has_planned:
+            # Before Spark 4.2 it never is: ``latestOffset`` does not get the start of the batch.
+            ranges = self._still_there(ranges, last if HAS_LIMITS else first)
+        self._has_planned = HAS_LIMITS
+        tasks = tasks_of(ranges, min_partitions=live.min_partitions, max_records=live.max_records)
         return [InputPartition(task) for task in tasks]
+
+    def _still_there(self, ranges: list[Range], at: StreamPositions) -> list[Range]:
+        """Return the ranges of queues that are still those that a batch was planned for.
+
+        Raises:
+            DataLost: as ``next_positions``.
+        """
+        _, seen = self._end_from(at)
+        there = set(seen.found) | seen.away
+        if HAS_LIMITS:
+            # The next batch begins with their first message.
+            there -= seen.renewed
+        return [each for each in ranges if each.queue in there]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
         yield from _read_partition(self._live, partition)
 
-    def commit(self, end: Mapping[str, int]) -> None:
+    def commit(self, end: StreamOffsets) -> None:
         """Set the offsets of ``reportGroup``, which lag behind and are for display only."""
-        group = self._live.report_group
+        group, reached = self._live.report_group, StreamPositions.of(end).positions
         if group:
-            for failure in ask(self._live, lambda one, _: report(one, group, _read(end))):
+            for failure in ask(self._live, lambda one, _: report(one, group, reached)):
                 LOG.warning("offsets of %s are not reported: %s", group, failure)
 
     def stop(self) -> None:
@@ -206,6 +274,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, sink: SinkSettings) -> None:
         self._sink = sink
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where a stream of Spark Connect runs."""
+        return with_code(type(self), self.__dict__)
+
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         """Send the rows of one task of one batch; called on a worker."""
         query, batch = (
@@ -223,6 +295,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 class Rocketmq(DataSource):
     """The data source behind ``format("rocketmq")``."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a pickle that also finds the code where Spark plans streams."""
+        return with_code(type(self), self.__dict__)
 
     @classmethod
     def name(cls) -> str:
@@ -271,16 +347,9 @@ class Rocketmq(DataSource):
 
     def _sink(self, schema: StructType) -> SinkSettings:
         sink = sink_settings(self.options)
-        check_columns(schema.names, sink)
+        types = {field.name: field.dataType.simpleString() for field in schema.fields}
+        check_columns(types, sink)
         return sink
-
-
-def _written(positions_of: Positions) -> dict[str, int]:
-    return {queue_text(queue): offset for queue, offset in sorted(positions_of.items())}
-
-
-def _read(offsets: Mapping[str, int]) -> Positions:
-    return {queue_of(text): int(offset) for text, offset in offsets.items()}
 
 
 def _partition_id() -> int:

@@ -20,13 +20,14 @@ Source: mqclient.producer.producer; the ids follow Delta's (txnAppId, txnVersion
 
 import asyncio
 import math
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from mqclient.errors import ClientError, NoRoute
-from mqclient.message import Message
+from mqclient.message import BODY_SIZE_MAX, DELAY_LEVEL_MAX, Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from mqspark.errors import BadOption
@@ -34,32 +35,36 @@ from mqspark.schemas import LIVE
 from mqspark.sources.inflated import body_as_sent
 from mqspark.sources.live.options import SinkSettings
 from remoting.bodies import MessageQueue
-from storefmt.errors import RecordDamaged
+from storefmt.errors import RecordDamaged, StoreError
 from storefmt.formats.properties import (
     DELAY,
     KEYS,
     SYSTEM_NAMES,
     TAGS,
     TIMER_DELIVER_MS,
+    check_property,
     split_keys,
 )
 from storefmt.names import DELAYS_MS
+from storefmt.paths import check_topic_name
 
 DEDUP_PROPERTY: Final = "RMQ_SPARK_ID"
-SINK_COLUMNS: Final = (
-    "body",
-    "topic",
-    "tags",
-    "keys",
-    "properties",
-    "flag",
-    "sys_flag",
-    "delay_level",
-    "deliver_at",
-    "sharding_key",
-    "broker_name",
-    "queue_id",
-)
+_TEXT, _NUMBER = ("string",), ("int", "smallint", "tinyint", "bigint")
+SINK_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "body": ("binary", "string"),
+    "topic": _TEXT,
+    "tags": _TEXT,
+    "keys": ("array<string>", "string"),
+    "properties": ("map<string,string>",),
+    "flag": _NUMBER,
+    "sys_flag": _NUMBER,
+    "delay_level": _NUMBER,
+    "deliver_at": ("timestamp",),
+    "sharding_key": _TEXT,
+    "broker_name": _TEXT,
+    "queue_id": _NUMBER,
+}
+"""The columns that are sent, each with its types as Spark calls them."""
 PRODUCER_GROUP: Final = "PY_SPARK_SINK"
 _PAUSE_S: Final = 0.5
 
@@ -68,9 +73,11 @@ class Outgoing(NamedTuple):
     """A row, ready to send.
 
     Attributes:
+        number: of the row in its partition.
         lane: rows of one lane are sent in order; None if the order of the row does not matter.
     """
 
+    number: int
     message: Message
     sharding_key: str | None
     broker_name: str | None
@@ -78,13 +85,17 @@ class Outgoing(NamedTuple):
     lane: tuple[object, ...] | None
 
 
-def check_columns(names: Iterable[str], sink: SinkSettings) -> None:
+def check_columns(types: Mapping[str, str], sink: SinkSettings) -> None:
     """Check that all columns can be sent, and that rows have a topic and a body.
 
+    Args:
+        types: the type of each column, as Spark calls it.
+        sink: the settings of the sink.
+
     Raises:
-        BadOption: a column is unknown or missing.
+        BadOption: a column is unknown or missing, or has another type.
     """
-    have = set(names)
+    have = set(types)
     known = {*SINK_COLUMNS, *LIVE.names, sink.dedup_key} - {""}
     if have - known:
         raise BadOption(
@@ -99,6 +110,13 @@ def check_columns(names: Iterable[str], sink: SinkSettings) -> None:
         raise BadOption("the rocketmq sink needs a column topic, or option topic")
     if sink.dedup_key and sink.dedup_key not in have:
         raise BadOption(f"option dedupKey names {sink.dedup_key!r}, which is no column")
+    for name, kind in types.items():
+        expected = SINK_COLUMNS.get(name, (kind,))
+        if re.sub(r"(varchar|char)\(\d+\)", "string", kind) not in expected:
+            raise BadOption(
+                f"column {name} of the rocketmq sink has type {kind}, "
+                f"expected {' or '.join(expected)}; cast it"
+            )
 
 
 def send_rows(sink: SinkSettings, batches: Iterable[Any], *, run_id: str) -> int:
@@ -110,7 +128,7 @@ def send_rows(sink: SinkSettings, batches: Iterable[Any], *, run_id: str) -> int
         run_id: query, batch and partition, which make ids differ between writes.
 
     Raises:
-        BadOption: a row has no topic or no body, or its delay is too long.
+        BadOption: a row cannot be a message; the error names row, column and value.
         ClientError: a row could not be sent in any attempt; rows before it may be stored.
     """
     count = 0
@@ -177,7 +195,39 @@ def outgoing(
             properties=properties,
             delay_level=level,
         )
-        yield _addressed(message, row)
+        _check(message, number)
+        yield _addressed(message, row, number)
+
+
+def _check(message: Message, number: int) -> None:
+    """Check the values of a message that a producer would refuse.
+
+    Raises:
+        BadOption: there is one.
+    """
+    if not 0 < len(message.body) <= BODY_SIZE_MAX:
+        raise BadOption(
+            f"row {number}, column body: {len(message.body)} bytes, expected 1 to {BODY_SIZE_MAX}"
+        )
+    if not -(2**31) <= message.flag < 2**31:
+        raise BadOption(f"row {number}, column flag: {message.flag}, expected 32 bits")
+    if not 0 <= message.delay_level <= DELAY_LEVEL_MAX:
+        raise BadOption(
+            f"row {number}, column delay_level: {message.delay_level}, "
+            f"expected 0 to {DELAY_LEVEL_MAX}"
+        )
+    values: list[tuple[str, object, str, str]] = [("topic", message.topic, "", message.topic)]
+    values += [("properties", item, *item) for item in message.properties.items()]
+    values += [("tags", message.tags, TAGS, message.tags)] if message.tags else []
+    values += [("keys", message.keys, KEYS, message.keys_text)] if message.keys_text else []
+    for column, shown, name, value in values:
+        try:
+            if column == "topic":
+                check_topic_name(value)
+            else:
+                check_property(name, value)
+        except (StoreError, TypeError) as error:
+            raise BadOption(f"row {number}, column {column}: {shown!r}: {error}") from error
 
 
 def _own_properties(given: Mapping[str, str], number: int) -> dict[str, str]:
@@ -226,7 +276,7 @@ def _level(delay_ms: int, number: int) -> int:
     )
 
 
-def _addressed(message: Message, row: Mapping[str, Any]) -> Outgoing:
+def _addressed(message: Message, row: Mapping[str, Any], number: int) -> Outgoing:
     key, queue_id = row.get("sharding_key"), row.get("queue_id")
     broker = row.get("broker_name")
     lane: tuple[object, ...] | None = None
@@ -234,7 +284,7 @@ def _addressed(message: Message, row: Mapping[str, Any]) -> Outgoing:
         lane = (message.topic, broker, queue_id)
     elif key is not None:
         lane = (message.topic, key)
-    return Outgoing(message, key, broker, queue_id, lane)
+    return Outgoing(number, message, key, broker, queue_id, lane)
 
 
 class RowSender:
@@ -249,15 +299,22 @@ class RowSender:
         """Send rows and return when all are stored.
 
         Raises:
-            ClientError: a row could not be sent.
+            ClientError: a row could not be sent; a note names it.
         """
         lanes: dict[tuple[object, ...], list[Outgoing]] = {}
-        for number, row in enumerate(rows):
+        for row in rows:
             # No row can name a lane that is only a number.
-            lanes.setdefault(row.lane or (number,), []).append(row)
-        async with asyncio.TaskGroup() as group:
-            for lane in lanes.values():
-                group.create_task(self._send_lane(lane))
+            lanes.setdefault(row.lane or (row.number,), []).append(row)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for lane in lanes.values():
+                    group.create_task(self._send_lane(lane))
+        except* ClientError as failed:
+            # The others failed for the same reason, or were cancelled.
+            first = failed.exceptions[0]
+        else:
+            return
+        raise first from None
 
     async def _send_lane(self, rows: Iterable[Outgoing]) -> None:
         for row in rows:
@@ -276,6 +333,7 @@ class RowSender:
                 )
             except ClientError as error:
                 if turn == self._retries or not error.retriable:
+                    error.add_note(f"row {row.number} could not be sent to {row.message.topic}")
                     raise
                 await asyncio.sleep(_PAUSE_S * 2**turn)
             else:

@@ -100,7 +100,7 @@ def _plain_parts(directory: Path, reading: ReadOptions, low: int, high: int) -> 
     splits: list[LogTask] = []
     behind: int | None = None
     paths = log_files(commitlog)
-    newest = _newest(paths)
+    newest = newest_base(paths)
     # Damage is named by files, rows by what they say: a file may have the wrong name.
     by_rows = (low, high) != log_range(()) and reading.table != DAMAGE
     for path in _in_time(paths, reading):
@@ -124,7 +124,7 @@ def _plain_parts(directory: Path, reading: ReadOptions, low: int, high: int) -> 
     return splits
 
 
-def _newest(paths: list[Path]) -> int:
+def newest_base(paths: list[Path]) -> int:
     """Return the log offset of the newest file that has data, 0 if none has."""
     for path in reversed(paths):
         with LogFile(path) as file:

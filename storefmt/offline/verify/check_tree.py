@@ -155,7 +155,7 @@ def _check_checkpoint(store: StoreView, findings: Findings) -> None:
                 expected=f"{CHECKPOINT_SIZE} bytes",
                 hint=hint,
                 # A running broker writes its first checkpoint after a while.
-                severity=Severity.INFO if store.aborted else Severity.WARNING,
+                severity=Severity.INFO if store.aborted or store.is_never_run else Severity.WARNING,
             )
         return
     data = store.open_files.open(path).read(0, CHECKPOINT_SIZE)

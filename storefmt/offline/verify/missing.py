@@ -162,6 +162,8 @@ class MissingEntries:
     def _verdict(self, reason: str, first: ExpectedEntry) -> tuple[Severity, str]:
         if reason == "topic_deleted":
             return Severity.INFO, "the topic is in no topics.json: it was deleted"
+        if reason == "queue_missing" and self.store.is_never_run:
+            return Severity.INFO, "no broker has run on this store; the first builds its queues"
         behind = first.log_offset >= self.queue_end
         if self.store.aborted and behind and reason in ("queue_behind", "queue_missing"):
             return Severity.INFO, "a broker writes the entries when it runs on or recovers"

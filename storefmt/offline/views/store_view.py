@@ -101,6 +101,14 @@ class StoreView:
         """Whether the file ``abort`` exists: a broker runs on the store, or was killed."""
         return self.paths.abort.exists()
 
+    @property
+    def is_never_run(self) -> bool:
+        """Whether no broker has run on the store since its log was written, as after a restore.
+
+        A broker writes its checkpoint when it starts, and makes the directory of queues.
+        """
+        return not self.tree.queues and not self.paths.checkpoint.exists()
+
     def queues(self) -> list[QueueKey]:
         """Return (topic, queue id) of every consume queue that has a directory."""
         return sorted(self.tree.queues)

@@ -124,6 +124,11 @@ def test_flags_of_one_letter_join() -> None:
         (("topic", "show", "a", "b"), "unexpected argument 'b'", "usage: mqadmin topic show"),
         (("offset", "reset", "G", "T"), "missing --to", "usage: mqadmin offset reset GROUP"),
         (("topic", "list", "--kid", "x"), "unknown option --kid", "did you mean --kind?"),
+        (
+            ("pipeline", "grep", "DIR", "--pattern", "x"),
+            "unknown option --pattern",
+            "give PATTERN without the option's name; usage: mqadmin pipeline grep DIR",
+        ),
         (("topic", "list", "-z"), "unknown option -z", ""),
         (("topic", "list", "--kind"), "option --kind needs a value", ""),
         (("topic", "list", "--kind", "--yes"), "option --kind needs a value", ""),

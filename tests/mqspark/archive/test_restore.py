@@ -21,6 +21,7 @@ from mqspark.sources.live.write import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import COMPRESSED
+from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.mqspark.livetopics import as_sent, fill, live, make, read_queues
@@ -134,6 +135,13 @@ def test_our_broker_opens_a_restored_store_and_serves_every_message(
 ) -> None:
     store = tmp_path / "store"
     restore_store(archive, str(store), topics=["Orders"], file_size=65_536)
+    with StoreDir.open(store) as opened:
+        fresh = verify(opened, deep=True)
+        assert fresh.ok
+        assert {(each.kind, each.severity) for each in fresh.findings} == {
+            ("queue_missing", Severity.INFO),
+            ("missing_file", Severity.INFO),
+        }
 
     serve = [
         sys.executable,

@@ -15,14 +15,14 @@ from pyiceberg.table import StaticTable
 
 from mqserver.pytest_plugin import RocketMQ
 from mqspark.archive.archive import opened
-from mqspark.archive.tables import ArchiveTable, table_at, table_writer
-from mqspark.errors import BadArchive, BadOption
+from mqspark.archive.tables import FORMATS, ArchiveTable, table_at, table_writer
+from mqspark.errors import BadArchive, BadOption, DataLost
 from mqspark.jobs.archive import archive_local, archiving
 from mqspark.places import StorageDir
 from remoting.bodies import MessageQueue
 from tests.mqspark.archive.test_archive import dying_after, stored
 from tests.mqspark.archive.test_upkeep import DAY_MS, rows, written
-from tests.mqspark.livetopics import filled_pair
+from tests.mqspark.livetopics import fill, filled_pair, make, make_anew
 
 QUEUE, OTHER = MessageQueue("T", "broker-a", 0), MessageQueue("T", "broker-a", 1)
 # Iceberg cuts the bounds of a column at 16 bytes, a partition must have the whole name.
@@ -142,6 +142,31 @@ def test_positions_stay_through_commits_of_others_and_without_files(
 
     assert table_at(place, None).positions == {QUEUE: 1, OTHER: 9}
     assert [row[2] for row in bodies(kind, str(tmp_path))] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("count", [24, 30], ids=["as many", "more"])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_topic_that_was_made_anew_is_a_loss_or_read_from_its_start(
+    rocketmq_broker_fresh: RocketMQ, tmp_path: Path, kind: str, count: int
+) -> None:
+    pair, uri = rocketmq_broker_fresh, str(tmp_path / "archive")
+    make(pair.namesrv, "Orders")
+    fill(pair.namesrv, "Orders", 24)
+    given = {"namesrv": pair.namesrv, "subscribe": "Orders"}
+
+    def archived(**more: str) -> int:
+        rows = archive_local(uri, kind=kind, **given, **more).to_pylist()
+        return sum(row["messages"] for row in rows)
+
+    assert archived(maxOffsetsPerTrigger="10") == 24
+    assert archived() == 0
+    make_anew(pair.namesrv, "Orders", count)
+
+    with pytest.raises(DataLost, match="the topic was made anew"):
+        archived()
+    assert archived(failOnDataLoss="false") == count
+    assert archived() == 0
+    assert len(READERS[kind]["polars"](uri)) == 24 + count
 
 
 def test_days_and_topics_are_partitions(tmp_path: Path) -> None:

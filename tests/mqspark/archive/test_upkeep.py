@@ -22,6 +22,7 @@ from mqspark.jobs.maintain import clean, compact, expire
 from mqspark.places import StorageDir
 from mqspark.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
+from storefmt.formats.sysflag import COMPRESSED
 from tests.mqspark.archive.test_archive import messages, stored
 from tests.mqspark.livetopics import filled_pair
 
@@ -36,10 +37,12 @@ def small_files(pair: RocketMQ, uri: str) -> None:
     archive_local(uri, **given)
 
 
-def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> pa.RecordBatch:
-    """Return rows of queue 0 of topic T with these store times."""
+def rows(
+    times_ms: list[int | None], *, start: int = 0, body_size: int = 4, topic: str = "T"
+) -> pa.RecordBatch:
+    """Return rows of queue 0 of a topic with these store times."""
     known = {
-        "topic": pa.repeat("T", len(times_ms)),
+        "topic": pa.repeat(topic, len(times_ms)),
         "queue_id": pa.repeat(pa.scalar(0, pa.int32()), len(times_ms)),
         "queue_offset": pa.array(range(start, start + len(times_ms)), pa.int64()),
         "log_offset": pa.array([at * 100 for at in range(start, start + len(times_ms))]),
@@ -56,8 +59,10 @@ def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> p
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def written(place: StorageDir, *batches: pa.RecordBatch) -> list[ArchiveFile]:
-    with DayFiles(place, "T", "broker-a") as files:
+def written(
+    place: StorageDir, *batches: pa.RecordBatch, topic: str = "T", hive_folders: bool = False
+) -> list[ArchiveFile]:
+    with DayFiles(place, topic, "broker-a", hive_folders=hive_folders) as files:
         for batch in batches:
             files.add(batch)
         return files.finish()
@@ -188,8 +193,8 @@ def test_a_compaction_that_dies_changes_nothing(
     small_files(pair, uri)
     before = opened(uri).files()
 
-    def dies(place: StorageDir, old: Compaction) -> list[ArchiveFile]:
-        compact_files(place, old)
+    def dies(place: StorageDir, old: Compaction, **options: bool) -> list[ArchiveFile]:
+        compact_files(place, old, **options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(maintain, "compact_files", dies)
@@ -201,6 +206,34 @@ def test_a_compaction_that_dies_changes_nothing(
         pass
     on_disk = (tmp_path / "archive").glob("data/**/*.parquet")
     assert {path.name for path in on_disk} == {Path(file.path).name for file in before}
+
+
+@pytest.mark.parametrize("decompress", [True, False])
+def test_compaction_writes_bodies_as_they_were_sent(
+    pair: RocketMQ, tmp_path: Path, decompress: bool
+) -> None:
+    uri = str(tmp_path / "archive")
+    given = {"namesrv": pair.namesrv, "subscribe": "Small", "maxOffsetsPerTrigger": "9"}
+    # As an earlier version wrote it.
+    archive_local(uri, decompress="false", **given)
+    assert flags(uri) & COMPRESSED
+    kept = messages(uri)
+
+    list(compact(uri, decompress=decompress))
+
+    assert bool(flags(uri) & COMPRESSED) is not decompress
+    assert messages(uri) == (stored(pair.store, "Small") if decompress else kept)
+
+
+def flags(uri: str) -> int:
+    """Return all bits of ``sys_flag`` that messages of an archive have."""
+    found = opened(uri)
+    every = 0
+    for file in found.files():
+        for batch in read_rows(found.place, file, ("sys_flag",)):
+            for flag in batch.column(0).to_pylist():
+                every |= flag
+    return every
 
 
 def test_a_compaction_that_would_lose_messages_is_refused(place: StorageDir) -> None:
