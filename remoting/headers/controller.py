@@ -53,10 +53,11 @@ class AlterSyncStateSetResponse(Header):
 class ElectMaster(Header):
     """A broker or an operator asks for the election of a master (request code 1002)."""
 
+    cluster_name: str
     broker_name: str
-    cluster_name: str | None = None
-    broker_id: Int64 | None = None
-    designate_elect: bool | None = None
+    broker_id: Int64
+    """Who asks, or who shall be the master; -1 for nobody."""
+    designate_elect: bool
     """True: exactly ``broker_id`` shall be the master, as an operator asks."""
     is_unclean: bool | None = None
     """Our extension: the broker may be outside the in-sync set; other controllers ignore it."""

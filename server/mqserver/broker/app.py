@@ -11,6 +11,7 @@ Source: broker/BrokerController.java, broker/BrokerStartup.java.
 """
 
 import asyncio
+import importlib
 import logging
 import sys
 from collections.abc import Callable
@@ -302,8 +303,9 @@ class BrokerApp:
 
 def build() -> str:
     """Return what ``--version`` prints after the version."""
-    # As at the start of a broker: the handlers bring kernels, too.
+    # As at the start of a broker with a gRPC port: handlers and endpoint bring kernels as well.
     collect(handlers)
+    importlib.import_module("mqserver.proxy.service")
     return build_line()
 
 

@@ -31,6 +31,8 @@ T = TypeVar("T")
 PARTS: Final = ("commitlog", "consumequeue", "index", "config")
 CONFIG_SIZE_MAX: Final = 256 << 20
 
+_STATE_FILES: Final = ("topics.json", "consumerOffset.json")
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigRead(Generic[T]):
@@ -103,11 +105,14 @@ class StoreView:
 
     @property
     def is_never_run(self) -> bool:
-        """Whether no broker has run on the store since its log was written, as after a restore.
+        """Whether no broker has run on the store since it was restored.
 
-        A broker writes its checkpoint when it starts, and makes the directory of queues.
+        A restore writes the log and topics.json. A broker that starts makes the directory of
+        queues and all state files, so a store that lacks more has lost something.
         """
-        return not self.tree.queues and not self.paths.checkpoint.exists()
+        has = {name: (self.paths.config / name).exists() for name in _STATE_FILES}
+        is_restored = has["topics.json"] and not has["consumerOffset.json"]
+        return is_restored and not self.tree.queues and not self.paths.checkpoint.exists()
 
     def queues(self) -> list[QueueKey]:
         """Return (topic, queue id) of every consume queue that has a directory."""

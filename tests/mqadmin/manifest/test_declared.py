@@ -72,7 +72,7 @@ def test_only_named_settings_change() -> None:
         ({"topics": {"T": {"*": {"read_queue": 8}}}}, "no setting 'read_queue'"),
         ({"topics": {"T": {"*": {"read_queues": "8"}}}}, "expected int"),
         ({"topics": {"T": {"*": {"read_queues": True}}}}, "expected int"),
-        ({"topics": {"T": {"*": {"perm": "XYZ"}}}}, "is no permission"),
+        ({"topics": {"T": {"*": {"perm": "XYZ"}}}}, "is not a permission"),
     ],
 )
 def test_what_is_no_document_is_told(document: object, text: str) -> None:

@@ -20,13 +20,13 @@ from pathlib import Path
 import pytest
 
 from mqserver.proxy.http2.frames import PREFACE, settings
-from mqserver.proxy.protocol.protobuf import codecs
 from storefmt.formats.kernels import PURE
 from tests.server.proxy.client import bench
 from tests.server.test_worst_content import WORST, calls_of, field
+from tests.twins import compiled
 
 pytestmark = pytest.mark.skipif(
-    PURE in os.environ or "compiled" not in codecs(),
+    PURE in os.environ or compiled("CompiledCodec") is None,
     reason="plain Python decodes 16,384 fields in one step of more than 16 ms",
 )
 

@@ -159,8 +159,8 @@ def register_broker(state: ControllerState, request: Request) -> None:
 def elect_master(state: ControllerState, request: Request) -> None:
     """Elect a master, or make the broker master that an operator names."""
     header = request.command.header(ElectMaster)
-    is_designated = bool(header.designate_elect)
-    broker_id = None if header.broker_id in (None, -1) else header.broker_id
+    is_designated = header.designate_elect
+    broker_id = None if header.broker_id == -1 else header.broker_id
 
     async def answer() -> Command:
         outcome = await state.groups.elect(

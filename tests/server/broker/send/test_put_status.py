@@ -122,7 +122,11 @@ class Trouble:
 
 def _fill_disk(desk: Desk, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RealDisk, "usage", lambda disk, path: DiskUsage(95, 5))
-    desk.app.broker.store.cleaner.step(desk.app.broker.clock.now_ms())
+    cleaner = desk.app.broker.store.cleaner
+    job = cleaner.step(desk.app.broker.clock.now_ms())
+    if job is not None:
+        job.run()
+        cleaner.end(job)
 
 
 def _no_next_file(code: int) -> Callable[[Desk, pytest.MonkeyPatch], None]:

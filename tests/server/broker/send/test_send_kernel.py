@@ -1,10 +1,8 @@
 """The kernel of sends does what the general way does: same reads in, same bytes everywhere.
 
-    random frames, good and bad ── cut into reads ──┬── broker with the kernel ──┐
-    in both serialisations,                         └── broker without ──────────┴── all compared
-    with and without signatures
-
-Compared are the answers, every file of the store after a stop, and the counters.
+random frames, good and bad ── cut into reads ──┬── broker with the kernel ──┐
+in both serialisations, signed or not           └── broker without ──────────┴── compared:
+answers, every file of the store after a stop, and counters.
 """
 
 import asyncio
