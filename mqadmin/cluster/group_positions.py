@@ -138,7 +138,12 @@ class GroupReader:
         self.consume_tps[node.broker, group] = stats.consume_tps
         online = await self.connection_at(node, group)
         # A new group whose first messages are stuck has no offset, and they wait all the same.
-        subscribed = online.subscription_table if online is not None else {}
+        subscribed = {
+            name
+            for name in (online.subscription_table if online is not None else ())
+            # A broker of 5 leaves out a retry topic without offsets, in which nothing waits.
+            if not name.startswith(RETRY_PREFIX)
+        }
         names = {*offsets, *(queue.topic for queue in stats.offset_table), *subscribed}
         broadcasts = online is not None and online.message_model is MessageModel.BROADCASTING
         listed: list[QueuePosition] = []
