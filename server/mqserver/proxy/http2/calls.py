@@ -500,7 +500,7 @@ class GrpcCall(StreamReceiver):
         method = self._method
         if method is None or self._stream.is_closed or self._is_dropped:
             return
-        if method.post is not None and not self._is_compressed:
+        if method.post is not None and self.request is not None:
             # First, because the answer may come at once.
             self._is_posted = True
             if method.post(self):
