@@ -4,23 +4,20 @@ Source: controller/processor/ControllerRequestProcessor.java (5.4.0).
 """
 
 import json
-import logging
 from typing import Final
 
-from mqserver.controller.config import CHANGEABLE, FIXED, ControllerConfig
+from mqserver.controller.config import CHANGEABLE, FIXED
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import rule_clean
 from mqserver.controller.state import ControllerState
-from mqserver.runtime.properties import BadProperties, format_properties, parse_properties
+from mqserver.runtime.properties import format_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError, Value, convert, keys_of
+from mqserver.runtime.setting_changes import change_settings
 from remoting.bodies.controller import BrokerReplicasInfo, ReplicaIdentity, ReplicasInfo
-from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
+from remoting.codes import LaterCode, LaterResponseCode
 from remoting.command import Command
 from remoting.headers.controller import CleanBrokerData, GetMetaDataResponse
-
-LOG = logging.getLogger(__name__)
 
 GROUPS_MAX: Final = 10_000
 """Most groups that one request may ask for."""
@@ -115,30 +112,14 @@ def update_controller_config(state: ControllerState, request: Request) -> Comman
     Raises:
         RequestRefused: a key may not be changed, or a value is not valid.
     """
-    keys = keys_of(ControllerConfig)
-    changes: list[tuple[str, object]] = []
-    try:
-        entries = parse_properties(request.command.body.decode())
-    except (UnicodeDecodeError, BadProperties) as error:
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"settings body: {error}") from error
-    for entry in entries:
-        if entry.key in FIXED:
-            # This is Java's text, which clients may compare.
-            raise RequestRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
-        if entry.key not in CHANGEABLE:
-            raise RequestRefused(
-                ResponseCode.NO_PERMISSION,
-                f"{entry.key} cannot change while the controller runs; "
-                f"these can: {', '.join(sorted(CHANGEABLE))}",
-            )
-        value = Value(entry.key, entry.value.strip(), f"settings body line {entry.line}")
-        try:
-            changes.append((keys[entry.key].attribute, convert(value, keys[entry.key])))
-        except SettingsError as error:
-            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
-    for attribute, new in changes:
-        LOG.info("%s set %s to %s", request.conn.address, attribute, new)
-        setattr(state.config, attribute, new)
+    change_settings(
+        request,
+        state.config,
+        changeable=CHANGEABLE,
+        fixed=FIXED,
+        fixed_remark="Can not update config in black list.",
+        server="controller",
+    )
     return request.command.response()
 
 
