@@ -28,6 +28,7 @@ from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.groups_etcd import GroupsEtcd
 from mqserver.controller.groups_file import GroupsFile
 from mqserver.controller.leadership import RENEWAL_MS, Leadership, LeaseInEtcd, SoleController
+from mqserver.controller.live_brokers import LiveBroker
 from mqserver.controller.notices import Notices
 from mqserver.controller.request_gate import make_gate
 from mqserver.controller.state import ControllerState
@@ -44,6 +45,7 @@ from mqserver.runtime.settings import SettingsError, format_settings
 from remoting.aio.client import RemotingClient
 from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
+from remoting.frame import RawFrame
 
 LOG = logging.getLogger(__name__)
 
@@ -78,6 +80,7 @@ class ControllerApp:
             self._store,
             clock,
             on_new_master=self._notify,
+            on_old_epoch=self._notify_again,
             first_election_wait_ms=config.first_election_wait_ms,
         )
         self._detection = Detection(self.groups, clock)
@@ -96,16 +99,9 @@ class ControllerApp:
         """
         config = self.config
         await self._store.open()
-        port = config.controller_listen_port
-        state = self.state = ControllerState(
-            config, self._clock, self.groups, SoleController(""), self._notices
-        )
-        dispatcher = RequestDispatcher(
-            collect(handlers), state, clock=self._clock, gate=make_gate(config)
-        )
         listed = address_list(config.allowed_addresses, key="allowedAddresses")
-        self._server = RemotingServer(
-            on_frame=dispatcher.on_frame,
+        server = self._server = RemotingServer(
+            on_frame=_close_too_early,
             on_close=self._connection_closed,
             may_connect=lambda ip: is_loopback(ip) or listed.matches(ip),
             tls=config.tls.server,
@@ -115,25 +111,29 @@ class ControllerApp:
             resources=self._resources,
         )
         try:
-            port = await self._server.start(config.bind_address, port)
+            port = await server.start(config.bind_address, config.controller_listen_port)
         except OSError:
             await self._store.close()
             raise
-        state.leadership = self._leadership(config.address_for(port))
-        await state.leadership.renew()
-        self._services.every(RENEWAL_MS, self._renew, name="leadership")
+        # Brokers are given the address of the leader, so the port has to be known first.
+        leadership = self._leadership(config.address_for(port))
+        await leadership.renew()
+        state = self.state = ControllerState(
+            config, self._clock, self.groups, leadership, self._notices
+        )
+        dispatcher = RequestDispatcher(
+            collect(handlers), state, clock=self._clock, gate=make_gate(config)
+        )
+        server.on_frame = dispatcher.on_frame
+        self._services.every(RENEWAL_MS, lambda now_ms: leadership.renew(), name="leadership")
         self._services.start()
-        self._searching = asyncio.create_task(self._search(), name="search for masters")
+        self._searching = asyncio.create_task(self._search(state), name="search for masters")
         return port
 
     def _leadership(self, address: str) -> Leadership:
         if self._etcd is None:
             return SoleController(address)
         return LeaseInEtcd(self._etcd, prefix=self._prefix, address=address, clock=self._clock)
-
-    async def _renew(self, now_ms: int) -> None:
-        if self.state is not None:
-            await self.state.leadership.renew()
 
     def _connection_closed(self, conn: ServerConn) -> None:
         self._detection.connection_closed(conn.id)
@@ -143,7 +143,12 @@ class ControllerApp:
             alive = sorted(self.groups.alive(record))
             self._notices.send_all(record, alive, steady_ms=self._clock.steady_ms())
 
-    async def _search(self) -> None:
+    def _notify_again(self, record: GroupRecord, broker: LiveBroker) -> None:
+        if self.config.notify_broker_role_changed:
+            now_ms = self._clock.steady_ms()
+            self._notices.repeat(record, broker.key.broker_id, steady_ms=now_ms)
+
+    async def _search(self, state: ControllerState) -> None:
         """Look for groups without a living master until the controller stops."""
         problem = ""
         while True:
@@ -154,7 +159,7 @@ class ControllerApp:
             self._detection.changed.clear()
             try:
                 self._detection.expire()
-                if self.state is not None and self.state.leadership.is_leader:
+                if state.leadership.is_leader:
                     await self.groups.look_for_masters(self._may_be_dead)
                 problem = ""
             except StoreUnavailable as error:
@@ -185,6 +190,11 @@ class ControllerApp:
             await self._server.stop()
         await self._client.close()
         await self._store.close()
+
+
+def _close_too_early(conn: ServerConn, raw: RawFrame) -> None:
+    """Close a connection that sends before the start has ended."""
+    conn.close()
 
 
 def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:

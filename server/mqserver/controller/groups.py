@@ -3,8 +3,8 @@
     handlers ── request ──> BrokerGroups ── group_rules ──> Ruling
     detection ─ no master ─┘   └── group_store.swap ──> durable ──> notices to brokers
 
-Rule: each request on a group waits for the one before it, so that two requests of one controller
-never race; against other controllers the store decides. Brokers hear of a new master only after the
+Rule: the store decides which of two requests on a group comes first, whether they are of one
+controller or of two; the other one is judged again. Brokers hear of a new master only after the
 record that names it is durable.
 
 Source: controller/impl/DLedgerController.java, controller/ControllerManager.java (5.4.0).
@@ -48,6 +48,8 @@ class BrokerGroups:
         store: the store of the records.
         clock: its steady time is that of ``live``.
         on_new_master: called with the record of a group after a master was elected in it.
+        on_old_epoch: called with the record and a living broker whose last heartbeat shows an
+            older epoch than the master's.
         first_election_wait_ms: how long the first election of a group waits for more brokers.
     """
 
@@ -57,14 +59,15 @@ class BrokerGroups:
         clock: Clock,
         *,
         on_new_master: Callable[[GroupRecord], None],
+        on_old_epoch: Callable[[GroupRecord, LiveBroker], None],
         first_election_wait_ms: int,
     ) -> None:
         self.live = LiveBrokers()
         self._store = store
         self._clock = clock
         self._on_new_master = on_new_master
+        self._on_old_epoch = on_old_epoch
         self._first_election_wait_ms = first_election_wait_ms
-        self._locks: dict[str, asyncio.Lock] = {}
         self._first_seen_ms: dict[str, int] = {}
 
     async def read(self, broker_name: str) -> GroupRecord | None:
@@ -85,15 +88,14 @@ class BrokerGroups:
         Raises:
             StoreUnavailable: the records cannot be read, or the outcome is not known.
         """
-        async with self._locks.setdefault(broker_name, asyncio.Lock()):
-            while True:
-                stored = await self._store.read(broker_name)
-                ruling = rule(stored.record)
-                if ruling.record is None and not ruling.removes:
-                    return GroupOutcome(ruling, stored.record)
-                if await self._store.swap(broker_name, ruling.record, revision=stored.revision):
-                    self._changed(stored.record, ruling.record)
-                    return GroupOutcome(ruling, ruling.record)
+        while True:
+            stored = await self._store.read(broker_name)
+            ruling = rule(stored.record)
+            if ruling.record is None and not ruling.removes:
+                return GroupOutcome(ruling, stored.record)
+            if await self._store.swap(broker_name, ruling.record, revision=stored.revision):
+                self._changed(stored.record, ruling.record)
+                return GroupOutcome(ruling, ruling.record)
 
     def _changed(self, before: GroupRecord | None, after: GroupRecord | None) -> None:
         if after is None:
@@ -172,6 +174,10 @@ class BrokerGroups:
         """
         for record in await self._store.read_all():
             alive = self.alive(record)
+            if record.master_id is not None:
+                for broker in alive.values():
+                    if broker.epoch < record.master_epoch:
+                        self._on_old_epoch(record, broker)
             if record.master_id in alive or record.master_epoch == 0:
                 continue
             if record.master_id is None and record.in_sync_set.isdisjoint(alive):

@@ -26,6 +26,13 @@ REPEAT_MS: Final = 500
 REPEATS_MAX: Final = 3
 
 
+def in_sync_set_body(record: GroupRecord) -> bytes:
+    """Return the in-sync set of a group as the body of a notice or an answer."""
+    return SyncStateSet(
+        sync_state_set=sorted(record.in_sync_set), sync_state_set_epoch=record.in_sync_set_epoch
+    ).encode()
+
+
 class Notices:
     """Sends notices, and remembers which broker got which.
 
@@ -46,10 +53,8 @@ class Notices:
             self._sent[key] = (record.master_epoch, steady_ms, 1)
             self._send(record, broker_id)
 
-    def repeat(self, record: GroupRecord, broker_id: int, *, epoch: int, steady_ms: int) -> None:
-        """Notify a broker once more whose heartbeat shows an older epoch than the record."""
-        if record.master_id is None or epoch >= record.master_epoch:
-            return
+    def repeat(self, record: GroupRecord, broker_id: int, *, steady_ms: int) -> None:
+        """Notify a broker once more, unless that was a moment ago or happened often enough."""
         key = BrokerKey(record.cluster_name, record.broker_name, broker_id)
         sent_epoch, sent_ms, count = self._sent.get(key, (0, 0, 0))
         if sent_epoch != record.master_epoch:
@@ -69,11 +74,12 @@ class Notices:
             master_epoch=record.master_epoch,
             sync_state_set_epoch=record.in_sync_set_epoch,
         )
-        body = SyncStateSet(
-            sync_state_set=sorted(record.in_sync_set),
-            sync_state_set_epoch=record.in_sync_set_epoch,
+        request = Command.request(
+            LaterCode.NOTIFY_BROKER_ROLE_CHANGED,
+            header,
+            body=in_sync_set_body(record),
+            oneway=True,
         )
-        request = Command.request(LaterCode.NOTIFY_BROKER_ROLE_CHANGED, header, body=body.encode())
         task = asyncio.create_task(self._send_to(address, request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

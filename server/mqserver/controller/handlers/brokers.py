@@ -6,7 +6,6 @@ Source: controller/processor/ControllerRequestProcessor.java (5.4.0).
 import logging
 from typing import Final
 
-from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import (
     rule_alter_in_sync_set,
     rule_apply_id,
@@ -20,6 +19,7 @@ from mqserver.controller.live_brokers import (
     BrokerKey,
     LiveBroker,
 )
+from mqserver.controller.notices import in_sync_set_body
 from mqserver.controller.state import ControllerState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
@@ -257,13 +257,6 @@ def alter_sync_state_set(state: ControllerState, request: Request) -> None:
         )
 
     state.answer_as_leader(request, answer)
-
-
-def in_sync_set_body(record: GroupRecord) -> bytes:
-    """Return the in-sync set of a group as the body of an answer."""
-    return SyncStateSet(
-        sync_state_set=sorted(record.in_sync_set), sync_state_set_epoch=record.in_sync_set_epoch
-    ).encode()
 
 
 def _check_names(cluster_name: str, broker_name: str, address: str) -> None:
