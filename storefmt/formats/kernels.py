@@ -64,6 +64,7 @@ def forms(name: str) -> dict[str, Any]:
 
 def _compiled(module: str, name: str) -> Any | None:
     try:
-        return getattr(import_module(module), name)
+        # A kernel that was built from other sources may lack the form.
+        return getattr(import_module(module), name, None)
     except ImportError:
         return None
