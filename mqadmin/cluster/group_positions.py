@@ -138,12 +138,7 @@ class GroupReader:
         self.consume_tps[node.broker, group] = stats.consume_tps
         online = await self.connection_at(node, group)
         # A new group whose first messages are stuck has no offset, and they wait all the same.
-        subscribed = {
-            name
-            for name in (online.subscription_table if online is not None else ())
-            # A broker of 5 leaves out a retry topic without offsets, in which nothing waits.
-            if not name.startswith(RETRY_PREFIX)
-        }
+        subscribed = set() if online is None else _read_without_offsets(online)
         names = {*offsets, *(queue.topic for queue in stats.offset_table), *subscribed}
         broadcasts = online is not None and online.message_model is MessageModel.BROADCASTING
         listed: list[QueuePosition] = []
@@ -299,6 +294,14 @@ def position_of(
     )
 
 
+def _read_without_offsets(online: ConsumerConnection) -> set[str]:
+    """Return the topics whose messages wait for a group although it has no offset there.
+
+    In a retry topic without offsets nothing waits, and a broker of 5 leaves it out.
+    """
+    return {name for name in online.subscription_table if not name.startswith(RETRY_PREFIX)}
+
+
 async def uncommitted_positions(
     admin: "Admin",
     node: ServerNode,
@@ -321,9 +324,9 @@ async def uncommitted_positions(
     if online.message_model is MessageModel.BROADCASTING:
         return []
     listed = []
-    for topic in sorted(online.subscription_table.keys() - known):
+    for topic in sorted(_read_without_offsets(online).difference(known)):
         config = topics.get(topic)
-        if config is None or topic.startswith(RETRY_PREFIX) or not config.perm & PERM_READ:
+        if config is None or not config.perm & PERM_READ:
             continue
         stats = await admin.topic_stats_at(node.address, topic)
         listed += [

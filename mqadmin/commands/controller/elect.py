@@ -1,6 +1,6 @@
 """``controller elect``: make a broker the master of its group.
 
-Requests: CONTROLLER_GET_METADATA_INFO, CONTROLLER_GET_SYNC_STATE_DATA before and after, and
+Requests: CONTROLLER_GET_METADATA_INFO, CONTROLLER_GET_SYNC_STATE_DATA and
 CONTROLLER_ELECT_MASTER.
 """
 
@@ -14,6 +14,7 @@ from mqadmin.cli.types import Integer
 from mqadmin.cluster.controllers import leader
 from mqadmin.errors import CommandError, ItemNotFound
 from remoting.bodies import ReplicasInfo
+from remoting.headers import ElectMasterResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +82,29 @@ async def elect(
     _check(before, group, broker_id, unclean=unclean)
     loss = ", and lose what it lacks" if unclean else ""
     await call.confirm(f"make broker {broker_id} the master of {group}{loss}?")
-    row = ElectionRow(cluster, group, before.master_broker_id, None, None, None, None, "", None)
+    told, members = ElectMasterResponse(), None
 
     async def ask() -> str | None:
-        nonlocal row
+        nonlocal told, members
         told, members = await admin.elect_master(
-            address,
-            cluster=cluster,
-            broker_name=group,
-            broker_id=broker_id,
-            is_unclean=unclean,
-        )
-        row = ElectionRow(
-            cluster,
-            group,
-            before.master_broker_id,
-            told.master_broker_id,
-            told.master_address,
-            told.master_epoch,
-            told.sync_state_set_epoch,
-            "",
-            None,
-            dict(members.broker_addrs) if members else {},
+            address, cluster=cluster, broker_name=group, broker_id=broker_id, is_unclean=unclean
         )
         return None
 
     result, remark = await attempt(call, ask)
-    changed = ElectionRow.of(row, result=result, remark=remark)
-    return Outcome([changed], exit_code=exit_code_of([result]))
+    row = ElectionRow(
+        cluster=cluster,
+        broker=group,
+        old_master_id=before.master_broker_id,
+        master_id=told.master_broker_id,
+        master_address=told.master_address,
+        master_epoch=told.master_epoch,
+        in_sync_set_epoch=told.sync_state_set_epoch,
+        result=result,
+        remark=remark,
+        members=dict(members.broker_addrs) if members else {},
+    )
+    return Outcome([row], exit_code=exit_code_of([result]))
 
 
 def _check(info: ReplicasInfo, group: str, broker_id: int, *, unclean: bool) -> None:

@@ -18,12 +18,12 @@ class ControllerRow(Row):
     """What one controller says of who leads."""
 
     address: str
-    is_leader: bool | None
-    group: str | None
-    leader_id: str | None
-    leader_address: str | None
-    peers: str | None
-    remark: str | None
+    is_leader: bool | None = None
+    group: str | None = None
+    leader_id: str | None = None
+    leader_address: str | None = None
+    peers: str | None = None
+    remark: str | None = None
 
 
 @command(
@@ -42,17 +42,14 @@ async def controller_leader(call: Call, *, controller: str | None) -> Outcome:
         try:
             told = await admin.controller_metadata(address)
         except ClientError as error:
-            rows.append(ControllerRow(address, None, None, None, None, None, str(error)))
+            rows.append(ControllerRow(address, remark=str(error)))
             continue
         rows.append(
-            ControllerRow(
-                address,
-                told.is_leader,
-                told.group,
-                told.controller_leader_id,
-                told.controller_leader_address,
-                told.peers,
-                None,
+            ControllerRow.of(
+                told,
+                address=address,
+                leader_id=told.controller_leader_id,
+                leader_address=told.controller_leader_address,
             )
         )
     results = [UNREACHABLE if row.remark else "" for row in rows]
