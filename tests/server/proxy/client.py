@@ -90,12 +90,12 @@ class Client:
         request = SendMessageRequest(messages=list(messages))
         return await self.ask("SendMessage", request, SendMessageResponse)
 
-    async def ack(self, topic: str, group: str, handle: str) -> AckMessageResponse:
-        """Acknowledge one message."""
+    async def ack(self, topic: str, group: str, *handles: str) -> AckMessageResponse:
+        """Acknowledge messages in one request."""
         request = AckMessageRequest(
             group=Resource(name=group),
             topic=Resource(name=topic),
-            entries=[AckMessageEntry(message_id="id", receipt_handle=handle)],
+            entries=[AckMessageEntry(message_id="id", receipt_handle=each) for each in handles],
         )
         return await self.ask("AckMessage", request, AckMessageResponse)
 

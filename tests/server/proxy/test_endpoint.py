@@ -324,6 +324,16 @@ async def test_a_forged_or_expired_handle_is_refused(desk: Bench, handle: str, t
     assert text in entry.status.message
 
 
+@pytest.mark.parametrize("count", [1, 2, 200, 2_000])
+async def test_each_entry_of_an_acknowledgement_is_answered(desk: Bench, count: int) -> None:
+    await desk.topic("T")
+
+    found = await desk.client().ack("T", "G", *["forged"] * count)
+
+    assert len(found.entries) == count
+    assert {entry.status.code for entry in found.entries} == {Code.INVALID_RECEIPT_HANDLE}
+
+
 async def test_a_call_without_a_client_id_or_a_kind_of_client_is_refused(desk: Bench) -> None:
     await desk.topic("T")
 
