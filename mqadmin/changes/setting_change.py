@@ -4,13 +4,15 @@ Rule: a value must look like the one that is there: true or false, a whole numbe
 words that are known. Servers of Java take anything and say nothing.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mqadmin.changes.write import Choose, Declined, StepResult
+from mqadmin.changes.targets.setting import SettingTarget
+from mqadmin.changes.write import Choose, Declined, StepResult, carry_out, plan
 from mqadmin.errors import Usage, did_you_mean
-from mqadmin.output.rows import NOT_FOUND, Row
+from mqadmin.output.rows import NOT_FOUND, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
 
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "flushDiskType": ("SYNC_FLUSH", "ASYNC_FLUSH"),
@@ -73,3 +75,38 @@ def row_of(done: StepResult[str], remark: str | None = None) -> SettingChange:
         old_value=done.step.old,
         remark=done.remark or remark,
     )
+
+
+def outcome_of(done: Sequence[StepResult[str]]) -> Outcome:
+    """Return the rows of steps whose target is text."""
+    rows = [row_of(one) for one in done]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+async def set_on_each(
+    call: Call, targets: Sequence[SettingTarget], key: str, value: str, *, title: str, servers: str
+) -> Outcome:
+    """Change one setting on several servers, and return one row for each.
+
+    Args:
+        call: the command.
+        targets: the setting on each server.
+        key: the name of the setting.
+        value: the new value.
+        title: the command, without the key.
+        servers: what the servers are called in the question.
+
+    Raises:
+        Usage: the value does not look like the one that is there.
+    """
+    known: set[str] = set()
+    for target in targets:
+        known.update(await target.settings())
+    steps = await plan(targets, choose_value(value, key=key, known=known))
+    done = await carry_out(
+        call,
+        steps,
+        title=f"{title} {key}",
+        question=f"set {key} to {value!r} on {len(targets)} {servers}?",
+    )
+    return outcome_of(done)

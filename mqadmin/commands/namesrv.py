@@ -9,13 +9,12 @@
 These are the requests on each name server; the last one of a change reads it back.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
+from mqadmin.changes.setting_change import SettingChange, outcome_of, set_on_each
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
-from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
-from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
+from mqadmin.changes.write import carry_out, delete_existing, plan
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.errors import ItemNotFound
@@ -100,21 +99,10 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    nodes = await namesrvs(call)
-    known: set[str] = set()
-    for node in nodes:
-        known.update(await admin.namesrv_config(node.address))
-
-    done = await carry_out(
-        call,
-        await plan(
-            [NamesrvSettingTarget(admin, node, (key,)) for node in nodes],
-            choose_value(value, key=key, known=known),
-        ),
-        title=f"namesrv config set {key}",
-        question=f"set {key} to {value!r} on {len(nodes)} name server(s)?",
+    targets = [NamesrvSettingTarget(admin, node, (key,)) for node in await namesrvs(call)]
+    return await set_on_each(
+        call, targets, key, value, title="namesrv config set", servers="name server(s)"
     )
-    return _outcome(done)
 
 
 @command(
@@ -135,7 +123,7 @@ async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome
     done = await carry_out(
         call, await plan(entries, lambda _: value), title=f"namesrv kv set {namespace} {key}"
     )
-    return _outcome(done)
+    return outcome_of(done)
 
 
 @command(
@@ -157,9 +145,4 @@ async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
         title=f"namesrv kv delete {namespace} {key}",
         question=f"delete key {key} of namespace {namespace}?",
     )
-    return _outcome(done)
-
-
-def _outcome(done: Sequence[StepResult[str]]) -> Outcome:
-    rows = [row_of(one) for one in done]
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+    return outcome_of(done)

@@ -42,7 +42,10 @@ class BrokerCalls(AdminCalls):
     async def update_broker_config(self, address: str, settings: Mapping[str, str]) -> None:
         """Change settings of a running broker; a 4.9 broker ignores unknown names silently."""
         await self._broker(
-            address, RequestCode.UPDATE_BROKER_CONFIG, what="settings", body=_lines(settings)
+            address,
+            RequestCode.UPDATE_BROKER_CONFIG,
+            what="settings",
+            body=responses.settings_body(settings),
         )
 
     async def broker_stats(self, address: str, name: str, key: str) -> bodies.BrokerStatsData:
@@ -104,7 +107,10 @@ class NamesrvCalls(AdminCalls):
     async def update_namesrv_config(self, address: str, settings: Mapping[str, str]) -> None:
         """Change settings of a running name server."""
         await self._broker(
-            address, RequestCode.UPDATE_NAMESRV_CONFIG, what="settings", body=_lines(settings)
+            address,
+            RequestCode.UPDATE_NAMESRV_CONFIG,
+            what="settings",
+            body=responses.settings_body(settings),
         )
 
     async def wipe_write_perm(self, address: str, broker_name: str) -> int:
@@ -204,10 +210,6 @@ class NamesrvCalls(AdminCalls):
         header = headers.DeleteKVConfig(namespace=namespace, key=key)
         what = f"key {key} of namespace {namespace}"
         await self._each_namesrv(RequestCode.DELETE_KV_CONFIG, header, what=what, address=address)
-
-
-def _lines(settings: Mapping[str, str]) -> bytes:
-    return "".join(f"{key}={value}\n" for key, value in settings.items()).encode()
 
 
 class HaCalls(AdminCalls):

@@ -129,8 +129,12 @@ class ControllerCalls(AdminCalls):
 
     async def update_controller_config(self, address: str, settings: Mapping[str, str]) -> None:
         """Change settings of a running controller."""
-        body = "".join(f"{key}={value}\n" for key, value in settings.items()).encode()
-        await self._broker(address, LaterCode.UPDATE_CONTROLLER_CONFIG, what="settings", body=body)
+        await self._broker(
+            address,
+            LaterCode.UPDATE_CONTROLLER_CONFIG,
+            what="settings",
+            body=responses.settings_body(settings),
+        )
 
     async def broker_epochs(self, address: str) -> bodies.EpochEntryCache:
         """Return under which masters the log of a broker was written."""

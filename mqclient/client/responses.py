@@ -4,7 +4,7 @@ Rule: every answer goes through here, so that an error code, a missing field and
 not JSON each become one error that names the server.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Self, TypeVar
 
 from mqclient.errors import BadAnswer, BadRequest, ClientError, TimedOut, Unreachable, refusal
@@ -86,6 +86,11 @@ def properties(answer: Command) -> dict[str, str]:
     lines = str(answer.body, "utf-8", "replace").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line)
     return {key.strip(): value.strip() for key, _, value in sorted(pairs)}
+
+
+def settings_body(settings: Mapping[str, str]) -> bytes:
+    """Return the body that changes settings: lines that ``properties`` reads."""
+    return "".join(f"{key}={value}\n" for key, value in settings.items()).encode()
 
 
 def report_silent(

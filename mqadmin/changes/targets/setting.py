@@ -1,8 +1,9 @@
-"""Settings of a running broker or name server, and entries of a name server's KV table.
+"""Settings of a running broker, name server or controller, and entries of a name server's KV table.
 
 Rule: the value is the text that the server says. A setting cannot be removed; an entry can.
 """
 
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,54 +13,77 @@ from mqadmin.errors import ServerRefused
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerSettingTarget(ChangeTarget[str]):
-    """A setting of a broker; ``names`` has its key."""
+class SettingTarget(ChangeTarget[str]):
+    """A setting of a running server; ``names`` has its key."""
+
+    server: ClassVar[str]
+    """What the server is called in an error."""
+
+    @abstractmethod
+    async def settings(self) -> Mapping[str, str]:
+        """Return all settings of the server."""
+
+    @abstractmethod
+    async def update(self, settings: Mapping[str, str]) -> None:
+        """Change some settings of the server."""
+
+    async def read(self) -> str | None:
+        """Return its text."""
+        return (await self.settings()).get(self.names[0])
+
+    async def write(self, value: str | None) -> None:
+        """Set it."""
+        if value is None:
+            raise ServerRefused(f"{self.server} cannot forget a setting")
+        await self.update({self.names[0]: value})
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettingTarget(SettingTarget):
+    """A setting of a broker."""
 
     kind: ClassVar[str] = "broker setting"
+    server: ClassVar[str] = "a broker"
 
-    async def read(self) -> str | None:
-        """Return its text."""
-        return (await self.admin.broker_config(self.node.address)).get(self.names[0])
+    async def settings(self) -> Mapping[str, str]:
+        """Return all settings of the broker."""
+        return await self.admin.broker_config(self.node.address)
 
-    async def write(self, value: str | None) -> None:
-        """Set it."""
-        if value is None:
-            raise ServerRefused("a broker cannot forget a setting")
-        await self.admin.update_broker_config(self.node.address, {self.names[0]: value})
+    async def update(self, settings: Mapping[str, str]) -> None:
+        """Change some settings of the broker."""
+        await self.admin.update_broker_config(self.node.address, settings)
 
 
 @dataclass(frozen=True, slots=True)
-class NamesrvSettingTarget(ChangeTarget[str]):
-    """A setting of a name server; ``names`` has its key."""
+class NamesrvSettingTarget(SettingTarget):
+    """A setting of a name server."""
 
     kind: ClassVar[str] = "namesrv setting"
+    server: ClassVar[str] = "a name server"
 
-    async def read(self) -> str | None:
-        """Return its text."""
-        return (await self.admin.namesrv_config(self.node.address)).get(self.names[0])
+    async def settings(self) -> Mapping[str, str]:
+        """Return all settings of the name server."""
+        return await self.admin.namesrv_config(self.node.address)
 
-    async def write(self, value: str | None) -> None:
-        """Set it."""
-        if value is None:
-            raise ServerRefused("a name server cannot forget a setting")
-        await self.admin.update_namesrv_config(self.node.address, {self.names[0]: value})
+    async def update(self, settings: Mapping[str, str]) -> None:
+        """Change some settings of the name server."""
+        await self.admin.update_namesrv_config(self.node.address, settings)
 
 
 @dataclass(frozen=True, slots=True)
-class ControllerSettingTarget(ChangeTarget[str]):
-    """A setting of a controller; ``names`` has its key."""
+class ControllerSettingTarget(SettingTarget):
+    """A setting of a controller."""
 
     kind: ClassVar[str] = "controller setting"
+    server: ClassVar[str] = "a controller"
 
-    async def read(self) -> str | None:
-        """Return its text."""
-        return (await self.admin.controller_config(self.node.address)).get(self.names[0])
+    async def settings(self) -> Mapping[str, str]:
+        """Return all settings of the controller."""
+        return await self.admin.controller_config(self.node.address)
 
-    async def write(self, value: str | None) -> None:
-        """Set it."""
-        if value is None:
-            raise ServerRefused("a controller cannot forget a setting")
-        await self.admin.update_controller_config(self.node.address, {self.names[0]: value})
+    async def update(self, settings: Mapping[str, str]) -> None:
+        """Change some settings of the controller."""
+        await self.admin.update_controller_config(self.node.address, settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ config set    GET_CONTROLLER_CONFIG, UPDATE_CONTROLLER_CONFIG, and GET_CONTROLLE
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
+from mqadmin.changes.setting_change import SettingChange, set_on_each
 from mqadmin.changes.targets.setting import ControllerSettingTarget
-from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import Call, Outcome, argument, command, exit_code_of
+from mqadmin.cli.declare import Call, Outcome, argument, command
 from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.cluster.controllers import controllers
 from mqadmin.cluster.server_tables import ServerValue, values_of
@@ -61,18 +60,7 @@ async def set_controller_config(
     """
     admin = await call.admin()
     nodes = _nodes(await controllers(call, controller))
-    known: set[str] = set()
-    for node in nodes:
-        known.update(await admin.controller_config(node.address))
-    steps = await plan(
-        [ControllerSettingTarget(admin, node, (key,)) for node in nodes],
-        choose_value(value, key=key, known=known),
+    targets = [ControllerSettingTarget(admin, node, (key,)) for node in nodes]
+    return await set_on_each(
+        call, targets, key, value, title="controller config set", servers="controller(s)"
     )
-    results = await carry_out(
-        call,
-        steps,
-        title=f"controller config set {key}",
-        question=f"set {key} to {value!r} on {len(nodes)} controller(s)?",
-    )
-    rows = [row_of(result) for result in results]
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
