@@ -7,6 +7,7 @@ not given                            those that a broker of the cluster names (c
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.brokers import all_brokers
+from mqadmin.cluster.partial_answers import Answers, Unsaid
 from mqadmin.errors import ItemNotFound
 from mqclient.errors import ClientError
 
@@ -15,24 +16,35 @@ if TYPE_CHECKING:
 
 
 async def controllers(call: "Call", given: str | None) -> list[str]:
-    """Return the addresses of the controllers.
+    """Return the addresses of the controllers, one at least.
 
     Raises:
         ItemNotFound: none are given, and no broker names any.
+        ClientError: none are given, and no broker answered.
     """
+    if given is not None:
+        found = _addresses(given)
+        if not found:
+            raise ItemNotFound("no controller is given", hint="give it as --controller HOST:PORT")
+        return found
     admin = await call.admin()
-    if given:
-        return [address.strip() for address in given.split(";") if address.strip()]
-    for node in await all_brokers(admin):
-        try:
-            settings = await admin.broker_config(node.address)
-        except ClientError:
-            continue
-        if settings.get("enableControllerMode") == "true" and settings.get("controllerAddr"):
-            return [address.strip() for address in settings["controllerAddr"].split(";")]
+    unsaid = Unsaid()
+    told = await Answers(unsaid).each(
+        await all_brokers(admin), lambda node: admin.broker_config(node.address)
+    )
+    for _, settings in told:
+        found = _addresses(settings.get("controllerAddr", ""))
+        if found and settings.get("enableControllerMode") == "true":
+            return found
+    for text in unsaid.texts:
+        call.warn(text)
     raise ItemNotFound(
         "no broker of this cluster names a controller", hint="give it as --controller HOST:PORT"
     )
+
+
+def _addresses(text: str) -> list[str]:
+    return [address.strip() for address in text.split(";") if address.strip()]
 
 
 async def leader(call: "Call", given: str | None) -> str:
@@ -43,12 +55,11 @@ async def leader(call: "Call", given: str | None) -> str:
         ClientError: no controller says who leads; the error is that of the last one.
     """
     admin = await call.admin()
-    problem: ClientError | None = None
-    for address in await controllers(call, given):
+    *others, last = await controllers(call, given)
+    for address in others:
         try:
             return await admin.controller_leader(address)
-        except ClientError as error:
-            problem = error
-    if problem is None:
-        raise ItemNotFound("no controller is given", hint="give it as --controller HOST:PORT")
-    raise problem
+        except ClientError:
+            # The last one says why, if none of them knows.
+            continue
+    return await admin.controller_leader(last)

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mqserver.broker.config import BrokerRole
 from remoting.codes import LaterCode
 from tests.mqadmin.conftest import Result, Run, cells
+from tests.server.broker.ha.pairs import pair_in
 from tests.server.controller.test_handlers import Caller, controller
 
 
@@ -123,7 +125,22 @@ async def test_the_leader_is_named_and_silence_is_shown(tmp_path: Path, run: Run
 
 
 @pytest.mark.parametrize("words", [("status", "g"), ("leader",)])
-async def test_without_a_controller_the_option_is_named(run: Run, words: tuple[str, ...]) -> None:
-    done = await asyncio.to_thread(run, "controller", *words, "-n", "127.0.0.1:1")
+async def test_without_a_controller_the_option_is_named(
+    tmp_path: Path, run: Run, words: tuple[str, ...]
+) -> None:
+    async with pair_in(tmp_path) as pair:
+        await pair.start("m", BrokerRole.ASYNC_MASTER)
+        done = await asyncio.to_thread(run, "controller", *words, "-n", pair.namesrv)
 
-    assert done.exit_code in (3, 4)
+    assert done.exit_code == 3
+    assert "no broker of this cluster names a controller" in done.err
+    assert "--controller HOST:PORT" in done.err
+
+
+@pytest.mark.parametrize("given", ["", " ; "])
+async def test_an_empty_list_of_controllers_is_an_error(run: Run, given: str) -> None:
+    words = ("controller", "config", "set", "notifyBrokerRoleChanged", "true", "-y")
+    done = await asyncio.to_thread(run, *words, "-a", given, "-n", "127.0.0.1:1")
+
+    assert done.exit_code == 3
+    assert "no controller is given" in done.err
