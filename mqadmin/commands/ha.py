@@ -5,8 +5,10 @@
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO or GET_BROKER_EPOCH_CACHE on each broker.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mqadmin.changes.write import result_of
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
@@ -15,6 +17,9 @@ from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
 from mqadmin.output.rows import UNREACHABLE
 from mqclient.errors import ClientError
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class HaRow(Row):
         ("watch 1 mqadmin ha status -b broker-a", "one of them, again and again"),
     ),
     details="A Java broker says where its log ends, and nothing of its connections. The exit code "
-    "is 4 where a broker did not answer.",
+    "is 4 where no broker answered, and 5 where some did.",
     rows=HaRow,
 )
 @option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
@@ -102,13 +107,16 @@ class EpochPart(Row):
 
 @dataclass(frozen=True, slots=True)
 class LogEpochs(Row):
-    """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group."""
+    """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group.
+
+    ``log_end`` is None where the broker did not say it; ``remark`` has the reason.
+    """
 
     cluster: str
     broker: str
     broker_id: int
     address: str
-    log_end: int
+    log_end: int | None
     epochs: list[EpochPart]
     remark: str | None = None
 
@@ -125,8 +133,8 @@ class LogEpochs(Row):
     "ha epochs",
     examples=(("mqadmin ha epochs -b broker-a", "the logs of one group, to be compared"),),
     details="Two logs are the same up to the end of the newest epoch that began at one offset in "
-    "both. Only brokers with enableControllerMode=true have epochs. The exit code is 4 where a "
-    "broker did not answer.",
+    "both. Only brokers with enableControllerMode=true have epochs. The exit code is 4 where no "
+    "broker answered, and 5 where some did.",
     rows=LogEpochs,
 )
 @option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
@@ -137,26 +145,27 @@ async def ha_epochs(call: Call, *, where: Where) -> Outcome:
         ItemNotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    rows, results = [], []
-    for node in await processes(admin, where):
-        try:
-            cache = await admin.broker_epochs(node.address)
-        except ClientError as error:
-            result, remark = result_of(error)
-            rows.append(LogEpochs.of(node, log_end=0, epochs=[], remark=remark))
-            results.append(result)
-            continue
-        parts = [EpochPart.of(entry) for entry in cache.epoch_list]
-        if parts:
-            parts[-1] = EpochPart.of(parts[-1], end_offset=cache.max_offset)
-        rows.append(
-            LogEpochs(
-                cache.cluster_name or node.cluster,
-                cache.broker_name or node.broker,
-                cache.broker_id,
-                node.address,
-                cache.max_offset,
-                parts,
-            )
-        )
-    return Outcome(rows, exit_code=exit_code_of(results))
+    nodes = await processes(admin, where)
+    told = await asyncio.gather(*(_epochs_of(admin, node) for node in nodes))
+    return Outcome([row for row, _ in told], exit_code=exit_code_of(result for _, result in told))
+
+
+async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
+    """Return the row of one broker, and why it has nothing to show, "" where it has."""
+    try:
+        cache = await admin.broker_epochs(node.address)
+    except ClientError as error:
+        result, remark = result_of(error)
+        return LogEpochs.of(node, log_end=None, epochs=[], remark=remark), result
+    parts = [EpochPart.of(entry) for entry in cache.epoch_list]
+    if parts:
+        parts[-1] = EpochPart.of(parts[-1], end_offset=cache.max_offset)
+    row = LogEpochs(
+        cache.cluster_name or node.cluster,
+        cache.broker_name or node.broker,
+        cache.broker_id,
+        node.address,
+        cache.max_offset,
+        parts,
+    )
+    return row, ""

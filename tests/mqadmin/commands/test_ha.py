@@ -62,6 +62,19 @@ async def test_status_tells_lag_and_state_and_promotion_makes_a_master(
         assert (await slave.ask(RequestCode.GET_BROKER_CONFIG)).code == 0
 
 
+async def test_a_broker_that_says_no_epochs_has_no_end_of_log(tmp_path: Path, run: Run) -> None:
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+        refused = await mqadmin(run, pair, "ha", "epochs")
+        silent = await mqadmin(run, pair, "ha", "epochs", "-b", "127.0.0.1:1")
+
+    code, rows, _ = refused
+    assert (code, cells(rows, "address", "log_end", "epochs")) == (1, [(master.address, None, [])])
+    assert rows[0]["remark"]
+    code, rows, _ = silent
+    assert (code, cells(rows, "address", "log_end", "epochs")) == (4, [("127.0.0.1:1", None, [])])
+
+
 async def test_demotion_is_tried_confirmed_and_refused_to_a_master_that_leads(
     tmp_path: Path, run: Run
 ) -> None:
