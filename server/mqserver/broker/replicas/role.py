@@ -8,7 +8,7 @@ Create a ``RoleMachine`` with what the disk has, and carry out the actions that 
 
     start, tick           time passes; call ``tick`` at least every ``TICK_MS``
     answered, unanswered  exactly one of them for each ``Ask``, in any order
-    notice                the controller said who is the master (request code 1008)
+    hint                  somebody said that the master has changed (request code 1008)
     led, not_led          how a ``Lead`` ended
     not_saved             a Save action failed; carry out none of those behind it, and call
                           ``unanswered`` for each Ask among them
@@ -152,6 +152,7 @@ class RoleMachine:
         """The questions that have no answer yet, and when they were asked."""
         self._due: dict[type, int] = {}
         """When a question may be asked next."""
+        self._is_hinted = False
         self._beat_due_ms = 0
         self._elected: MasterView | None = None
 
@@ -240,7 +241,8 @@ class RoleMachine:
             case AlterSet():
                 return self._altered(question, answer, now_ms)
             case AskMaster():
-                self._due[AskMaster] = asked_ms + self._poll_ms
+                self._due[AskMaster] = now_ms if self._is_hinted else asked_ms + self._poll_ms
+                self._is_hinted = False
         if self.role in (Role.NAMELESS, Role.APPLYING):
             return []
         still_leads = answer.code == LaterResponseCode.CONTROLLER_MASTER_STILL_EXIST
@@ -279,11 +281,17 @@ class RoleMachine:
         self._move(RoleEvent.ID_GRANTED)
         return [SaveId(question.broker_id), *self.tick(now_ms)]
 
-    def notice(self, view: MasterView, now_ms: int) -> list[Action]:
-        """Act on a notice of the controller (request code 1008); it renews no lease."""
+    def hint(self, now_ms: int) -> list[Action]:
+        """Ask who the master is, because somebody said that it changed (request code 1008).
+
+        Who said it is not known, so only the answer counts. A question that is out already may
+        have been answered before the change, and is asked again.
+        """
         if self.role in (Role.NAMELESS, Role.APPLYING):
             return []
-        return self._see(view, now_ms)
+        self._is_hinted = AskMaster in self._asked
+        self._due.pop(AskMaster, None)
+        return self._ask(AskMaster(), now_ms)
 
     def not_saved(self, action: Action, why: str, now_ms: int) -> list[Action]:
         """Note that a Save action failed: what depends on it is not done, and comes again later."""
@@ -303,20 +311,20 @@ class RoleMachine:
         view: MasterView,
         now_ms: int,
         *,
-        asked_ms: int | None = None,
-        is_register: bool = False,
+        asked_ms: int,
+        is_register: bool,
     ) -> list[Action]:
         """Act on what the controller says about the master.
 
         Args:
             view: what it says.
             now_ms: the steady clock.
-            asked_ms: when it was asked; None for a notice.
+            asked_ms: when it was asked.
             is_register: the answer is to a registration, which names no epoch without a master.
         """
         epoch = self.heard if view.epoch is None else view.epoch
         if epoch < self.heard or (view.epoch is None and not is_register):
-            # An older notice, or a controller that does not know yet that it was deposed.
+            # An older answer, or a controller that does not know yet that it was deposed.
             return []
         if view.master_id is None:
             return self._see_no_master(epoch, now_ms)
@@ -358,14 +366,13 @@ class RoleMachine:
         self.heard, self._is_heard_saved = max(epoch, self.heard), True
         return [SaveHeard(self.heard)]
 
-    def _renew(self, view: MasterView, now_ms: int, asked_ms: int | None) -> list[Action]:
-        """Go on leading: take over the set, and renew the lease if the controller was asked."""
+    def _renew(self, view: MasterView, now_ms: int, asked_ms: int) -> list[Action]:
+        """Go on leading: take over the set, and renew the lease."""
         assert self.in_sync is not None
         actions: list[Action] = []
         if view.committed is not None and self.in_sync.show(view.committed):
             actions.append(Confirmed())
-        if asked_ms is not None:
-            self._lease_ms = max(self._lease_ms, asked_ms + self._settings.lease_ms)
+        self._lease_ms = max(self._lease_ms, asked_ms + self._settings.lease_ms)
         return actions + self._lease(now_ms)
 
     def _change(self, event: RoleEvent, now_ms: int, *, why: str) -> list[Action]:

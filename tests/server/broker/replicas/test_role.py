@@ -88,6 +88,16 @@ def following(*, heard: int = 3, log_end: int = 100) -> RoleMachine:
     return role
 
 
+def told(role: RoleMachine, view: MasterView, now_ms: int) -> list[Action]:
+    """Let the controller say that the master changed, and answer who it is."""
+    assert asked(role.hint(now_ms)) in ([AskMaster()], [])
+    return [
+        action
+        for action in role.answered(AskMaster(), ok(view), now_ms)
+        if action != Ask(AskMaster())
+    ]
+
+
 # The id.
 
 
@@ -191,15 +201,15 @@ def test_a_refused_election_is_asked_again() -> None:
 def test_an_answer_about_an_older_epoch_is_passed_over() -> None:
     role = following(heard=3)
 
-    assert role.notice(names(1, 2, 1), 5) == []
-    assert role.notice(names(None, 2), 5) == []
+    assert told(role, names(1, 2, 1), 5) == []
+    assert told(role, names(None, 2), 5) == []
     assert role.role is Role.FOLLOWING
 
 
 def test_a_slave_follows_the_master_of_a_higher_epoch() -> None:
     role = following(heard=3)
 
-    assert role.notice(MasterView(3, "10.0.0.3:1", 4), 5) == [
+    assert told(role, MasterView(3, "10.0.0.3:1", 4), 5) == [
         SaveHeard(4),
         Follow(3, "10.0.0.3:1", 4),
     ]
@@ -208,21 +218,21 @@ def test_a_slave_follows_the_master_of_a_higher_epoch() -> None:
 def test_a_slave_follows_its_master_to_another_address() -> None:
     role = following(heard=3)
 
-    assert role.notice(MasterView(2, "10.0.0.9:1", 3), 5) == [Follow(2, "10.0.0.9:1", 3)]
-    assert role.notice(MasterView(2, "10.0.0.9:1", 3), 5) == []
+    assert told(role, MasterView(2, "10.0.0.9:1", 3), 5) == [Follow(2, "10.0.0.9:1", 3)]
+    assert told(role, MasterView(2, "10.0.0.9:1", 3), 5) == []
 
 
 def test_a_slave_goes_on_copying_while_the_controller_elects() -> None:
     role = following(heard=3)
 
-    assert role.notice(names(None, 3), 5) == []
+    assert told(role, names(None, 3), 5) == []
     assert role.role is Role.FOLLOWING
 
 
 def test_a_slave_leaves_a_master_that_was_deposed() -> None:
     role = following(heard=3)
 
-    actions = role.notice(names(None, 4), 5)
+    actions = told(role, names(None, 4), 5)
 
     assert actions[:2] == [SaveHeard(4), StandBy("the group has no master")]
     assert asked(actions) == [Elect(1)]
@@ -231,7 +241,7 @@ def test_a_slave_leaves_a_master_that_was_deposed() -> None:
 
 def test_a_slave_whose_epoch_is_not_saved_does_not_follow() -> None:
     role = following(heard=3)
-    actions = role.notice(MasterView(3, "10.0.0.3:1", 4), 5)
+    actions = told(role, MasterView(3, "10.0.0.3:1", 4), 5)
 
     assert role.not_saved(actions[0], "disk full", 5)[0] == StandBy("disk full")
     assert role.role is Role.REGISTERING
@@ -381,7 +391,7 @@ def test_a_proposal_that_may_still_be_carried_out_ends_the_leadership_when_refus
 def test_a_master_stops_at_once_when_another_one_leads() -> None:
     role = leading()
 
-    actions = role.notice(names(2, 2, 2), 1)
+    actions = told(role, names(2, 2, 2), 1)
 
     assert actions == [
         SaveHeard(2),
@@ -395,7 +405,7 @@ def test_a_master_stops_at_once_when_another_one_leads() -> None:
 def test_a_master_stops_when_the_group_has_none(epoch: int) -> None:
     role = leading()
 
-    actions = role.notice(names(None, epoch), 1)
+    actions = told(role, names(None, epoch), 1)
 
     assert of(CloseSends, actions)
     assert of(StandBy, actions)
@@ -405,7 +415,7 @@ def test_a_master_stops_when_the_group_has_none(epoch: int) -> None:
 def test_a_master_that_is_elected_anew_begins_a_new_epoch() -> None:
     role = leading(2)
 
-    actions = role.notice(names(1, 2, 1, set_epoch=5), 1)
+    actions = told(role, names(1, 2, 1, set_epoch=5), 1)
 
     assert actions[0] == SaveHeard(2)
     assert actions[-1] == Lead(2)
@@ -472,13 +482,23 @@ def test_the_lease_counts_from_when_the_question_was_sent() -> None:
     assert of(CloseSends, role.tick(500 + SETTINGS.lease_ms))
 
 
-def test_a_notice_renews_no_lease() -> None:
-    role = leading(2)
-    role.slave_disconnected(2, 0)
-    role.tick(1)
-    role.notice(names(1, 1, 1, 2), SETTINGS.lease_ms - 1)
+def test_a_question_that_was_out_when_the_master_changed_is_asked_again() -> None:
+    role = following()
+    assert role.hint(1) == [Ask(AskMaster())]
+    assert role.hint(2) == []
 
-    assert of(CloseSends, role.tick(SETTINGS.lease_ms))
+    assert role.answered(AskMaster(), ok(names(2, 3, 2)), 3) == []
+
+    assert asked(role.tick(3)) == [AskMaster()]
+    role.answered(AskMaster(), ok(names(2, 3, 2)), 4)
+    assert asked(role.tick(4)) == []
+
+
+def test_a_hint_before_there_is_an_id_is_passed_over() -> None:
+    role = machine(None)
+    role.start(0)
+
+    assert role.hint(1) == []
 
 
 def test_the_lease_ends_before_the_controller_takes_a_broker_for_dead() -> None:
