@@ -124,11 +124,7 @@ class Replication(Ha):
             return None
 
     async def start(self) -> None:
-        """Listen for slaves, or follow the master.
-
-        Raises:
-            OSError: the port cannot be opened.
-        """
+        """Listen for slaves, or follow the master; raises OSError if the port cannot be opened."""
         if self._broker.config.is_slave:
             self._follow()
         else:
@@ -196,6 +192,11 @@ class Replication(Ha):
             heard_epoch=self.fence.hear_slave,
             places=self._main.resources.places,
         )
+        await self._open_ha_port(server)
+
+    async def _open_ha_port(self, server: SlaveServer) -> None:
+        """Let slaves connect; raises OSError."""
+        config = self._broker.config
         port = config.ha_listen_port or config.listen_port + 1
         try:
             config.ha_listen_port = await server.start(config.bind_address, port)
@@ -469,10 +470,8 @@ class Replication(Ha):
         if stale and not force:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not promoted: {stale}")
         role = self._role_after(role)
-        LOG.warning(
-            "promotion to %s at log offset %d was ordered%s", role.name, store.raw.whole_offset,
-            f", although {stale}" if stale else "",
-        )  # fmt: skip
+        although = f", although {stale}" if stale else ""
+        LOG.warning("promotion to %s at %d%s", role.name, store.raw.whole_offset, although)
         heard = self._heard()
         # Save the epoch first: without it this master could not fence the old one.
         former = self.master.address if self.master is not None else ""
@@ -566,6 +565,16 @@ class Replication(Ha):
             return f"{text}; restart it"
         self._restart()
         return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
+
+    @property
+    def state_version(self) -> int:
+        """The epoch of the master in a group with a controller, which name servers compare."""
+        return 0
+
+    @property
+    def is_unregistered(self) -> bool:
+        """Tell whether name servers must not list this broker now."""
+        return self.fence.is_fenced
 
     def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
         """Return epoch and role, with a proof for the challenge of a question."""
