@@ -109,6 +109,11 @@ class Ha:
 
     # In a group with a controller.
 
+    @property
+    def state_version(self) -> int:
+        """The epoch of the master, which name servers compare."""
+        return 0
+
     def master_changed(self) -> None:
         """Ask the controller who the master is, because somebody said that it changed."""
 

@@ -20,16 +20,15 @@ from typing import Final
 from mqserver.broker.config import BrokerRole
 from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.ha.ha_file import HaFile
-from mqserver.broker.ha.log_compare import LogsDiverged, compare
 from mqserver.broker.ha.receiving import Diverged
 from mqserver.broker.ha.replication import EXPIRE_MS, SYNC_FIRST_MS, SYNC_MS, Replication
 from mqserver.broker.ha.slave_synchronize import MasterCalls
 from mqserver.broker.ha.sync_master_wait import hold_done
 from mqserver.broker.lost_topics import make_lost_topics
-from mqserver.broker.replicas.begin_plan import CannotFollow, CutAt, plan_begin
 from mqserver.broker.replicas.controllers import Controllers
 from mqserver.broker.replicas.frames import MasterHandshake
-from mqserver.broker.replicas.group_files import GroupFiles
+from mqserver.broker.replicas.group_files import GroupFiles, epoch_cache_of
+from mqserver.broker.replicas.master_calls import ask_ha_address, must_cut_at
 from mqserver.broker.replicas.receiving import ReplicaReceiver
 from mqserver.broker.replicas.role import TICK_MS, RoleMachine, RoleSettings
 from mqserver.broker.replicas.role_actions import (
@@ -56,16 +55,13 @@ from mqserver.runtime.request import RequestRefused
 from mqserver.store.errors import StoreFailed
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
-from remoting.bodies.controller import EpochEntry, EpochEntryCache
-from remoting.codes import LaterCode, ResponseCode
-from remoting.command import Command
-from remoting.errors import RemotingError
+from remoting.bodies.controller import EpochEntryCache
+from remoting.codes import ResponseCode
 from remoting.headers import ExchangeHaInfo
 from storefmt.config.master_epochs import EpochStart
 
 LOG = logging.getLogger(__name__)
 
-ASK_S: Final = 1.0
 HA_RETRY_S: Final = 0.1
 """Seconds until a new master is asked again for its HA address."""
 ONLY_ELECTED: Final = (
@@ -303,12 +299,13 @@ class GroupMember(Replication):
     async def _follow_master(self, change: Follow) -> None:
         """Copy the log of another master from now on."""
         self._stand_by()
-        self.master = calls = MasterCalls(self._client, change.address, sign=self.trust.sign)
+        name, sign = self._broker.config.broker_name, self.trust.sign
+        self.master = calls = MasterCalls(self._client, change.address, sign=sign)
         self._broker.register_soon()
         problem = ""
         while self.machine.master == change and self._changes.empty():
             try:
-                ha_address = await self._ha_address(change)
+                ha_address = await ask_ha_address(self._client, change, name=name, sign=sign)
             except OSError as error:
                 if str(error) != problem:
                     problem = str(error)
@@ -318,26 +315,6 @@ class GroupMember(Replication):
             if self.receiver is not None:
                 self.receiver.set_master(ha_address)
             return
-
-    async def _ha_address(self, master: Follow) -> str:
-        """Return where slaves connect to a master; it says so only when it leads.
-
-        Raises:
-            OSError: it does not answer, does not lead yet, or leads by an older epoch.
-        """
-        question = ExchangeHaInfo(broker_name=self._broker.config.broker_name)
-        command = Command.request(LaterCode.EXCHANGE_BROKER_HA_INFO, question)
-        self.trust.sign(command, master.address)
-        try:
-            answer = await self._client.invoke(master.address, command, timeout_s=ASK_S)
-            header = answer.header(ExchangeHaInfo)
-        except RemotingError as error:
-            raise OSError(str(error)) from error
-        if answer.code != ResponseCode.SUCCESS or not header.master_ha_address:
-            raise OSError(f"it does not lead yet: code {answer.code} {answer.remark or ''}")
-        if header.master_epoch is not None and header.master_epoch < master.epoch:
-            raise OSError(f"it leads by epoch {header.master_epoch}, not {master.epoch} yet")
-        return header.master_ha_address
 
     def exchange_ha_info(self, question: ExchangeHaInfo) -> ExchangeHaInfo:
         """Return where slaves connect, if this broker leads."""
@@ -527,43 +504,13 @@ class GroupMember(Replication):
         await self._copy_tables(master)
 
     async def _greeted(self, handshake: MasterHandshake) -> None:
-        """Decide by the epochs of both logs where to begin.
-
-        Raises:
-            Diverged: a part of this log has to be cut first, or they have nothing in common.
-            OSError: the master does not answer.
-        """
-        store, files = self._broker.store, self._files
-        log_min, log_end = store.min_log_offset, store.raw.end
-        try:
-            plan = plan_begin(files.epochs, log_min=log_min, log_end=log_end, master=handshake)
-        except CannotFollow as error:
-            raise Diverged(
-                f"{error}; look at both with `mqadmin store diff`, and empty the store directory "
-                "of the broker whose log is not the one to keep"
-            ) from error
-        if isinstance(plan, CutAt):
-            self._cut(plan.log_offset)
-        elif plan.needs_compare:
-            await self._compare_records(handshake)
-
-    async def _compare_records(self, handshake: MasterHandshake) -> None:
-        """Compare records where epochs prove nothing; raises as ``_greeted``."""
-        store, master = self._broker.store, self.master
-        if master is None:
+        """Cut what the master does not have, if there is any; raises as ``must_cut_at``."""
+        if self.master is None:
             raise OSError("the group has no master")
-        try:
-            log_min = (await master.log_range()).log_min
-            await compare(
-                store.raw,
-                log_min=store.min_log_offset,
-                master_min=log_min,
-                record_at=master.record_at,
-            )
-        except LogsDiverged as diverged:
-            if diverged.log_offset < store.raw.end:
-                self._cut(diverged.log_offset)
-            raise Diverged(f"{diverged}; empty the store directory of this broker") from diverged
+        store, epochs = self._broker.store, self._files.epochs
+        log_offset = await must_cut_at(store, epochs, handshake=handshake, master=self.master)
+        if log_offset is not None:
+            self._cut(log_offset)
 
     def _cut(self, log_offset: int) -> None:
         """Let the next start cut the log, which is now; raises Diverged."""
@@ -603,18 +550,8 @@ class GroupMember(Replication):
 
     def epoch_cache(self) -> EpochEntryCache:
         """Return under which masters the log was written."""
-        config, epochs = self._broker.config, self._files.epochs
-        ends = [entry.start_offset for entry in epochs[1:]] + [(1 << 63) - 1]
-        return EpochEntryCache(
-            cluster_name=config.broker_cluster_name,
-            broker_name=config.broker_name,
-            broker_id=config.broker_id,
-            epoch_list=[
-                EpochEntry(epoch=entry.epoch, start_offset=entry.start_offset, end_offset=end)
-                for entry, end in zip(epochs, ends, strict=False)
-            ],
-            max_offset=self._broker.store.written_offset,
-        )
+        log_end = self._broker.store.written_offset
+        return epoch_cache_of(self._broker.config, self._files.epochs, log_end=log_end)
 
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""
