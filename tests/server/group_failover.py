@@ -241,9 +241,7 @@ async def run(group: BrokerGroup, faults: list[str]) -> dict[str, object]:
     await group.whole()
     async with MQClient(group.namesrv, timeout_s=5) as client:
         producer = Producer(client, settings=ProducerSettings(send_msg_timeout_ms=1_000))
-        tasks = [
-            asyncio.create_task(load.send(producer, f"{sender}")) for sender in range(SENDERS)
-        ]
+        tasks = [asyncio.create_task(load.send(producer, f"{sender}")) for sender in range(SENDERS)]
         try:
             for fault in faults:
                 gaps.append((fault, round(await fail_master(group, load, fault), 2)))
