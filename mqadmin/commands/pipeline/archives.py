@@ -18,7 +18,7 @@ from mqadmin.cli.times import TIME
 from mqadmin.cli.types import DIR, GROUP, INTEGER, TOPIC, Choice
 from mqadmin.errors import Usage
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_job, run_live_job
+from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_live_job, run_live_job
 
 of_archive = argument("archive", help="directory, or URI as s3://bucket/name")
 only_topics = click.option(
@@ -56,7 +56,7 @@ class ArchivedRow(Row):
     columns=("commit", "topic", "broker", "messages", "size"),
     needs=Needs.NAMESRV,
 )
-@of_job
+@of_live_job
 @argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
@@ -151,7 +151,7 @@ class CompactedRow(Row):
     rows=CompactedRow,
     needs=Needs.NONE,
 )
-@of_job
+@of_live_job
 @of_archive
 @only_topics
 @click.option("--keep-compressed", is_flag=True, help="leave compressed bodies as they are")
@@ -278,7 +278,7 @@ class RestoredRow(Row):
     rows=RestoredRow,
     needs=Needs.NONE,
 )
-@of_job
+@of_live_job
 @of_archive
 @only_topics
 @click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")

@@ -10,7 +10,7 @@ from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import Engine, JobOptions, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, JobOptions, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class DuplicateRow(Row):
     columns=("topic", "unique_key", "copies", "first_stored_time", "last_stored_time"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 def find_duplicates(call: Call, *, where: Engine) -> Outcome:
     """Return one row for each key that has copies, the most copies first."""
     return run_job(call, "duplicates", where, row=DuplicateRow)
@@ -83,7 +83,7 @@ class ExtractedFileRow(Row):
     columns=("file", "rows", "bytes", "crc32"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option("--to", type=DIR, required=True, metavar="OUT", help="new directory for the files")
 @click.option(
     "--format",
@@ -157,7 +157,7 @@ class HitRow(Row):
     needs=Needs.STORE,
 )
 @argument("pattern", help="regular expression (RE2), matched anywhere in a body")
-@of_store_job
+@of_stores_job
 @click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
     """Return one row for each message, by store and log offset."""
@@ -202,7 +202,7 @@ def _row(
     needs=Needs.STORE,
 )
 @argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas")
-@of_store_job
+@of_stores_job
 @click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
 def trace_messages(

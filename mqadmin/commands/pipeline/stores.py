@@ -20,7 +20,7 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import DIR, Choice
 from mqadmin.store.rows import EVENTS_DETAILS, DiffRow, EventRow, FindingRow, SpanRow
-from mqadmin.store.spark_job import Engine, of_job, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_store_job, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class FleetDiffRow(DiffRow):
     rows=FleetDiffRow,
     needs=Needs.STORE,
 )
-@of_job
+@of_store_job
 @argument(
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )
@@ -68,7 +68,7 @@ class FleetEventRow(EventRow):
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @pause_option
 def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
     """Return one row for each event, oldest first."""
@@ -105,7 +105,7 @@ class RebuiltPartRow(Row):
     rows=RebuiltPartRow,
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option(
     "--to",
     type=DIR,
@@ -148,8 +148,8 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
 
 @command(
     "pipeline stats",
-    details="Hours are hours of the store time, in UTC. Spark takes about ten seconds before its "
-    "first row; below some 20 GiB on one machine --engine local is done before that.",
+    details="Hours are hours of the store time, in UTC. Without --master, a store below 20 GiB is "
+    "counted in one process, because Spark takes about ten seconds to start.",
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
         ("mqadmin pipeline stats /data/store --engine local -o csv", "without Spark"),
@@ -161,7 +161,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
     columns=COLUMNS,
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option("--by", "-b", type=Choice(list(BY)), help="count by this as well")
 def count_by_hour(
     call: Call,
@@ -190,7 +190,7 @@ def _columns(by: str) -> tuple[str, ...]:
     columns=("start_time", "count", "bytes", "bar"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @every_span
 @of_topic("-t")
 @stored_between
@@ -243,7 +243,7 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
     columns=("store", "ok", "files", "records", "bytes", "seconds", "errors", "warnings"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option(
     "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
