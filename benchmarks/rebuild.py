@@ -18,9 +18,9 @@ from pathlib import Path
 
 from benchmarks.logs import make_store
 from mqserver.store.commitlog.log_scan import ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.recovery.recover import Recovery
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 
 KILL = 9
 

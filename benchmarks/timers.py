@@ -20,10 +20,10 @@ from typing import Final
 
 from benchmarks.logs import finish, put_message
 from benchmarks.servers import heap_mb
-from mqserver.broker.timer.messages import TimerRules
 from mqserver.broker.timer.service import TimerService
-from mqserver.store.config import StoreConfig
+from mqserver.broker.timer.timer_messages import TimerRules
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from remoting.codes import ResponseCode
 from storefmt.names import TIMER_TOPIC
 from tests.server.broker.contexts import context_of, puts_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from mqclient.admin.calls import AdminCalls
-from mqclient.client import offsets, responses, routes
+from mqclient.client import queue_offsets, responses, routes
 from mqclient.errors import BrokerRefused, ClientError
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
@@ -29,25 +29,25 @@ class OffsetCalls(AdminCalls):
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset."""
-        return await offsets.min_offset(self._client, queue)
+        return await queue_offsets.min_offset(self._client, queue)
 
     async def max_offset(self, queue: MessageQueue) -> int:
         """Return the queue offset that the next message will get."""
-        return await offsets.max_offset(self._client, queue)
+        return await queue_offsets.max_offset(self._client, queue)
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
         """Return the queue offset of the message stored nearest to a time."""
-        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
+        return await queue_offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
 
     async def earliest_store_ms(self, queue: MessageQueue) -> int | None:
         """Return when the first message of a queue was stored, in ms; None when it is empty."""
-        return await offsets.earliest_store_ms(self._client, queue)
+        return await queue_offsets.earliest_store_ms(self._client, queue)
 
     async def query_consumer_offset(
         self, address: str, group: str, queue: MessageQueue
     ) -> int | None:
         """Return the queue offset that a group reads next; None when it never committed one."""
-        return await offsets.committed(self._client, queue, group=group, address=address)
+        return await queue_offsets.committed(self._client, queue, group=group, address=address)
 
     async def update_consumer_offset(
         self, address: str, group: str, queue: MessageQueue, queue_offset: int
@@ -61,7 +61,7 @@ class OffsetCalls(AdminCalls):
         Args:
             queue_offset: the next offset to read, in entries.
         """
-        is_taken = await offsets.commit(
+        is_taken = await queue_offsets.commit(
             self._client, queue, group=group, queue_offset=queue_offset, address=address
         )
         if not is_taken:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mqclient.client import offsets, routes
+from mqclient.client import queue_offsets, routes
 from mqclient.client.lifetime import Lifetime
 from mqclient.errors import BadRequest, NotFound
 from mqclient.namespace import unwrap, unwrap_message, wrap, wrap_queue
@@ -43,21 +43,21 @@ class Queries(Lifetime):
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset; raises ClientError."""
-        return await offsets.min_offset(self._client, self._wrapped(queue))
+        return await queue_offsets.min_offset(self._client, self._wrapped(queue))
 
     async def max_offset(self, queue: MessageQueue) -> int:
         """Return the queue offset that the next message will get; raises ClientError."""
-        return await offsets.max_offset(self._client, self._wrapped(queue))
+        return await queue_offsets.max_offset(self._client, self._wrapped(queue))
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
         """Return the queue offset of the message stored nearest to a time; raises ClientError."""
-        return await offsets.search_offset(
+        return await queue_offsets.search_offset(
             self._client, self._wrapped(queue), timestamp_ms=timestamp_ms
         )
 
     async def earliest_msg_store_time(self, queue: MessageQueue) -> int | None:
         """Return when the first message was stored, in ms since 1970; None for an empty queue."""
-        return await offsets.earliest_store_ms(self._client, self._wrapped(queue))
+        return await queue_offsets.earliest_store_ms(self._client, self._wrapped(queue))
 
     async def view_message(self, topic: str, msg_id: str) -> MessageExt:
         """Return a message by its offset id, or by the unique key that its producer gave.

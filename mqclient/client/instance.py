@@ -23,9 +23,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
-from mqclient.checks import check_seconds, checked_settings
+from mqclient.argument_checks import check_seconds, checked_settings
 from mqclient.client import responses, routes
-from mqclient.client.settings import ClientSettings
+from mqclient.client.client_settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID

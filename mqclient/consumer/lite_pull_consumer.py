@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Self
 
 from mqclient.admin.queries import Queries
-from mqclient.checks import checked_settings
-from mqclient.client import offsets, routes
+from mqclient.argument_checks import checked_settings
+from mqclient.client import queue_offsets, routes
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.pull.poll_buffer import PollBuffer
-from mqclient.consumer.settings import LitePullSettings
-from mqclient.consumer.state.hooks import observed
+from mqclient.consumer.state.consume_hooks import observed
 from mqclient.consumer.state.offset_store import LOCAL_DIR
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import (
@@ -264,10 +264,12 @@ class LitePullConsumer(GroupConsumer):
         """
         queue = self._wrapped(queue)
         self._own_queue(queue)
-        low = await offsets.min_offset(self._client, queue)
-        high = await offsets.max_offset(self._client, queue)
+        low = await queue_offsets.min_offset(self._client, queue)
+        high = await queue_offsets.max_offset(self._client, queue)
         if not low <= queue_offset <= high:
-            raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
+            raise BadRequest(
+                f"{queue_offsets.named(queue)} has {low} to {high}, not {queue_offset}"
+            )
         # The queue may have been given to another member while the broker was asked.
         self._continue_at(queue, queue_offset)
 
@@ -355,7 +357,7 @@ class LitePullConsumer(GroupConsumer):
         process_queue = self._process_queues.get(queue)
         if process_queue is None or process_queue.dropped:
             raise BadRequest(
-                f"{offsets.named(queue)} is not this consumer's now",
+                f"{queue_offsets.named(queue)} is not this consumer's now",
                 hint="see assignment(); a rebalance may have given it to another member",
             )
         return process_queue

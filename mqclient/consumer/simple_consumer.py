@@ -29,7 +29,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from mqclient.admin.queries import Queries
-from mqclient.checks import check_range, check_text
+from mqclient.argument_checks import check_range, check_text
 from mqclient.client import responses, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pop.pop_request import (
@@ -39,7 +39,7 @@ from mqclient.consumer.pop.pop_request import (
     PopPlace,
     PopRequest,
 )
-from mqclient.consumer.state.hooks import ConsumeHook, observed
+from mqclient.consumer.state.consume_hooks import ConsumeHook, observed
 from mqclient.consumer.state.send_back import SendBack
 from mqclient.consumer.subscription import (
     ALL,

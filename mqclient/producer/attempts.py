@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqclient.errors import ClientError
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.codes import ResponseCode
 
 JAVA_RETRY_COUNT: Final = 2

@@ -16,7 +16,7 @@ from mqclient.client.instance import MQClient
 from mqclient.client.routes import PublishInfo
 from mqclient.errors import BadRequest, NoRoute, TimedOut, Unreachable
 from mqclient.namespace import unwrap, unwrap_queue, wrap, wrap_queue
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.bodies import MessageQueue
 
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from mqclient.checks import check_range, check_text
+from mqclient.argument_checks import check_range, check_text
 from mqclient.errors import BadRequest
 from mqclient.message import Message
 from mqclient.namespace import is_retry_topic, wrap
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import FLAG_ONEWAY, LanguageCode, RequestCode, ResponseCode
 from remoting.command import Command

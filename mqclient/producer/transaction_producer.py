@@ -29,11 +29,11 @@ from mqclient.client.members import RequestHandler
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
-from mqclient.producer.hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.queue_selector import Select, choice_of
+from mqclient.producer.send_hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.send_result import SendResult, SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command

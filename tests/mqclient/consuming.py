@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.offset_store import RemoteOffsets
 from mqclient.consumer.state.process_queue import ProcessQueue

@@ -27,8 +27,8 @@ from mqclient.consumer.listener.listeners import (
     OrderlyListener,
 )
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
+from mqclient.consumer.state.consume_hooks import ConsumeReturnType
 from mqclient.consumer.state.consumer_state import ConsumerState
-from mqclient.consumer.state.hooks import ConsumeReturnType
 from mqclient.consumer.state.process_queue import NOTHING, ProcessQueue
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt

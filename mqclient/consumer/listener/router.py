@@ -27,12 +27,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
 )
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.subscription import ALL, Subscription
 from mqclient.errors import BadRequest, UnexpectedBody
 from mqclient.json_body import Deserializer, from_json

@@ -31,8 +31,9 @@ import asyncio
 import logging
 from typing import Final
 
-from mqclient.client import offsets
+from mqclient.client import queue_offsets
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.pull.pull_request import (
     HOLD_GRACE_S,
     PullApi,
@@ -40,7 +41,6 @@ from mqclient.consumer.pull.pull_request import (
     PullResult,
     PullStatus,
 )
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.state.offset_store import OffsetStore
 from mqclient.consumer.state.process_queue import ProcessQueue
@@ -328,6 +328,6 @@ async def start_offset(
         return 0
     if where is ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
         if is_retry:
-            return await offsets.max_offset(client, queue)
-        return await offsets.search_offset(client, queue, timestamp_ms=timestamp_ms)
-    return 0 if is_retry else await offsets.max_offset(client, queue)
+            return await queue_offsets.max_offset(client, queue)
+        return await queue_offsets.search_offset(client, queue, timestamp_ms=timestamp_ms)
+    return 0 if is_retry else await queue_offsets.max_offset(client, queue)

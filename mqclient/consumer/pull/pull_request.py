@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from mqclient.client import offsets, responses, routes
+from mqclient.client import queue_offsets, responses, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import NoRoute, refusal
@@ -171,7 +171,7 @@ class PullApi:
                 raw.address,
                 request.queue_offset,
                 next_offset - 1,
-                offsets.named(request.queue),
+                queue_offsets.named(request.queue),
                 damage,
             )
         kept = request.subscription.filter(found)
@@ -195,7 +195,7 @@ class PullApi:
         answer = await self._client.invoke(address, command, timeout_s=limit_s)
         status = _STATUS.get(answer.code)
         if status is None:
-            what = f"pull from {offsets.named(queue)}"
+            what = f"pull from {queue_offsets.named(queue)}"
             raise refusal(answer.code, answer.remark, address=address, what=what)
         self._client.note_answer(address, served=True)
         ends = responses.header(answer, PullMessageResponse, address=address)

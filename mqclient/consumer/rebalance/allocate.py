@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from mqclient.consumer.settings import Room, Strategy, room_before_at
+from mqclient.consumer.consumer_settings import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
 from remoting.bodies import MessageQueue
 

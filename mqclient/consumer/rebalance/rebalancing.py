@@ -24,10 +24,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from mqclient.client import responses, routes
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.rebalance.allocate import allocate
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import BrokerRefused, ClientError, NoRoute

@@ -16,7 +16,7 @@ from functools import partial
 
 from mqserver.broker.pop.retry_topics import pop_retry_topics
 from mqserver.broker.state import Broker
-from mqserver.store.errors import StoreFailed
+from mqserver.store.store_errors import StoreFailed
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
 from mqserver.runtime.periodic import Services
 from mqserver.store.disk.job import DiskJob
-from mqserver.store.errors import StoreFailed, StoreFull
-from mqserver.store.timer.files import TimerFlush
+from mqserver.store.store_errors import StoreFailed, StoreFull
+from mqserver.store.timer.timer_files import TimerFlush
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

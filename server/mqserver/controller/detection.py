@@ -13,7 +13,7 @@ import contextlib
 import logging
 from typing import Final
 
-from mqserver.controller.groups import BrokerGroups
+from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.live_brokers import TIMEOUT_MS, LiveBroker
 from mqserver.runtime.clock import Clock
 from remoting.address import split_address

@@ -14,7 +14,7 @@ Source: our own; Java's controller takes every request from everybody.
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from mqserver.runtime.request import Request
 from remoting.codes import LaterCode

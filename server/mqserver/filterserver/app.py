@@ -23,8 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from mqserver.filterserver.compiling import BadModule, CompileLimits
-from mqserver.filterserver.config import FilterServerConfig
 from mqserver.filterserver.filters import UploadedFilters
+from mqserver.filterserver.filterserver_config import FilterServerConfig
 from mqserver.filterserver.module import FilterEngine, FilterLimits, FilterModule
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock

@@ -13,7 +13,7 @@ Source: none; Java's name server takes every registration from everybody.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.access.admin_gate import address_list, is_local
 from remoting.aio.server import ServerConn
 

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from mqserver.runtime.access.hostaddress import is_loopback
 from mqserver.runtime.request import Request, RequestRefused

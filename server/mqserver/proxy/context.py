@@ -19,7 +19,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.http2.stream import StreamConnection
 from mqserver.proxy.protocol.codes import Code
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from mqclient.producer.send_request import PackedMessage
-from mqserver.proxy.checks import topic_of
 from mqserver.proxy.cluster import TopicType
-from mqserver.proxy.config import ProxyConfig
-from mqserver.proxy.messages import OWN_NAMES
+from mqserver.proxy.grpc_validator import topic_of
+from mqserver.proxy.message_conversion import OWN_NAMES
 from mqserver.proxy.protocol.definitions import Resource
+from mqserver.proxy.proxy_config import ProxyConfig
 from storefmt.formats.kernels import load
 from storefmt.formats.properties import hashmap_order
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from mqclient.client.instance import MQClient
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import SecretOf
 from mqserver.proxy.http2.calls import Calls
 from mqserver.proxy.port import GrpcPort
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.service import Service, methods_of
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.periodic import Action, Services

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mqclient.client import responses
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.errors import ProxyRefused, refused_inside
+from mqserver.proxy.grpc_status import ProxyRefused, refused_inside
 from mqserver.proxy.protocol.codes import Code
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command

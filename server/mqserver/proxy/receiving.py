@@ -24,23 +24,22 @@ from mqclient.consumer.pop.pop_request import with_receipts
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import BadAnswer, ClientError
 from mqclient.message import MessageExt, read_pulled
-from mqserver.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
 from mqserver.proxy.clients.session import ClientSession
 from mqserver.proxy.clients.sessions import Sessions
-from mqserver.proxy.clients.settings import NEW_GROUP
+from mqserver.proxy.clients.telemetry_settings import NEW_GROUP
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import (
+from mqserver.proxy.grpc_status import (
     ProxyRefused,
     broker_status,
     ok,
     refused_inside,
     status_of,
 )
+from mqserver.proxy.grpc_validator import check_invisible_time, group_of, subscription_of, topic_of
 from mqserver.proxy.handles import TIMEOUT_S, decode_handle
 from mqserver.proxy.http2.calls import GrpcCall
-from mqserver.proxy.messages import to_grpc
+from mqserver.proxy.message_conversion import to_grpc
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Broker, MessageQueue, Status
 from mqserver.proxy.protocol.requests import (
@@ -55,6 +54,7 @@ from mqserver.proxy.protocol.requests import (
     ReceiveMessageResponse,
     Response,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio import costs
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command

@@ -8,11 +8,10 @@ Source: proxy/grpc/v2/route/RouteActivity.java (5.4.0).
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mqserver.proxy.checks import group_of, topic_of
 from mqserver.proxy.cluster import Cluster, TopicType
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused, ok
+from mqserver.proxy.grpc_status import ProxyRefused, ok
+from mqserver.proxy.grpc_validator import group_of, topic_of
 from mqserver.proxy.protocol.codes import AddressScheme, Code, MessageType, Permission
 from mqserver.proxy.protocol.definitions import (
     Address,
@@ -29,6 +28,7 @@ from mqserver.proxy.protocol.requests import (
     QueryRouteRequest,
     QueryRouteResponse,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.bodies import QueueData, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 from storefmt.names import PERM_READ, PERM_WRITE

@@ -21,19 +21,18 @@ from typing import Final
 
 from mqclient.client import responses, routes
 from mqclient.errors import ClientError
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, SendStatus
-from mqclient.producer.settings import ProducerSettings
-from mqserver.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
 from mqserver.proxy.clients.sessions import Sessions
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster, TopicType
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
 from mqserver.proxy.drafts import SendDraft
-from mqserver.proxy.errors import ProxyRefused, ok, refused_inside, status_of
+from mqserver.proxy.grpc_status import ProxyRefused, ok, refused_inside, status_of
+from mqserver.proxy.grpc_validator import SHARDING_KEY, check_type, message_type, topic_of
 from mqserver.proxy.http2.calls import GrpcCall
-from mqserver.proxy.messages import OutgoingMessage, pack
+from mqserver.proxy.message_conversion import OutgoingMessage, pack
 from mqserver.proxy.protocol.codes import Code, TransactionResolution, TransactionSource
 from mqserver.proxy.protocol.definitions import Message, Status
 from mqserver.proxy.protocol.protobuf import varint
@@ -48,6 +47,7 @@ from mqserver.proxy.protocol.requests import (
 from mqserver.proxy.protocol.requests import (
     RecallMessageResponse as Recalled,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import LanguageCode, LaterCode, RequestCode
 from remoting.command import Command

@@ -21,16 +21,15 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mqclient.errors import ClientError
-from mqserver.proxy.checks import group_of, subscription_of, topic_of
-from mqserver.proxy.clients.commands import CommandQueue
 from mqserver.proxy.clients.session import ClientSession
 from mqserver.proxy.clients.sessions import Sessions
+from mqserver.proxy.clients.telemetry_commands import CommandQueue
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext, SecretOf, context_of
 from mqserver.proxy.drafts import ReadPlainSend, SendDraft, plain_send_reader, send_limits
-from mqserver.proxy.errors import ProxyRefused, ok, status_of
+from mqserver.proxy.grpc_status import ProxyRefused, ok, status_of
+from mqserver.proxy.grpc_validator import group_of, subscription_of, topic_of
 from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
 from mqserver.proxy.protocol.codes import ClientType, Code, FilterType
 from mqserver.proxy.protocol.definitions import Settings
@@ -57,6 +56,7 @@ from mqserver.proxy.protocol.requests import (
     SendMessageResponse,
     TelemetryCommand,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.receiving import ConsumerMethods
 from mqserver.proxy.routing import RouteMethods
 from mqserver.proxy.sending import ProducerMethods

@@ -12,7 +12,7 @@ from typing import Final
 
 from mqserver.runtime.properties import BadProperties, parse_properties
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError, Value, convert, keys_of
+from mqserver.runtime.typed_config import SettingsError, Value, convert, keys_of
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def change_settings(
 
     Args:
         request: the request.
-        config: the settings of the server; a dataclass as ``settings`` describes.
+        config: the settings of the server; a dataclass as ``typed_config`` describes.
         changeable: the keys that may change.
         fixed: the keys that Java's server refuses to change.
         fixed_remark: Java's text for those, which clients may compare.

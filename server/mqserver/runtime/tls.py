@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from mqserver.runtime.settings import SettingsError, Value, boolean, read_file, refused
+from mqserver.runtime.typed_config import SettingsError, Value, boolean, read_file, refused
 from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode
 
 PREFIX: Final = "tls."

@@ -26,12 +26,12 @@ from mqserver.store.commitlog.log_scan import (
     parse_record,
     parse_records,
 )
-from mqserver.store.config import StoreConfig
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_table import QueueHandle
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point_file import SafePointFile
 from mqserver.store.results import DispatchEntry
+from mqserver.store.store_config import StoreConfig
 from storefmt.dispatch.record_entries import DueTimes, copy_offsets, copy_queue_id, is_queued
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import FILLER_SIZE

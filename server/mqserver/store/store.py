@@ -23,15 +23,13 @@ from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
 from mqserver.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
-from mqserver.store.commitlog.groups import Group, GroupEvent
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group, GroupEvent
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
 from mqserver.store.entry_writes import EntryWrite
-from mqserver.store.errors import StoreFailed, StoreFull, disk_error
 from mqserver.store.index.key_search import KeySearch
 from mqserver.store.queues.queue_table import QueueHandle
 from mqserver.store.queues.removal import RemoveJob
@@ -47,7 +45,9 @@ from mqserver.store.results import (
     RecoveryReport,
     RunResult,
 )
-from mqserver.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed, StoreFull, disk_error
+from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, timer_files_exist
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqserver.store.commitlog.flush import FlushJob, QueueSyncJob, write_checkpoint
-from mqserver.store.commitlog.groups import Group
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group
 from mqserver.store.disk.disk import FilePath
 from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.index.index import PAGES_A_STEP
@@ -35,6 +34,7 @@ from mqserver.store.recovery.index_rewind import IndexEnds
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point import Listing
 from mqserver.store.recovery.safe_point_file import SafePointFile
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250

@@ -15,8 +15,8 @@ from mqserver.broker.config import BrokerConfig
 from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.runtime.clock import Clock, SystemClock
 from mqserver.store.commitlog.flush import FlushJob
-from mqserver.store.config import FlushDiskType, StoreConfig
-from mqserver.store.timer.files import TimerFlush
+from mqserver.store.store_config import FlushDiskType, StoreConfig
+from mqserver.store.timer.timer_files import TimerFlush
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     ConsumeFromWhere,

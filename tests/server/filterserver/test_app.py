@@ -17,7 +17,7 @@ from mqclient.errors import BrokerRefused
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqserver.filterserver.app import FilterServerApp
-from mqserver.filterserver.config import FilterServerConfig
+from mqserver.filterserver.filterserver_config import FilterServerConfig
 from mqserver.filterserver.module import FilterEngine, FilterModule
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient

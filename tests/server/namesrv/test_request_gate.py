@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import mqserver.namesrv.handlers
-from mqserver.namesrv.config import NamesrvConfig, namesrv_config
+from mqserver.namesrv.namesrv_config import NamesrvConfig, namesrv_config
 from mqserver.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_connection_check
 from mqserver.runtime.registry import collect
-from mqserver.runtime.settings import SettingsError, Value
+from mqserver.runtime.typed_config import SettingsError, Value
 from remoting.codes import RequestCode
 from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk

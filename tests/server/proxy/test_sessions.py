@@ -7,20 +7,20 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqserver.proxy.clients.commands import COMMANDS_MAX, CommandQueue
 from mqserver.proxy.clients.sessions import (
     LINK_SHARE,
     SESSIONS_PER_CONNECTION,
     Sessions,
 )
+from mqserver.proxy.clients.telemetry_commands import COMMANDS_MAX, CommandQueue
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Publishing, Settings
 from mqserver.proxy.protocol.requests import TelemetryCommand
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio import costs
 from remoting.aio.resources import Budget, Places, Resources
 

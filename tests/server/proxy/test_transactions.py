@@ -8,7 +8,7 @@ from mqserver.proxy.clients.transactions import (
     Transactions,
     decode_transaction_id,
 )
-from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.proxy_config import ProxyConfig
 
 EXPIRE_MS = ProxyConfig().transaction_data_expire_ms
 

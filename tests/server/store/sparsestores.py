@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskFile, RealDisk
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 from mqserver.store.recovery.safe_point import IndexMark, SafePoint, lock_time, write_safe_point
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.javahash import tags_code
 from storefmt.paths import StorePaths

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.queues import queue_table
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (
     START_MS,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import FILLER
 from tests.server.store.stores import (
     LOG_FILE_SIZE,

@@ -27,8 +27,8 @@ from mqserver.broker.serving.flusher import Flusher
 from mqserver.runtime.clock import Clock
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.address import split_address
 
 LOG = logging.getLogger(__name__)

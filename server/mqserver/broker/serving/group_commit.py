@@ -37,8 +37,8 @@ from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from mqserver.namesrv.kvconfig import ORDER_TOPIC_CONFIG
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.namesrv.routes import Announced, BadRegistration, OldEpoch, announce
-from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Steps, decoded, in_slices, large

@@ -4,7 +4,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java.
 """
 
 from mqserver.namesrv.kvconfig import BadKey
-from mqserver.namesrv.state import NamesrvState
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from remoting.bodies import KVTable

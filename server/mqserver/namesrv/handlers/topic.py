@@ -6,8 +6,8 @@ Source: namesrv/processor/ClientRequestProcessor.java, DefaultRequestProcessor.j
 from collections.abc import Callable
 
 from mqserver.namesrv.kvconfig import ORDER_TOPIC_CONFIG
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.namesrv.routes import UnitTopics
-from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Steps, in_slices, large

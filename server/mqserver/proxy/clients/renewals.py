@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqclient.errors import ClientError
-from mqserver.proxy.clients.settings import NEW_GROUP
+from mqserver.proxy.clients.telemetry_settings import NEW_GROUP
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.handles import Deliveries, Invoke, Receipt, decode_handle
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.receipt import ReceiptHandle
 
 LOG = logging.getLogger(__name__)

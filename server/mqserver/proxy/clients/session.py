@@ -32,17 +32,16 @@ from mqclient.message import read_messages
 from mqclient.producer.send_attempt import SendAttempt, SendOutcome
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, result_of
-from mqserver.proxy.checks import subscription_of
-from mqserver.proxy.clients.commands import CommandQueue
 from mqserver.proxy.clients.renewals import Renewals
-from mqserver.proxy.clients.settings import complete, effective_settings
+from mqserver.proxy.clients.telemetry_commands import CommandQueue
+from mqserver.proxy.clients.telemetry_settings import complete, effective_settings
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster, ConsumerGroupSettings, sign_with
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import Credentials, ProxyContext
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
+from mqserver.proxy.grpc_validator import subscription_of
 from mqserver.proxy.handles import TIMEOUT_S
-from mqserver.proxy.messages import to_grpc
+from mqserver.proxy.message_conversion import to_grpc
 from mqserver.proxy.protocol.codes import ClientType, Code
 from mqserver.proxy.protocol.definitions import Settings, Status
 from mqserver.proxy.protocol.requests import (
@@ -51,6 +50,7 @@ from mqserver.proxy.protocol.requests import (
     TelemetryCommand,
     VerifyMessageCommand,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio import costs
 from remoting.aio.channel import AnswerWaiter
 from remoting.aio.resources import Places

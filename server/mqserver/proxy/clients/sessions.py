@@ -19,11 +19,11 @@ from typing import Any, Final
 from mqserver.proxy.clients.session import ClientSession, SessionKey, key_of
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.http2.stream import StreamConnection
 from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio.lanes import FairLane
 from remoting.aio.resources import Places, Resources
 

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.proxy_config import ProxyConfig
 
 OPEN_MAX: Final = 65_536
 """The transactions that are remembered; the broker asks again about one that was forgotten."""

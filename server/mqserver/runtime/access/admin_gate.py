@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from mqserver.runtime.access.addresses import AddressList, BadAddress
 from mqserver.runtime.access.hostaddress import is_loopback
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError
+from mqserver.runtime.typed_config import SettingsError
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mqserver.runtime.program.logs import LogFormat
-from mqserver.runtime.settings import Value, read_environment, read_file
+from mqserver.runtime.typed_config import Value, read_environment, read_file
 
 DISTRIBUTION: Final = "mqclient"
 

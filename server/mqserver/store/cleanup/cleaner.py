@@ -28,8 +28,7 @@ from mqserver.store.cleanup.jobs import (
     ScanQueuesJob,
 )
 from mqserver.store.cleanup.retention import Retention, RetentionClock
-from mqserver.store.commitlog.dispatch import Dispatcher
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.dispatcher import Dispatcher
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_rows import QueueRow
@@ -37,6 +36,7 @@ from mqserver.store.queues.removal import RemoveJob
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point import SafePoint
 from mqserver.store.recovery.safe_point_file import SafePointFile
+from mqserver.store.store_config import StoreConfig
 from storefmt.names import SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskUsage
+from mqserver.store.store_config import StoreConfig
 
 LOG = logging.getLogger(__name__)
 

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.multi_dispatch import MultiDispatch
-from mqserver.store.config import StoreConfig
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_table import QueueHandle, QueueTable
 from mqserver.store.results import (
@@ -27,6 +26,7 @@ from mqserver.store.results import (
     PutStatus,
     RunResult,
 )
+from mqserver.store.store_config import StoreConfig
 from storefmt.dispatch.record_entries import is_queued
 from storefmt.formats import layout
 from storefmt.formats.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mqserver.store.disk.mapped import MappedFile
 from mqserver.store.disk.nowait import MODE, ColdRead
-from mqserver.store.errors import StoreLocked
+from mqserver.store.store_errors import StoreLocked
 
 
 def _read_in_thread(read: Callable[[], bytes]) -> Callable[[], bytes]:

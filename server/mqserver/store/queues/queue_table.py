@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Final
 
-from mqserver.store.config import EXT_FILE_SIZE
 from mqserver.store.disk.disk import Disk
 from mqserver.store.queues.entry_backlog import CHUNK_SIZE
 from mqserver.store.queues.evicted_queues import NONE, Numbers, QueueColumns
@@ -34,6 +33,7 @@ from mqserver.store.queues.queue import (
 )
 from mqserver.store.queues.queue_rows import QueueRow
 from mqserver.store.queues.removal import RemoveJob
+from mqserver.store.store_config import EXT_FILE_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 LOADED_IDLE_MAX: Final = 256

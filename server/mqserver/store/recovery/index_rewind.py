@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk, DiskFile
 from mqserver.store.disk.zeros import data_parts
 from mqserver.store.index.index import Index
@@ -25,6 +24,7 @@ from mqserver.store.index.index_file import IndexFile
 from mqserver.store.index.usable_files import index_geometry, is_usable, open_index_file
 from mqserver.store.recovery.safe_point import IndexMark
 from mqserver.store.recovery.trust import SafePointWrong
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.index import (
     ENTRY,
     HEADER,

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk, read_file
 from mqserver.store.queues.queue_rows import QueueRows
 from mqserver.store.queues.queue_table import QueueTable
 from mqserver.store.recovery.queue_rebuild import QueueRebuild, RestOfFiles
 from mqserver.store.recovery.trust import SafePointWrong, TrustedQueue
 from mqserver.store.results import DispatchEntry, RecoveryReport
+from mqserver.store.store_config import StoreConfig
 from storefmt.config.tables import TopicTable
 from storefmt.dispatch.queue_offsets import (
     IsOldEntry,

@@ -3,10 +3,10 @@
     memory   | page | page | page* | … |      * changed since the last ``take_changes``
     file     timerwheel, 38,707,200 bytes, mostly holes
 
-Rule: the file is written in whole pages and only by the flush of ``files``, never slot by slot, so
-that it shows the wheel of one moment or, after a crash, pages of two successive moments. Memory
-that no slot was ever written to is not taken from the system. A slot counts only for its own tick:
-the rest of a round stays in the file until its slot is used again, as in 5.4.0.
+Rule: the file is written in whole pages and only by the flush of ``timer_files``, never slot by
+slot, so that it shows the wheel of one moment or, after a crash, pages of two successive moments.
+Memory that no slot was ever written to is not taken from the system. A slot counts only for its
+own tick: the rest of a round stays in the file until its slot is used again, as in 5.4.0.
 
 Source: store/timer/TimerWheel.java (5.4.0).
 """

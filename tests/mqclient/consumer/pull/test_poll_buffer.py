@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.pull.poll_buffer import PollBuffer
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.message import read_messages

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus
 from mqclient.consumer.pull import pull_message_service
 from mqclient.consumer.pull.poll_buffer import PollBuffer
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import Subscription, TopicSubscription

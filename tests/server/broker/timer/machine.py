@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.timer import messages, service
-from mqserver.broker.timer.messages import TimerRules
 from mqserver.broker.timer.service import TimerService
-from mqserver.store.config import StoreConfig
+from mqserver.broker.timer.timer_messages import TimerRules
 from mqserver.store.disk.disk import Disk
 from mqserver.store.results import PutMessage, PutResult, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from mqserver.store.timer import files, wheel
 from remoting.codes import ResponseCode
 from storefmt.formats.properties import parse_properties

@@ -11,7 +11,7 @@ from mqserver.broker.config import BrokerRole
 from mqserver.broker.timer.service import TimerService
 from mqserver.store.disk.disk import RealDisk
 from mqserver.store.store import MessageStore
-from mqserver.store.timer.files import TimerFiles
+from mqserver.store.timer.timer_files import TimerFiles
 from mqserver.store.timer.wheel import TimerWheel
 from storefmt.formats.timer import (
     SLOT,

@@ -12,11 +12,11 @@ import pytest
 
 from mqserver.store.cleanup import jobs
 from mqserver.store.cleanup.jobs import DeleteLogJob, LookJob
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskUsage, RealDisk, RealFile
 from mqserver.store.queues.queue import queue_bases
 from mqserver.store.results import GetStatus, PutMessage, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.hosts import parse_host
 from storefmt.formats.javahash import tags_code

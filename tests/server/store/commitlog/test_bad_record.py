@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from mqserver.store.commitlog import dispatch
-from mqserver.store.commitlog.dispatch import Dispatcher
-from mqserver.store.errors import StoreFailed
+from mqserver.store.commitlog import dispatcher
+from mqserver.store.commitlog.dispatcher import Dispatcher
 from mqserver.store.index import index
 from mqserver.store.index.index import Index
 from mqserver.store.queues import queue_table
@@ -25,6 +24,7 @@ from mqserver.store.queues.queue_table import QueueTable
 from mqserver.store.raw_log import RawLog
 from mqserver.store.results import DispatchEntry, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed
 from tests.server.store.stores import (
     START_MS,
     bodies,
@@ -110,8 +110,8 @@ STEPS = {
 
 def break_step(patch: pytest.MonkeyPatch, step: Step) -> None:
     # The kernel calls none of these steps.
-    patch.setattr(dispatch, "_add", None)
-    patch.setattr(dispatch, "KEYS_WAITING_MAX", 1)
+    patch.setattr(dispatcher, "_add", None)
+    patch.setattr(dispatcher, "KEYS_WAITING_MAX", 1)
     if step.kind is Backlog:
         # No queue is loaded at its first message.
         patch.setattr(queue_table, "LOADED_PUT_MAX", 0)

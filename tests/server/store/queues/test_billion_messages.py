@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskFile, FilePath, RealDisk
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 from mqserver.store.results import GetStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import decode_record

@@ -25,12 +25,12 @@ from unittest import mock
 import pytest
 
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
-from mqserver.store.errors import StoreFailed
 from mqserver.store.queues import queue_table
 from mqserver.store.results import PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed
 from tests import soak
 from tests.server.store.cleanup.test_clean import AT_ONCE
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, put, send

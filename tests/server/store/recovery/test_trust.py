@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from mqserver.store.commitlog.log_scan import ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import FilePath, FileStat, RealDisk
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 from mqserver.store.recovery import opening, recover
@@ -25,6 +24,7 @@ from mqserver.store.recovery.safe_point import (
 )
 from mqserver.store.recovery.trust import SafePointWrong
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.recovery.test_crash import config_for

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mqserver.store.commitlog.append import PutGroup
-from mqserver.store.commitlog.groups import MOVES, Group, GroupEvent, GroupState
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
+from mqserver.store.commitlog.write_groups import MOVES, Group, GroupEvent, GroupState
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from storefmt.errors import BadCall
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, bodies, message, open_store, small_config

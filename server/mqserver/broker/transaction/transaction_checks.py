@@ -39,7 +39,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
-from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET
 from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.transaction.check_requests import CheckRequests
 from mqserver.broker.transaction.half_messages import (

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from mqserver.store.commitlog import dispatch
-from mqserver.store.commitlog.dispatch import KEYS_WAITING_MAX, Dispatcher
+from mqserver.store.commitlog import dispatcher as dispatcher_module
+from mqserver.store.commitlog.dispatcher import KEYS_WAITING_MAX, Dispatcher
 from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.index.index import Index
 from mqserver.store.queues.queue_rows import QueueRow
@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 
 def make(way: str, refused: set[int], monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Return a dispatcher that works this way; the disk refuses the calls of these numbers."""
-    use_form(monkeypatch, way, dispatch, "_add", "add_entries")
+    use_form(monkeypatch, way, dispatcher_module, "_add", "add_entries")
     use_form(monkeypatch, way, index_table, "_key_rows", "key_rows_compiled")
     use_form(monkeypatch, way, index_table, "_add_rows", "add_rows_compiled")
     use_form(monkeypatch, way, javahash, "_hash", "hash_compiled")
@@ -148,7 +148,7 @@ def state(parts: Parts) -> dict[str, object]:
 
 @built
 def test_kernels_change_what_plain_python_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "UNWRITTEN_MAX", 9)
+    monkeypatch.setattr(dispatcher_module, "UNWRITTEN_MAX", 9)
     monkeypatch.setattr("mqserver.store.queues.queue_table.LOADED_IDLE_MAX", 2)
     monkeypatch.setattr("mqserver.store.queues.queue_table.LOADED_PUT_MAX", 5)
     seen: list[dict[str, object]] = []

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mqserver.runtime.settings import RawSettings, SettingsError, Value, keys_of, setting
 from mqserver.runtime.tls import Tls, split_tls, tls_settings
+from mqserver.runtime.typed_config import RawSettings, SettingsError, Value, keys_of, setting
 
 DAY_MS: Final = 86_400_000
 HOUR_MS: Final = 3_600_000

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.namesrv.config import CHANGEABLE, NamesrvConfig, namesrv_config
+from mqserver.namesrv.namesrv_config import CHANGEABLE, NamesrvConfig, namesrv_config
 from mqserver.runtime.javakeys import NAMESRV_KEYS
-from mqserver.runtime.settings import SettingsError, Value, keys_of
+from mqserver.runtime.typed_config import SettingsError, Value, keys_of
 
 
 def config(**settings: str) -> NamesrvConfig:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mqserver.broker.acl.files import AclFiles
+from mqserver.broker.acl.acl_files import AclFiles
 from mqserver.runtime.jsonfile import Files
 from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged

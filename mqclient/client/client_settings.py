@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mqclient.checks import check_range
+from mqclient.argument_checks import check_range
 from mqclient.errors import BadRequest
 
 _INTERVALS: Final = ("poll_name_server_interval_ms", "heartbeat_broker_interval_ms")

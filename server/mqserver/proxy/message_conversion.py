@@ -17,9 +17,8 @@ from typing import Final, NamedTuple
 
 from mqclient.message import MessageExt
 from mqclient.namespace import unwrap
-from mqserver.proxy.checks import PRIORITY, SHARDING_KEY, has_control_character
-from mqserver.proxy.config import ProxyConfig
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
+from mqserver.proxy.grpc_validator import PRIORITY, SHARDING_KEY, has_control_character
 from mqserver.proxy.protocol.codes import Code, DigestType, Encoding, MessageType
 from mqserver.proxy.protocol.definitions import (
     DeadLetterQueue,
@@ -28,6 +27,7 @@ from mqserver.proxy.protocol.definitions import (
     Resource,
     SystemProperties,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.receipt import FIRST_POP_TIME, POP_CK
 from storefmt.formats import sysflag
 from storefmt.formats.properties import (

@@ -11,7 +11,6 @@ Source: proxy/grpc/v2/common/GrpcClientSettingsManager.java (5.4.0).
 from dataclasses import replace
 
 from mqserver.proxy.cluster import PAUSES_MS, ConsumerGroupSettings
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.protocol.definitions import (
     CustomizedBackoff,
     ExponentialBackoff,
@@ -21,6 +20,7 @@ from mqserver.proxy.protocol.definitions import (
     Settings,
     Subscription,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 
 NEW_GROUP = ConsumerGroupSettings(
     retry_max_times=16, is_fifo=False, exponential=None, pauses_ms=PAUSES_MS

@@ -17,7 +17,8 @@ from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.access.hostaddress import is_any_address, join_address, local_ip
 from mqserver.runtime.javakeys import CONTROLLER_KEYS, controller_defaults
 from mqserver.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
-from mqserver.runtime.settings import (
+from mqserver.runtime.tls import Tls, split_tls, tls_settings
+from mqserver.runtime.typed_config import (
     RawSettings,
     SettingsError,
     Value,
@@ -26,7 +27,6 @@ from mqserver.runtime.settings import (
     keys_of,
     setting,
 )
-from mqserver.runtime.tls import Tls, split_tls, tls_settings
 from remoting.address import split_address
 from remoting.errors import BadCall
 

@@ -13,10 +13,10 @@ from typing import Final
 from mqclient.consumer.subscription import SQL92, TAG, Subscription
 from mqclient.errors import BadRequest
 from mqserver.proxy.cluster import TopicType
-from mqserver.proxy.config import ProxyConfig
-from mqserver.proxy.errors import ProxyRefused, refused_inside
+from mqserver.proxy.grpc_status import ProxyRefused, refused_inside
 from mqserver.proxy.protocol.codes import Code, FilterType
 from mqserver.proxy.protocol.definitions import FilterExpression, Resource
+from mqserver.proxy.proxy_config import ProxyConfig
 from storefmt.formats.properties import DELAY, TIMER_NAMES, TRANSACTION_PREPARED
 from storefmt.names import SYSTEM_GROUP_PREFIX
 

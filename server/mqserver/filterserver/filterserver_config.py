@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mqserver.runtime.access.hostaddress import is_any_address, local_ip
-from mqserver.runtime.settings import (
+from mqserver.runtime.tls import Tls, split_tls, tls_settings
+from mqserver.runtime.typed_config import (
     RawSettings,
     SettingsError,
     Value,
@@ -16,7 +17,6 @@ from mqserver.runtime.settings import (
     keys_of,
     setting,
 )
-from mqserver.runtime.tls import Tls, split_tls, tls_settings
 
 HIDDEN = "******"
 

@@ -1,6 +1,6 @@
 """The group table."""
 
-from mqserver.broker.clients.groups import Groups
+from mqserver.broker.clients.subscription_groups import Groups
 from mqserver.broker.config import BrokerConfig
 from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
 from tests.golden import Golden

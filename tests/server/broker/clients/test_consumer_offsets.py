@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from mqserver.broker.clients.offsets import NO_OFFSET, Offsets
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Offsets
 from storefmt.config.tables import ConsumerOffsets
 
 

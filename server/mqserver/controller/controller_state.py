@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.broker_groups import BrokerGroups
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.controller.group_store import StoreUnavailable
-from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.leadership import Leadership
 from mqserver.controller.notices import Notices
 from mqserver.runtime.clock import Clock

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mqserver.namesrv.config import NamesrvConfig
 from mqserver.namesrv.kvconfig import KvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.namesrv.registrars import Registrar, RegistrarLimits, make_registrar_of
 from mqserver.namesrv.routes import RouteTable
 from mqserver.runtime.slices import Slices

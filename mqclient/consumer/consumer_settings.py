@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final
 
-from mqclient.checks import check_kind, check_range
+from mqclient.argument_checks import check_kind, check_range
 from mqclient.errors import BadRequest
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 from remoting.bodies.route import MASTER_ID

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mqserver.controller.config import CHANGEABLE, ControllerConfig, controller_config
+from mqserver.controller.controller_config import CHANGEABLE, ControllerConfig, controller_config
 from mqserver.runtime.javakeys import CONTROLLER_KEYS
-from mqserver.runtime.settings import SettingsError, Value, keys_of
+from mqserver.runtime.typed_config import SettingsError, Value, keys_of
 
 
 def config(**settings: str) -> ControllerConfig:

@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from mqclient.message import MessageExt
-from mqclient.producer.hooks import call_hooks
+from mqclient.producer.send_hooks import call_hooks
 from remoting.bodies import MessageQueue
 
 CONSUMED: Final = "CONSUME_SUCCESS"

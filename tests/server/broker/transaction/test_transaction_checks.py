@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from mqserver.broker.transaction.checks import STEP_COUNT_MAX
 from mqserver.broker.transaction.half_messages import check_times
+from mqserver.broker.transaction.transaction_checks import STEP_COUNT_MAX
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.errors import StoreFull
 from mqserver.store.results import PutMessage
+from mqserver.store.store_errors import StoreFull
 from remoting.codes import ResponseCode
 from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
 from tests import soak

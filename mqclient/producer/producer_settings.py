@@ -6,7 +6,7 @@ Source: client/producer/DefaultMQProducer.java (4.9.7).
 from dataclasses import dataclass
 from typing import Final
 
-from mqclient.checks import check_kind, check_range
+from mqclient.argument_checks import check_kind, check_range
 from mqclient.client.routes import TEMPLATE_QUEUE_COUNT
 from mqclient.errors import RETRIABLE
 from mqclient.message import BODY_SIZE_MAX

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.runtime.settings import (
+from mqserver.runtime.typed_config import (
     RawSettings,
     SettingsError,
     Value,

@@ -3,8 +3,8 @@
 import pytest
 
 from mqserver.filterserver.__main__ import main
-from mqserver.filterserver.config import filter_server_config
-from mqserver.runtime.settings import SettingsError, Value
+from mqserver.filterserver.filterserver_config import filter_server_config
+from mqserver.runtime.typed_config import SettingsError, Value
 
 
 def values(**settings: str) -> list[Value]:

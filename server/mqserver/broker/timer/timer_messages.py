@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 
 from mqserver.broker.stored_properties import put_again
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import PutMessage
+from mqserver.store.store_config import StoreConfig
 from remoting.codes import LaterResponseCode, ResponseCode
 from remoting.recall import RecallHandle
 from storefmt.errors import BadCall

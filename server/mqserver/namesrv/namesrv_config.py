@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mqserver.controller.config import ControllerConfig, check_config
+from mqserver.controller.controller_config import ControllerConfig, check_config
 from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.javakeys import CONTROLLER_KEYS, NAMESRV_KEYS, namesrv_defaults
 from mqserver.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
-from mqserver.runtime.settings import (
+from mqserver.runtime.tls import Tls, split_tls, tls_settings
+from mqserver.runtime.typed_config import (
     RawSettings,
     Value,
     computed,
@@ -26,7 +27,6 @@ from mqserver.runtime.settings import (
     keys_of,
     setting,
 )
-from mqserver.runtime.tls import Tls, split_tls, tls_settings
 
 LOG = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@
              00000000000104857600   | unit | unit | 0 0 0 …
                                            ^ written_end ^ end      the units between are in memory
 
-Rule: units are collected, and the flush of ``files`` writes them in a thread (``begin_write``).
-Only ``cut`` changes a file beside it: at the start it erases what lies behind a position, because
-a unit that a recovery left out must not come back. A unit does not cross the end of a file. What is
-behind the last unit is zero.
+Rule: units are collected, and the flush of ``timer_files`` writes them in a thread
+(``begin_write``). Apart from it only ``cut`` changes a file: at the start it erases what lies
+behind a position, because a unit that a recovery left out must not come back. A unit does not
+cross the end of a file. The bytes behind the last unit are zero.
 
 Source: store/timer/TimerLog.java, store/MappedFileQueue.java (5.4.0).
 """

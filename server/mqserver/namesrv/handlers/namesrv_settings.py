@@ -6,8 +6,8 @@ Rule: only keys of ``CHANGEABLE`` change while it runs, never a path. Who may as
 Source: namesrv/processor/DefaultRequestProcessor.java.
 """
 
-from mqserver.namesrv.config import CHANGEABLE
-from mqserver.namesrv.state import NamesrvState
+from mqserver.namesrv.namesrv_config import CHANGEABLE
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.runtime.properties import format_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk, read_file
 from mqserver.store.disk.file_write import FileWrite, write_file
 from mqserver.store.disk.job import DiskJob
-from mqserver.store.timer.log import TimerLog
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.timer.timer_log import TimerLog
 from mqserver.store.timer.wheel import TimerWheel
 from storefmt.errors import RecordDamaged
 from storefmt.formats.timer import (
