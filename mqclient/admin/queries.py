@@ -73,10 +73,10 @@ class Queries(Lifetime):
         try:
             return unwrap_message(namespace, await calls.view_message(msg_id))
         except (BadRequest, NotFound):
-            found = await calls.query_message(wrap(namespace, topic), msg_id, unique=True)
-        if not found:
+            messages = await calls.query_message(wrap(namespace, topic), msg_id, unique=True)
+        if not messages:
             raise NotFound(f"message {msg_id}: topic {topic} has none with this id")
-        return unwrap_message(namespace, found[0])
+        return unwrap_message(namespace, messages[0])
 
     async def query_message(
         self,
@@ -104,10 +104,10 @@ class Queries(Lifetime):
         from mqclient.admin.message import MessageCalls
 
         namespace = self._client.namespace
-        found = await MessageCalls(self._client).query_message(
+        messages = await MessageCalls(self._client).query_message(
             wrap(namespace, topic), key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
         )
-        return [unwrap_message(namespace, message) for message in found]
+        return [unwrap_message(namespace, message) for message in messages]
 
     def _wrapped(self, queue: MessageQueue) -> MessageQueue:
         return wrap_queue(self._connections.namespace, queue)

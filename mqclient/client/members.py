@@ -185,7 +185,7 @@ class Members:
 
     async def addresses(self) -> list[str]:
         """Return the brokers of all topics: the masters, and for consumers also the slaves."""
-        found: dict[str, None] = {}
+        brokers: dict[str, None] = {}
         for table, masters_only in ((self.consumers, False), (self.producers, True)):
             for topic in {topic for member in table.values() for topic in member.topics()}:
                 try:
@@ -197,8 +197,8 @@ class Members:
                 for broker in route.broker_datas:
                     for broker_id, address in sorted(broker.broker_addrs.items()):
                         if broker_id == 0 or not masters_only:
-                            found[address] = None
-        return list(found)
+                            brokers[address] = None
+        return list(brokers)
 
     async def answer(self, address: str, request: Command) -> Command | None:
         """Return the answer to a broker's request."""

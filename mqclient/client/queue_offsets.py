@@ -82,8 +82,8 @@ async def earliest_store_ms(client: MQClient, queue: MessageQueue) -> int | None
     )
     code = RequestCode.GET_EARLIEST_MSG_STORETIME
     response = headers.GetEarliestMsgStoretimeResponse
-    found = await _ask(client, queue, code, header, response, what="first message of")
-    return found.timestamp if found.timestamp >= 0 else None
+    earliest = await _ask(client, queue, code, header, response, what="first message of")
+    return earliest.timestamp if earliest.timestamp >= 0 else None
 
 
 async def committed(
@@ -109,14 +109,14 @@ async def committed(
     )
     code, response = RequestCode.QUERY_CONSUMER_OFFSET, headers.QueryConsumerOffsetResponse
     try:
-        found = await _ask(
+        consumer_offset = await _ask(
             client, queue, code, header, response, what=f"offset of {group} in", address=address
         )
     except NotFound as error:
         if error.code == ResponseCode.QUERY_NOT_FOUND:
             return None
         raise
-    return found.offset
+    return consumer_offset.offset
 
 
 async def commit(

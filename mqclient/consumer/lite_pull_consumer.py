@@ -237,7 +237,9 @@ class LitePullConsumer(GroupConsumer):
         if positions is None:
             self._poll_buffer.commit()
         else:
-            positions = {self._wrapped(queue): at for queue, at in positions.items()}
+            positions = {
+                self._wrapped(queue): queue_offset for queue, queue_offset in positions.items()
+            }
             for queue, position in positions.items():
                 self._own_queue(queue)
                 self._state.offsets.update(queue, position, increase_only=False)
@@ -252,8 +254,8 @@ class LitePullConsumer(GroupConsumer):
             ClientError: the broker did not answer.
         """
         queue = self._wrapped(queue)
-        known = self._state.offsets.known(queue)
-        return known if known is not None else await self._state.offsets.read(queue)
+        in_memory = self._state.offsets.known(queue)
+        return in_memory if in_memory is not None else await self._state.offsets.read(queue)
 
     async def seek(self, queue: MessageQueue, queue_offset: int) -> None:
         """Continue at a queue offset, in entries; drop the messages of the queue that wait here.
@@ -381,8 +383,8 @@ async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_
             LOG.warning("queues of topic %s: %s", topic, error)
         else:
             if before is not None and now != before:
-                told = listener(topic, now)
-                if told is not None:
-                    await told
+                awaitable = listener(topic, now)
+                if awaitable is not None:
+                    await awaitable
             before = now
         await asyncio.sleep(every_s)

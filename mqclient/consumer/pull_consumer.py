@@ -111,7 +111,9 @@ class PullConsumer(Queries):
         """
         topic = wrap(self._client.namespace, topic)
         route = await self._client.route(topic, fresh=True)
-        servers = sorted({one for found in route.filter_server_table.values() for one in found})
+        servers = sorted(
+            {server for group in route.filter_server_table.values() for server in group}
+        )
         if not servers:
             raise NoRoute(topic, address="a filter server")
         header = RegisterMessageFilterClass(

@@ -183,14 +183,14 @@ class SimpleConsumer(Queries):
             places = await self._places()
             hold_ms = min(max(0, int((deadline_s - began_s) * 1000)), WAIT_MS)
             alone = len(places) == 1
-            found = await self._receive_once(
+            messages = await self._receive_once(
                 places,
                 count_max=count_max,
                 invisible_ms=invisible_ms,
                 poll_ms=hold_ms if alone else 0,
             )
-            if found or loop.time() >= deadline_s:
-                return found
+            if messages or loop.time() >= deadline_s:
+                return messages
             if not alone:
                 await self._wait_for_any(places, poll_ms=hold_ms)
             early_s = min(began_s + _ROUND_S, deadline_s) - loop.time()
@@ -312,7 +312,7 @@ class SimpleConsumer(Queries):
 
     async def _places(self) -> list[PopPlace]:
         """Return every broker of every topic, beginning with another one at each call."""
-        found: list[PopPlace] = []
+        places: list[PopPlace] = []
         missing: list[NoRoute] = []
         for topic in self._subscriptions:
             try:
@@ -322,10 +322,10 @@ class SimpleConsumer(Queries):
                 continue
             masters = routes.masters(route)
             names = {queue.broker_name for queue in routes.subscribe_queues(topic, route)}
-            found += [
+            places += [
                 PopPlace(topic, name, masters[name]) for name in sorted(names & masters.keys())
             ]
-        if not found:
+        if not places:
             raise (
                 missing[0]
                 if missing
@@ -333,8 +333,8 @@ class SimpleConsumer(Queries):
                     ", ".join(self._subscriptions), address="any master that lets it be read"
                 )
             )
-        first = self._turn % len(found)
-        return found[first:] + found[:first]
+        first = self._turn % len(places)
+        return places[first:] + places[:first]
 
     async def _receive_once(
         self, places: list[PopPlace], *, count_max: int, invisible_ms: int, poll_ms: int
@@ -360,16 +360,16 @@ class SimpleConsumer(Queries):
                     raise
                 failures.append(error)
                 continue
-            found = await self._deliverable(place, popped)
-            if found:
-                return found
+            messages = await self._deliverable(place, popped)
+            if messages:
+                return messages
         responses.report_silent(failures, self._log, of=len(places))
         return []
 
     async def _deliverable(self, place: PopPlace, popped: list[MessageExt]) -> list[MessageExt]:
         """Return the messages for the application; end the others, or they would come again."""
         subscription = self._subscriptions[place.topic]
-        found = []
+        deliverable = []
         for message in popped:
             if not subscription.accepts(message):
                 await self._end(place, message)
@@ -385,8 +385,8 @@ class SimpleConsumer(Queries):
                 )
                 await self._end(place, message)
             else:
-                found.append(unwrap_message(self._client.namespace, message))
-        return found
+                deliverable.append(unwrap_message(self._client.namespace, message))
+        return deliverable
 
     def _log(self, error: ClientError) -> None:
         LOG.log(self._client.log_level(error), "%s: %s", self.group, error)

@@ -189,8 +189,8 @@ class TransactionProducer(Producer):
     async def _asked(self, address: str, request: Command) -> Command | None:
         """Start the check of a transaction, so that the broker's connection need not wait."""
         header = request.header(CheckTransactionState)
-        (found, *_) = read_messages(request.body, broker_name="", address=address)
-        message = unwrap_message(self._connections.namespace, found)
+        (half_message, *_) = read_messages(request.body, broker_name="", address=address)
+        message = unwrap_message(self._connections.namespace, half_message)
         check = asyncio.get_running_loop().create_task(self._check(address, header, message))
         self._checks.add(check)
         check.add_done_callback(self._checks.discard)

@@ -100,11 +100,11 @@ class Router:
 
         def declare(function: _F) -> _F:
             handler = _handler_of(function)
-            known = self._handlers.setdefault(topic, {})
+            handlers = self._handlers.setdefault(topic, {})
             for name in names:
-                if name in known:
+                if name in handlers:
                     raise BadRequest(f"topic {topic}, tag {name} has a handler already")
-            known.update(dict.fromkeys(names, handler))
+            handlers.update(dict.fromkeys(names, handler))
             return function
 
         return declare

@@ -73,7 +73,11 @@ class _OffsetTable:
 
     def table(self, topic: str) -> dict[MessageQueue, int]:
         """Return all offsets in memory of a topic."""
-        return {queue: at for queue, at in self._offsets.items() if queue.topic == topic}
+        return {
+            queue: queue_offset
+            for queue, queue_offset in self._offsets.items()
+            if queue.topic == topic
+        }
 
     def remove(self, queue: MessageQueue) -> None:
         """Forget the offset in memory."""

@@ -143,7 +143,7 @@ class ProcessQueue:
 
     def expired(self, *, life_ms: int, now_ms: int) -> list[MessageExt]:
         """Return messages at the front whose listener has run for more than ``life_ms``."""
-        found: list[MessageExt] = []
+        expired: list[MessageExt] = []
         for queue_offset in self._order:
             message = self._waiting.get(queue_offset)
             if message is None:
@@ -151,10 +151,10 @@ class ProcessQueue:
             started_ms = self._started_ms.get(queue_offset)
             if started_ms is None or now_ms - started_ms <= life_ms:
                 break
-            found.append(message)
-            if len(found) == EXPIRED_COUNT_MAX:
+            expired.append(message)
+            if len(expired) == EXPIRED_COUNT_MAX:
                 break
-        return found
+        return expired
 
     def clear(self) -> None:
         """Remove every message."""

@@ -56,8 +56,8 @@ class UploadedFilters:
 
     def is_known(self, header: RegisterMessageFilterClass, source: bytes) -> bool:
         """Tell whether an upload is already the filter of its group and topic."""
-        known = self._entries.get((header.consumer_group, header.topic))
-        return known is not None and known.source == source
+        entry = self._entries.get((header.consumer_group, header.topic))
+        return entry is not None and entry.source == source
 
     def put(self, header: RegisterMessageFilterClass, source: bytes, module: FilterModule) -> None:
         """Make a compiled upload the filter of its group and topic."""

@@ -105,11 +105,11 @@ def decode(text: bytes) -> Table:
         ConfigDamaged: the text is not JSON, or not an object of namespaces with keys and values.
     """
     plain = fastjson.loads(text)
-    found = plain.get("configTable") if isinstance(plain, dict) else None
-    if not isinstance(found, dict):
+    config_table = plain.get("configTable") if isinstance(plain, dict) else None
+    if not isinstance(config_table, dict):
         raise ConfigDamaged("no object configTable, expected namespaces of keys and values")
     table: Table = {}
-    for namespace, keys in found.items():
+    for namespace, keys in config_table.items():
         if not isinstance(keys, dict):
             raise ConfigDamaged(f"namespace {namespace!r} holds no object of keys and values")
         table[str(namespace)] = {str(key): str(value) for key, value in keys.items()}

@@ -108,31 +108,31 @@ class _Cache(Generic[_V]):
 
     def fresh(self, name: str) -> _V | None:
         """Return a value for which no broker has to be asked."""
-        known = self._known.get(name)
-        return known[1] if known is not None and self._now_ms() < known[0] else None
+        cached = self._known.get(name)
+        return cached[1] if cached is not None and self._now_ms() < cached[0] else None
 
     async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
-        known, now_ms = self._known.get(name), self._now_ms()
-        if known is not None and now_ms < known[0]:
-            return known[1]
-        if known is not None:
+        cached, now_ms = self._known.get(name), self._now_ms()
+        if cached is not None and now_ms < cached[0]:
+            return cached[1]
+        if cached is not None:
             # A broker may be silent: one call waits for it, the others go on with what is known.
-            self._known[name] = now_ms + RETRY_MS, known[1]
+            self._known[name] = now_ms + RETRY_MS, cached[1]
         try:
-            found = await ask()
+            answer = await ask()
         except ClientError:
             # The last answer is better than none while a broker is away.
-            if known is None:
+            if cached is None:
                 raise
-            return known[1]
-        if found is None:
+            return cached[1]
+        if answer is None:
             self._known.pop(name, None)
         else:
             self._known.pop(name, None)
-            self._known[name] = self._now_ms() + FRESH_MS, found
+            self._known[name] = self._now_ms() + FRESH_MS, answer
             if len(self._known) > CACHED_MAX:
                 del self._known[next(iter(self._known))]
-        return found
+        return answer
 
 
 class Cluster:
@@ -175,23 +175,23 @@ class Cluster:
 
     async def master(self, broker_name: str) -> str | None:
         """Return the address of a master; None when the name servers know none of this name."""
-        found = await self._cluster()
-        data = found.broker_addr_table.get(broker_name)
+        cluster_info = await self._cluster()
+        data = cluster_info.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
     def known_master(self, broker_name: str) -> str | None:
         """Return the address of a master; None if a name server has to be asked."""
-        known = self._brokers.fresh("")
-        data = None if known is None else known.broker_addr_table.get(broker_name)
+        cluster_info = self._brokers.fresh("")
+        data = None if cluster_info is None else cluster_info.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
     async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:
         """Return which messages a topic takes; UNSPECIFIED when no broker answers."""
         try:
-            found = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
+            topic_type = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
         except ClientError:
             return TopicType.UNSPECIFIED
-        return found or TopicType.UNSPECIFIED
+        return topic_type or TopicType.UNSPECIFIED
 
     def known_type(self, topic: str) -> TopicType | None:
         """Return which messages a topic takes; None if a broker has to be asked."""
@@ -247,8 +247,8 @@ class Cluster:
         answer = await self._ask(address, code, None, credentials)
         responses.check(answer, address=address, what="the consumer groups")
         table = responses.body(answer, SubscriptionGroupWrapper, address=address)
-        known = table.subscription_group_table.get(name)
-        return group_of(known or SubscriptionGroup(group_name=name))
+        group_config = table.subscription_group_table.get(name)
+        return group_of(group_config or SubscriptionGroup(group_name=name))
 
     async def _ask(
         self, address: str, code: int, header: Header | None, credentials: Credentials | None

@@ -73,5 +73,5 @@ def status_of(error: Exception) -> Status:
 
 def broker_status(code: int, remark: str | None) -> Status:
     """Return the status for the response code of a broker."""
-    found = _OF_BROKER.get(code, Code.INTERNAL_SERVER_ERROR)
-    return Status(code=found, message=remark if remark is not None else str(code))
+    status = _OF_BROKER.get(code, Code.INTERNAL_SERVER_ERROR)
+    return Status(code=status, message=remark if remark is not None else str(code))

@@ -125,7 +125,7 @@ def message_type(properties: Mapping[str, str]) -> TopicType:
     return TopicType.PRIORITY if PRIORITY in properties else TopicType.NORMAL
 
 
-def check_type(wanted: TopicType, given: TopicType) -> None:
+def check_type(needed: TopicType, given: TopicType) -> None:
     """Check that a topic takes a kind of message.
 
     Args:
@@ -135,9 +135,9 @@ def check_type(wanted: TopicType, given: TopicType) -> None:
     Raises:
         ProxyRefused: the topic takes other messages.
     """
-    if given is TopicType.UNSPECIFIED or wanted not in (given, TopicType.MIXED):
+    if given is TopicType.UNSPECIFIED or needed not in (given, TopicType.MIXED):
         raise refused_inside(
             Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
-            f"TopicMessageType validate failed, the expected type is {wanted.name}, "
+            f"TopicMessageType validate failed, the expected type is {needed.name}, "
             f"but actual type is {given.name}",
         )

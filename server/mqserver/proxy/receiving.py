@@ -241,7 +241,7 @@ class ConsumerMethods:
         topic, group = topic_of(queue.topic), group_of(request.group)
         # The request says what is asked for, and the broker what counts for the group, so a client
         # can go on when the endpoint was restarted and knows none of its settings.
-        known = await self._cluster.group(group, context.credentials) or NEW_GROUP
+        settings = await self._cluster.group(group, context.credentials) or NEW_GROUP
         request_timeout_ms = session.settings.request_timeout if session.settings else None
         polling_ms = self._polling_ms(request, request_timeout_ms or 0, context)
         renews = self._config.enable_proxy_auto_renew and request.auto_renew
@@ -265,11 +265,11 @@ class ConsumerMethods:
             init_mode=FROM_MAX,
             exp_type=subscription.kind,
             exp=subscription.expression,
-            order=known.is_fifo,
+            order=settings.is_fifo,
             attempt_id=request.attempt_id,
             broker_name=broker_name,
         )
-        attempts_max = known.retry_max_times + 1
+        attempts_max = settings.retry_max_times + 1
         return _Receive(session, address, pop, subscription, attempts_max, renews)
 
     def _polling_ms(
@@ -311,12 +311,18 @@ class ConsumerMethods:
         """Return name and address of the broker to pop from: that of a queue, or the next one."""
         route = await self._cluster.route(topic)
         readable = {data.broker_name for data in route.queue_datas if data.perm & PERM_READ}
-        found = {name: at for name, at in routes.readers(route).items() if name in readable}
-        if not found:
+        readers = {
+            name: address for name, address in routes.readers(route).items() if name in readable
+        }
+        if not readers:
             raise refused_inside(Code.FORBIDDEN, "no readable queue")
-        wanted = (queue.broker or Broker()).name
-        name = wanted if wanted in found else sorted(found)[next(self._turns) % len(found)]
-        return name, found[name]
+        broker_name = (queue.broker or Broker()).name
+        name = (
+            broker_name
+            if broker_name in readers
+            else sorted(readers)[next(self._turns) % len(readers)]
+        )
+        return name, readers[name]
 
     async def _pop(self, receive: _Receive) -> _Popped:
         address, pop = receive.address, receive.pop
@@ -333,23 +339,25 @@ class ConsumerMethods:
         header = responses.header(answer, PopMessageResponse, address=address)
         broker_name = pop.broker_name or ""
         await self._cluster.pieces.turn(receive.session.ip)
-        found, damage = read_pulled(answer.body, broker_name=broker_name)
+        messages, damage = read_pulled(answer.body, broker_name=broker_name)
         if damage is not None:
             LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
         try:
-            popped = with_receipts(found, header, broker_name=broker_name)
+            popped = with_receipts(messages, header, broker_name=broker_name)
         except BadHeader as error:
             text = f"{address} answered a pop without usable offsets: {error}"
             raise BadAnswer(text) from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
         return _Popped(await self._accepted(popped, receive), nothing)
 
-    async def _accepted(self, found: Sequence[MessageExt], receive: _Receive) -> list[MessageExt]:
+    async def _accepted(
+        self, messages: Sequence[MessageExt], receive: _Receive
+    ) -> list[MessageExt]:
         """Return the messages for the client; acknowledge or give up the others."""
         accepted = []
         deliveries = receive.session.renewals.deliveries
         topic, group = receive.pop.topic, receive.pop.consumer_group
-        for message in found:
+        for message in messages:
             handle = f"{message.receipt} {message.log_offset}"
             message.renew_receipt(handle)
             try:

@@ -74,13 +74,13 @@ class RouteMethods:
         route = await self._cluster.route(topic)
         kind = await self._cluster.topic_type(topic, context.credentials)
         endpoints = self._endpoints(request.endpoints)
-        found = [
+        queues = [
             queue
             for data in route.queue_datas
             for broker in _brokers(route, data.broker_name, endpoints)
             for queue in _queues(data, request.topic, broker, _TYPES[kind])
         ]
-        return QueryRouteResponse(status=ok(), message_queues=found)
+        return QueryRouteResponse(status=ok(), message_queues=queues)
 
     async def assignment(
         self, request: QueryAssignmentRequest, context: ProxyContext
@@ -90,7 +90,7 @@ class RouteMethods:
         route = await self._cluster.route(topic)
         settings = await self._cluster.group(group, context.credentials)
         endpoints = self._endpoints(request.endpoints)
-        found: list[Assignment] = []
+        assignments: list[Assignment] = []
         for data in route.queue_datas:
             if not data.perm & PERM_READ or data.read_queue_nums <= 0:
                 continue
@@ -99,7 +99,7 @@ class RouteMethods:
             for broker in _brokers(route, data.broker_name, endpoints):
                 if broker.id == MASTER_ID:
                     permission = _PERMISSIONS[data.perm & (PERM_READ | PERM_WRITE)]
-                    found += (
+                    assignments += (
                         Assignment(
                             message_queue=MessageQueue(
                                 topic=request.topic, id=each, permission=permission, broker=broker
@@ -107,10 +107,10 @@ class RouteMethods:
                         )
                         for each in ids
                     )
-        if not found:
+        if not assignments:
             status = Status(code=Code.FORBIDDEN, message="no readable queue")
             return QueryAssignmentResponse(status=status)
-        return QueryAssignmentResponse(status=ok(), assignments=found)
+        return QueryAssignmentResponse(status=ok(), assignments=assignments)
 
     def _endpoints(self, connected_to: Endpoints | None) -> Endpoints:
         """Return the endpoints that a client shall use for a topic, given those that it used."""

@@ -153,8 +153,8 @@ class ProducerMethods:
         if publishing.route is not self._cluster.client.known_route(draft.topic, now_ms=now_ms):
             return False
         if self._checks_type and draft.kind is not None:
-            known = self._cluster.known_type(draft.topic)
-            if known is not draft.kind and known is not TopicType.MIXED:
+            topic_type = self._cluster.known_type(draft.topic)
+            if topic_type is not draft.kind and topic_type is not TopicType.MIXED:
                 return False
         session = self._sessions.of(context)
         queue = self._queue(publishing, draft)
@@ -262,10 +262,10 @@ class ProducerMethods:
 
     async def _publishing(self, topic: str) -> "_Publishing":
         route = await self._cluster.route(topic)
-        known = self._known.get(topic)
-        if known is None or known.route is not route:
-            known = self._known[topic] = _Publishing(topic, route)
-        return known
+        cached = self._known.get(topic)
+        if cached is None or cached.route is not route:
+            cached = self._known[topic] = _Publishing(topic, route)
+        return cached
 
     def _queue(self, publishing: "_Publishing", draft: SendDraft) -> MessageQueue:
         """Return the queue for a message."""
@@ -369,20 +369,22 @@ class _Publishing:
 
     def commands(self, language: LanguageCode) -> SendCommands:
         """Return what builds the sends of clients with one language; the topic is their group."""
-        known = self._commands.get(language)
-        if known is None:
-            known = SendCommands(ProducerSettings(), self._topic, language=language)
-            self._commands[language] = known
-        return known
+        commands = self._commands.get(language)
+        if commands is None:
+            commands = SendCommands(ProducerSettings(), self._topic, language=language)
+            self._commands[language] = commands
+        return commands
 
 
-def _for_broker(topic: str, found: Sequence[OutgoingMessage], batch: bytes | None) -> PackedMessage:
+def _for_broker(
+    topic: str, messages: Sequence[OutgoingMessage], batch: bytes | None
+) -> PackedMessage:
     """Return a message, or the body of a batch of several, as a broker gets it.
 
     Raises:
         BadCall: the time of the message does not fit its field.
     """
-    first = found[0]
+    first = messages[0]
     if not -_LONG <= first.born_ms < _LONG:
         low, high = -_LONG, _LONG - 1
         raise BadCall(f"SendMessageV2.born_timestamp is {first.born_ms}, outside {low} to {high}")
@@ -393,7 +395,7 @@ def _for_broker(topic: str, found: Sequence[OutgoingMessage], batch: bytes | Non
         0,
         first.sys_flag,
         in_java_order(first.properties),
-        ",".join([each.properties[UNIQUE_KEY] for each in found]),
+        ",".join([each.properties[UNIQUE_KEY] for each in messages]),
     )
 
 

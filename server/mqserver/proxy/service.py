@@ -297,7 +297,7 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         finally:
             writing.cancel()
 
-    found = {
+    methods = {
         name: _with_long_requests(
             GrpcMethod(
                 partial(answer, name),
@@ -310,18 +310,18 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         )
         for name, method in service.methods.items()
     }
-    found["ReceiveMessage"] = GrpcMethod(
+    methods["ReceiveMessage"] = GrpcMethod(
         receive,
         refuse=partial(refuse, ReceiveMessageResponse),
         prepare=partial(_prepared, ReceiveMessageRequest),
     )
-    found["Telemetry"] = GrpcMethod(
+    methods["Telemetry"] = GrpcMethod(
         telemetry,
         takes_stream=True,
         refuse=partial(refuse, TelemetryCommand),
         prepare=_prepared_command,
     )
-    return {f"/{NAME}/{name}": found[name] for name in found}
+    return {f"/{NAME}/{name}": methods[name] for name in methods}
 
 
 def _with_long_requests(method: GrpcMethod, name: str, config: ProxyConfig) -> GrpcMethod:

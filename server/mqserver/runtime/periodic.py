@@ -100,12 +100,12 @@ class Services:
 
     def intervals_changed(self) -> None:
         """Restart the wait of each idle service whose interval has changed."""
-        for at, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
+        for index, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
             interval_ms = service.interval_ms()
             if not service.is_running and service.set_ms != interval_ms:
                 service.set_ms = service.wait_ms = interval_ms
                 task.cancel()
-                self._tasks[at] = self._begin(service)
+                self._tasks[index] = self._begin(service)
 
     def _begin(self, service: _Service) -> asyncio.Task[None]:
         return asyncio.create_task(self._run(service), name=service.name)

@@ -60,17 +60,17 @@ Steps = Generator[Step, None, T]
 
 def in_thread(work: Callable[[], T]) -> Steps[T]:
     """Run ``work`` in a thread, and return its result or raise its error."""
-    found: list[T] = []
+    results: list[T] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except Exception as error:
             _clear_frames(error)
             raise
 
     yield run
-    return found[0]
+    return results[0]
 
 
 def _clear_frames(error: BaseException) -> None:
@@ -194,10 +194,10 @@ class Slices:
         future.add_done_callback(partial(self._ended, steps, request))
 
     def _ended(
-        self, steps: Steps[Command | None], request: Request, done: asyncio.Future[object]
+        self, steps: Steps[Command | None], request: Request, future: asyncio.Future[object]
     ) -> None:
-        if self._worker is not None and not done.cancelled():
-            self.later(partial(self._next, steps, request, done.exception()))
+        if self._worker is not None and not future.cancelled():
+            self.later(partial(self._next, steps, request, future.exception()))
 
     def _next(
         self,

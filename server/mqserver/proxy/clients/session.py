@@ -314,7 +314,7 @@ class ClientSession:
         return [entry.topic.name for entry in entries if entry.topic is not None]
 
     async def _broker_addresses(self) -> list[str]:
-        found: dict[str, None] = {}
+        addresses: dict[str, None] = {}
         unknown_count = 0
         for topic in self._topics():
             try:
@@ -326,8 +326,8 @@ class ClientSession:
                 if unknown_count >= UNKNOWN_MAX:
                     break
                 continue
-            found |= dict.fromkeys(masters(route).values())
-        return list(found)
+            addresses |= dict.fromkeys(masters(route).values())
+        return list(addresses)
 
     def _heartbeat_data(self) -> HeartbeatData | None:
         settings = self.settings
@@ -449,10 +449,10 @@ class ClientSession:
 
     async def _broker_at(self, address: str, topic: str) -> str | None:
         try:
-            found = masters(await self._cluster.route(topic))
+            brokers = masters(await self._cluster.route(topic))
         except ClientError:
             return None
-        return next((name for name, each in found.items() if each == address), None)
+        return next((name for name, each in brokers.items() if each == address), None)
 
     async def _running_info(self, request: Command) -> Command:
         info = ConsumerRunningInfo()

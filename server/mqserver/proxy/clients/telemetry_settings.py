@@ -53,7 +53,7 @@ def complete(sent: Settings, config: ProxyConfig) -> Settings:
 
 
 def effective_settings(
-    known: Settings, group: ConsumerGroupSettings | None, config: ProxyConfig
+    sent: Settings, group: ConsumerGroupSettings | None, config: ProxyConfig
 ) -> Settings:
     """Return the settings that count for a client.
 
@@ -62,17 +62,17 @@ def effective_settings(
         group: the settings of its consumer group; None when no broker answers.
         config: the settings of the proxy.
     """
-    found = known
-    if known.publishing is not None:
-        found = _of_producer(known, known.publishing, config)
-    elif known.subscription is not None and group is not None:
-        found = _of_consumer(known, group, config)
-    return replace(found, metric=Metric(on=False))
+    effective = sent
+    if sent.publishing is not None:
+        effective = _of_producer(sent, sent.publishing, config)
+    elif sent.subscription is not None and group is not None:
+        effective = _of_consumer(sent, group, config)
+    return replace(effective, metric=Metric(on=False))
 
 
-def _of_producer(known: Settings, publishing: Publishing, config: ProxyConfig) -> Settings:
+def _of_producer(sent: Settings, publishing: Publishing, config: ProxyConfig) -> Settings:
     return replace(
-        known,
+        sent,
         backoff_policy=RetryPolicy(
             max_attempts=config.producer_max_attempts,
             exponential_backoff=ExponentialBackoff(
@@ -89,8 +89,8 @@ def _of_producer(known: Settings, publishing: Publishing, config: ProxyConfig) -
     )
 
 
-def _of_consumer(known: Settings, group: ConsumerGroupSettings, config: ProxyConfig) -> Settings:
-    assert known.subscription is not None
+def _of_consumer(sent: Settings, group: ConsumerGroupSettings, config: ProxyConfig) -> Settings:
+    assert sent.subscription is not None
     policy = RetryPolicy(max_attempts=group.retry_max_times + 1)
     if group.exponential is not None:
         initial_ms, max_ms, factor = group.exponential
@@ -100,10 +100,10 @@ def _of_consumer(known: Settings, group: ConsumerGroupSettings, config: ProxyCon
     else:
         policy.customized_backoff = CustomizedBackoff(next=list(group.pauses_ms))
     return replace(
-        known,
+        sent,
         backoff_policy=policy,
         subscription=replace(
-            known.subscription,
+            sent.subscription,
             receive_batch_size=config.long_polling_batch_size,
             long_polling_timeout=config.max_long_polling_ms,
             fifo=group.is_fifo,

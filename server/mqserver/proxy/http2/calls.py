@@ -239,9 +239,9 @@ class GrpcCall(StreamReceiver):
             CallFailed: a message is wrong.
         """
         while True:
-            found = self._next_message()
-            if found is not None:
-                data, is_compressed = found
+            framed = self._next_message()
+            if framed is not None:
+                data, is_compressed = framed
                 size = len(data)
                 message = await self._inflated(data) if is_compressed else data
                 prepared = await self._prepared_in_turn(message)
@@ -338,14 +338,14 @@ class GrpcCall(StreamReceiver):
         if method.takes_stream:
             self._wake()
             return
-        found = self._next_message()
-        if found is None:
+        message = self._next_message()
+        if message is None:
             text = (
                 "the request ends within a message" if self._data else "the request has no message"
             )
             self._refuse(CallFailed(CallStatus.INTERNAL, text))
             return
-        self.message, self._is_compressed = found
+        self.message, self._is_compressed = message
         self._begin(method)
 
     def _begin(self, method: GrpcMethod) -> None:
@@ -428,10 +428,10 @@ class GrpcCall(StreamReceiver):
         if not self._is_whole():
             return None
         end = self._wanted_size()
-        found = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
+        framed = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
         del self._data[:end]
         self.hold(-_PREFIX_SIZE)
-        return found
+        return framed
 
     async def _inflated(self, message: bytes) -> bytes:
         """Return a message as it was before it was compressed.
@@ -449,9 +449,9 @@ class GrpcCall(StreamReceiver):
             raise CallFailed(CallStatus.UNIMPLEMENTED, text)
         # A task of its own, because the thread goes on when the call is cancelled.
         loop = asyncio.get_running_loop()
-        found = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
-        self.hold(len(found) - len(message))
-        return found
+        inflated = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
+        self.hold(len(inflated) - len(message))
+        return inflated
 
     async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
         size_max = min(self._calls.size_max, self.connection.share_size)
@@ -465,7 +465,7 @@ class GrpcCall(StreamReceiver):
             self.connection.hold(size)
             self.connection.charge()
             try:
-                found = await asyncio.get_running_loop().run_in_executor(
+                inflated = await asyncio.get_running_loop().run_in_executor(
                     self._calls.threads, inflater.decompress, message, limit
                 )
             except zlib.error as error:
@@ -473,12 +473,12 @@ class GrpcCall(StreamReceiver):
                 raise CallFailed(CallStatus.INTERNAL, text) from error
             finally:
                 self.connection.hold(-size)
-        if len(found) > size_max:
-            text = f"gRPC message exceeds maximum size {size_max}: {len(found)}"
+        if len(inflated) > size_max:
+            text = f"gRPC message exceeds maximum size {size_max}: {len(inflated)}"
             raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
         if not inflater.eof:
             raise CallFailed(CallStatus.INTERNAL, f"a message in {name} has no end")
-        return found
+        return inflated
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():

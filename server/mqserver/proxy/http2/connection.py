@@ -362,27 +362,27 @@ class Http2Connection(asyncio.Protocol):
 
     def _frames(self, data: bytes, end_s: float) -> tuple[bytes, bool]:
         """Take whole frames; return what is left, and whether there may be more of them."""
-        at, end = 0, len(data)
+        pos, end = 0, len(data)
         if not self._is_greeted:
             if not PREFACE.startswith(data[: len(PREFACE)]):
                 raise Http2Error(Error.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
             if end < len(PREFACE):
                 return data, False
-            at = len(PREFACE)
+            pos = len(PREFACE)
             self._is_greeted = True
             self._greeting_timer.cancel()
         self._header_size = 0
         for _ in range(FRAMES_A_SLICE):
-            if end - at < _HEAD_SIZE:
+            if end - pos < _HEAD_SIZE:
                 break
-            high, low, kind, flags, stream_id = HEAD.unpack_from(data, at)
+            high, low, kind, flags, stream_id = HEAD.unpack_from(data, pos)
             size = high << 8 | low
             if size > FRAME_SIZE_MAX:
                 raise Http2Error(Error.FRAME_SIZE_ERROR, f"a frame has {size} bytes")
-            start = at + _HEAD_SIZE
+            start = pos + _HEAD_SIZE
             if end - start < size:
                 break
-            at = start + size
+            pos = start + size
             if self._block is not None and kind != FrameType.CONTINUATION:
                 raise Http2Error(Error.PROTOCOL_ERROR, "a header block is interrupted")
             if not self._is_set:
@@ -390,14 +390,14 @@ class Http2Connection(asyncio.Protocol):
                     raise Http2Error(Error.PROTOCOL_ERROR, "it does not begin with its SETTINGS")
                 self._is_set = True
             if kind < len(self._frame_handlers):
-                self._frame_handlers[kind](flags, stream_id & STREAM_MASK, data[start:at])
+                self._frame_handlers[kind](flags, stream_id & STREAM_MASK, data[start:pos])
             if self._is_gone:
                 return b"", False
             if self._header_size > HEADERS_A_SLICE or self._turns.now_s() >= end_s:
-                return data[at:], True
+                return data[pos:], True
         else:
-            return data[at:], True
-        return data[at:] if at else data, False
+            return data[pos:], True
+        return data[pos:] if pos else data, False
 
     def _data(self, flags: int, stream_id: int, payload: bytes) -> None:
         size = len(payload)

@@ -178,7 +178,7 @@ class Appender:
         if not total:
             return _RUN_ILLEGAL
         self.log.make_room(total)
-        found = []
+        results = []
         first = run.messages[0]
         # One object for all of them, because ``_append`` keeps none.
         message = PutMessage(
@@ -193,16 +193,16 @@ class Appender:
             store_host=run.store_host,
             reconsume_times=run.reconsume_times,
         )
-        for one, queues in zip(run.messages, copies, strict=True):
-            message.body, message.properties, message.flag, message.tags_code, message.keys = one
-            found.append(self._append(message, now_ms))
-            if found[0].status is not _OK:
+        for each, queues in zip(run.messages, copies, strict=True):
+            message.body, message.properties, message.flag, message.tags_code, message.keys = each
+            results.append(self._append(message, now_ms))
+            if results[0].status is not _OK:
                 # Their numbers are those of the whole run, so the first one stands for all.
                 return _RUN_ILLEGAL
             if queues and is_queued(run.sys_flag):
                 self._copy(self.entries[-1], queues)
-        log_offsets = [result.log_offset for result in found]
-        return RunResult(_OK, found[0].queue_offset, log_offsets, total)
+        log_offsets = [result.log_offset for result in results]
+        return RunResult(_OK, results[0].queue_offset, log_offsets, total)
 
     def _give(self, handle: QueueHandle, count: int) -> int:
         """Assign the next ``count`` offsets of a queue; return the first."""

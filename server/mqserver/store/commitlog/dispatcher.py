@@ -63,16 +63,16 @@ class Dispatcher:
         """Add the entries of records in log order; ``handles`` has the queue of each record."""
         table, add = self._table, _add if self.exts is None else None
         evicted_max = UNWRITTEN_MAX if self.exts is None and table.has_room else 0
-        done, count = 0, len(entries)
-        while done < count:
+        dispatched, count = 0, len(entries)
+        while dispatched < count:
             if add is not None:
-                done = add(
-                    entries, handles, done, table.columns, table.files.backlog,
+                dispatched = add(
+                    entries, handles, dispatched, table.columns, table.files.backlog,
                     evicted_max=evicted_max,
                 )  # fmt: skip
-            if done < count:
-                self._add_alone(entries[done], handles[done], evicted_max)
-                done += 1
+            if dispatched < count:
+                self._add_alone(entries[dispatched], handles[dispatched], evicted_max)
+                dispatched += 1
         if table.is_crowded:
             try:
                 table.evict()

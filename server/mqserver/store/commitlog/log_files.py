@@ -397,8 +397,8 @@ class CommitLog:
         """
         file = self.file_at(base)
         erased = 0
-        for at, data in data_parts(file, pos, self.file_size):
-            file.pwrite(bytes(len(data)), at)
+        for data_pos, data in data_parts(file, pos, self.file_size):
+            file.pwrite(bytes(len(data)), data_pos)
             erased += len(data) - data.count(0)
         if erased:
             file.fdatasync()

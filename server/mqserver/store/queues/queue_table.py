@@ -183,12 +183,12 @@ class QueueTable:
         Raises:
             BadCall: the topic cannot be part of a path.
         """
-        known = self._places.get(topic)
-        if known is None:
+        places = self._places.get(topic)
+        if places is None:
             if len(self._places) >= PLACES_MAX:
                 self._places.clear()
-            known = self._places[topic] = TopicPlace.of(self._paths, topic)
-        return known
+            places = self._places[topic] = TopicPlace.of(self._paths, topic)
+        return places
 
     @property
     def has_room(self) -> bool:
@@ -344,10 +344,10 @@ class QueueTable:
         """
         check_topic_name(topic)
         queues = [self.at(slot) for slot in self.columns.slots_of(topic)]
-        known = [queue for queue in queues if queue is not None]
-        for queue in known:
+        existing = [queue for queue in queues if queue is not None]
+        for queue in existing:
             self.forget(queue)
-        return known
+        return existing
 
     def close(self) -> None:
         """Close every file."""

@@ -289,9 +289,9 @@ class Recovery:
         self.keys = []
         start = index.files[-1].end_log_offset if index.files else self.log.min_offset
         for item in LogWalk(self.log, self.log.bases).items(max(start, self.log.min_offset)):
-            for found in item if isinstance(item, list) else ():
-                if found.log_offset < end:
-                    self.keys += dispatch_entries((found,), self._due)
+            for record in item if isinstance(item, list) else ():
+                if record.log_offset < end:
+                    self.keys += dispatch_entries((record,), self._due)
                     if len(self.keys) % _ENTRIES_A_STEP == 0:
                         self._put_keys(index)
         self._put_keys(index)

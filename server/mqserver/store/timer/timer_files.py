@@ -146,9 +146,9 @@ class TimerFiles:
             return f"{path} is damaged, or another broker has changed it"
         self.delivered_log_offset = delivered_log_offset(data)
         path = self._paths.root / WHEEL_FILE
-        found = self._disk.stat(path)
-        if found is None or found.size != WHEEL_SIZE:
-            size = "missing" if found is None else f"{found.size} bytes long"
+        status = self._disk.stat(path)
+        if status is None or status.size != WHEEL_SIZE:
+            size = "missing" if status is None else f"{status.size} bytes long"
             return f"{path} is {size}, expected {WHEEL_SIZE} bytes"
         file = self._disk.open(path)
         try:
@@ -324,9 +324,9 @@ def remove_timer_files(disk: Disk, paths: StorePaths) -> None:
         OSError: the disk refused.
     """
     directory = paths.root / LOG_DIRECTORY
-    found = [paths.config_file(CHECKPOINT_FILE), paths.root / WHEEL_FILE]
-    found += [directory / name for name in disk.list(directory)]
-    for path in found:
+    existing = [paths.config_file(CHECKPOINT_FILE), paths.root / WHEEL_FILE]
+    existing += [directory / name for name in disk.list(directory)]
+    for path in existing:
         if disk.stat(path) is not None:
             disk.unlink(path)
             disk.fsync_dir(path.parent)

@@ -54,26 +54,26 @@ class TimerLog:
         Raises:
             OSError: the directory cannot be read.
         """
-        found = [
+        bases = [
             (base, entry.size)
             for entry in self._disk.scan(self._directory)
             if (base := parse_log_file_name(entry.name)) is not None
         ]
-        if not found:
+        if not bases:
             return ""
-        size = found[0][1] or self.file_size
-        others = {other for _, other in found[:-1]} | {max(size, found[-1][1])}
+        size = bases[0][1] or self.file_size
+        others = {other for _, other in bases[:-1]} | {max(size, bases[-1][1])}
         if size < UNIT_SIZE + BLANK_SIZE or others != {size}:
             return f"the files of {self._directory} are not of one size"
-        for number, (base, _) in enumerate(found):
-            if base != found[0][0] + number * size:
+        for number, (base, _) in enumerate(bases):
+            if base != bases[0][0] + number * size:
                 return f"{self._directory} lacks the file before {log_file_name(base)}"
         self.file_size = size
-        self._files = dict.fromkeys(base for base, _ in found)
-        if found[-1][1] < size:
+        self._files = dict.fromkeys(base for base, _ in bases)
+        if bases[-1][1] < size:
             # A power cut came between the creation of the file and that of its size.
-            self._file(found[-1][0]).truncate(size)
-        self.end = found[-1][0]
+            self._file(bases[-1][0]).truncate(size)
+        self.end = bases[-1][0]
         return ""
 
     @property
@@ -109,13 +109,13 @@ class TimerLog:
         """
         bases, self._unsynced = self._unsynced, set()
         writes = [FileWrite(self._path(base), self.file_size, []) for base in sorted(bases)]
-        done = 0
+        written = 0
         for base, pos, size in file_parts(
             self.written_end, len(self._fresh), file_size=self.file_size
         ):
-            part = pos, bytes(self._fresh[done : done + size])
+            part = pos, bytes(self._fresh[written : written + size])
             writes.append(FileWrite(self._path(base), self.file_size, [part]))
-            done += size
+            written += size
         return writes
 
     def end_write(self, end: int, *, is_done: bool) -> None:
@@ -139,11 +139,11 @@ class TimerLog:
         if pos >= self.written_end:
             start = pos - self.written_end
             return TimerUnit.decode(bytes(self._fresh[start : start + UNIT_SIZE]))
-        known = pos - self._window_pos
-        if not 0 <= known <= len(self._window) - UNIT_SIZE:
+        in_window = pos - self._window_pos
+        if not 0 <= in_window <= len(self._window) - UNIT_SIZE:
             self._fetch(pos)
-            known = pos - self._window_pos
-        return TimerUnit.decode(self._window, known)
+            in_window = pos - self._window_pos
+        return TimerUnit.decode(self._window, in_window)
 
     def _fetch(self, pos: int) -> None:
         """Read bytes around a position, most of them before it, because chains go back."""
