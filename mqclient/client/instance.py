@@ -428,7 +428,7 @@ class MQClient:
             raise NoRoute(topic, address=address, remark=answer.remark or "")
         responses.check(answer, address=address, what=what)
         route = responses.body(answer, TopicRouteData, address=address)
-        self._routes.put(topic, route, now_ms=self.now_ms())
+        self._routes.store_route(topic, route, now_ms=self.now_ms())
         return route
 
     def known_route(self, topic: str, *, now_ms: int) -> TopicRouteData | None:

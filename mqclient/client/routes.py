@@ -69,7 +69,7 @@ class RouteCache:
         cached = self._known.get(topic)
         return None if cached is None else cached.route
 
-    def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
+    def store_route(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
         """Store a route in place of the one before."""
         self._known[topic] = _CachedRoute(route, now_ms, self._life_ms)
 

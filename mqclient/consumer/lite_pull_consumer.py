@@ -115,7 +115,7 @@ class LitePullConsumer(GroupConsumer):
         for topic in {queue.topic for queue in self._assigned} - set(self._subscriptions):
             self._subscriptions[topic] = self._subscription(topic, ALL, TAG)
         if self.is_running and self._rebalancing is not None:
-            await self._rebalancing.take(self._assigned)
+            await self._rebalancing.assign(self._assigned)
 
     def set_sub_expression_for_assign(
         self, topic: str, expression: str, *, kind: str = TAG
@@ -153,12 +153,12 @@ class LitePullConsumer(GroupConsumer):
         self._next_commit_ms = self._client.now_ms() + self.settings.auto_commit_interval_ms
         rebalancing = await self._join(self._poll_buffer, self.settings)
         if self._assigned is None:
-            self._spawn(rebalancing.run())
+            self._spawn(rebalancing.rebalance_often())
             return
         # No reset is accepted, because no rebalance would begin the queues again (as in Java).
         del self._handlers[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
         try:
-            await rebalancing.take(self._assigned)
+            await rebalancing.assign(self._assigned)
         except BaseException:
             await self.shutdown()
             raise
@@ -348,7 +348,7 @@ class LitePullConsumer(GroupConsumer):
         fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
         self._process_queues[queue] = fresh
         self._poll_buffer.start_over(fresh)
-        pulls.run(fresh)
+        pulls.start_reading(fresh)
 
     def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
         # Assigned queues take no part in the rebalance of the group.

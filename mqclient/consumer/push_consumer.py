@@ -157,7 +157,7 @@ class PushConsumer(GroupConsumer):
         service = self._make_service()
         rebalancing = await self._join(service)
         service.resize(self.settings.consume_thread_min)
-        self._spawn(rebalancing.run())
+        self._spawn(rebalancing.rebalance_often())
         self._spawn(self._persist_often())
         if not self.settings.broadcasting and service.orderly:
             self._spawn(self._lock_often())

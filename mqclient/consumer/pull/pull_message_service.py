@@ -108,7 +108,7 @@ class PullMessageService:
         self.suspended = False
 
     async def begin(self, queue: MessageQueue) -> ProcessQueue:
-        """Return the process queue of a new queue at its start offset; ``run`` then reads it.
+        """Return the process queue of a new queue at its start offset; ``start_reading`` then reads it.
 
         Raises:
             ClientError: the broker did not answer.
@@ -128,7 +128,7 @@ class PullMessageService:
         now_ms = self._state.client.now_ms()
         return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
 
-    def run(self, process_queue: ProcessQueue) -> None:
+    def start_reading(self, process_queue: ProcessQueue) -> None:
         """Read a queue until it is dropped."""
         self.end(process_queue.queue)
         task = asyncio.get_running_loop().create_task(
@@ -233,7 +233,7 @@ class PullMessageService:
             state.stats[process_queue.queue.topic].pulled(
                 elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
             )
-            self._service.submit(process_queue, process_queue.put(result.messages))
+            self._service.submit(process_queue, process_queue.put_messages(result.messages))
             # The listener runs first; it need not wait until the next pull is sent.
             await asyncio.sleep(0)
             return self._settings.pull_interval_ms / 1000

@@ -140,13 +140,13 @@ class Rebalancing:
         self._last: dict[str, frozenset[MessageQueue]] = {}
         self._alone = asyncio.Lock()
 
-    async def run(self) -> None:
+    async def rebalance_often(self) -> None:
         """Rebalance every 20 s, and at once for ``state.rebalance_now``, until cancelled."""
         again_s = FIRST_AGAIN_S
         while True:
             self._state.rebalance_now.clear()
             try:
-                is_complete = await self.once()
+                is_complete = await self.rebalance()
             except Exception:
                 LOG.exception("rebalance of %s", self._state.group)
                 is_complete = False
@@ -160,7 +160,7 @@ class Rebalancing:
                 # What has changed may take a moment to reach every server.
                 again_s = FIRST_AGAIN_S
 
-    async def once(self) -> bool:
+    async def rebalance(self) -> bool:
         """Rebalance every topic; return whether all have a route and all servers answered."""
         is_complete = True
         async with self._alone:
@@ -182,7 +182,7 @@ class Rebalancing:
                 await self._drop(queue)
         return is_complete
 
-    async def take(self, queues: Collection[MessageQueue]) -> None:
+    async def assign(self, queues: Collection[MessageQueue]) -> None:
         """Take exactly these queues, regardless of other members.
 
         Raises:
@@ -286,7 +286,7 @@ class Rebalancing:
         if ordered:
             self._locks.mark(process_queue, granted=True)
         self._process_queues[queue] = process_queue
-        self._pulls.run(process_queue)
+        self._pulls.start_reading(process_queue)
         LOG.info("%s got %s from %d on", self._state.group, queue, process_queue.next_offset)
 
     async def _note(self, topic: str, queues: frozenset[MessageQueue]) -> None:

@@ -66,7 +66,7 @@ class ProcessQueue:
         self._started_ms: dict[int, int] = {}
         self._max_offset = NOTHING
 
-    def put(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
+    def put_messages(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
         """Add messages that were pulled; return those that were not here yet."""
         new = []
         for message in messages:
@@ -101,7 +101,7 @@ class ProcessQueue:
         first = self._front()
         return self._max_offset + 1 if first is None else first
 
-    def take(self, count_max: int, *, now_ms: int) -> list[MessageExt]:
+    def take_messages(self, count_max: int, *, now_ms: int) -> list[MessageExt]:
         """Take messages from the front; ``commit`` or ``give_back`` must follow."""
         self.last_consume_ms = now_ms
         batch: list[MessageExt] = []
@@ -172,7 +172,7 @@ class ProcessQueue:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether ``take`` would return a message."""
+        """Whether ``take_messages`` would return a message."""
         return bool(self._waiting)
 
     @property

@@ -169,7 +169,7 @@ class FilterServerApp:
                 module = await run(self._compile_thread, self._engine.compile, command.body)
             except BadModule as error:
                 return command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-            self._filters.put(header, command.body, module)
+            self._filters.add_filter(header, command.body, module)
             LOG.info("filter of group %s for topic %s", header.consumer_group, header.topic)
         return command.response()
 
@@ -179,7 +179,7 @@ class FilterServerApp:
         code, remark, body = answer.code, answer.remark, answer.body
         if code == ResponseCode.SUCCESS:
             run = asyncio.get_running_loop().run_in_executor
-            body = await run(self._thread, module.keep, body)
+            body = await run(self._thread, module.filter_records, body)
             if not body:
                 code, remark = ResponseCode.PULL_RETRY_IMMEDIATELY, NONE_LEFT
         response = command.response(code, remark=remark, body=body)

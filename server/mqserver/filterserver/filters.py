@@ -59,7 +59,9 @@ class UploadedFilters:
         entry = self._entries.get((header.consumer_group, header.topic))
         return entry is not None and entry.source == source
 
-    def put(self, header: RegisterMessageFilterClass, source: bytes, module: FilterModule) -> None:
+    def add_filter(
+        self, header: RegisterMessageFilterClass, source: bytes, module: FilterModule
+    ) -> None:
         """Make a compiled upload the filter of its group and topic."""
         key = (header.consumer_group, header.topic)
         self._entries.pop(key, None)

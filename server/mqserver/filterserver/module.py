@@ -149,7 +149,7 @@ class FilterModule:
         store.set_fuel(engine.limits.fuel)
         return store, wasmtime.Instance(store, self._module, []).exports(store)
 
-    def keep(self, records: bytes) -> bytes:
+    def filter_records(self, records: bytes) -> bytes:
         """Return the wanted ones of these records, unchanged.
 
         Raises:
@@ -157,12 +157,12 @@ class FilterModule:
         """
         kept, pos = [], 0
         for record in decode_records(records, check_crc=False):
-            if self.takes(record):
+            if self.accepts(record):
                 kept.append(records[pos : pos + record.size])
             pos += record.size
         return b"".join(kept)
 
-    def takes(self, record: Record) -> bool:
+    def accepts(self, record: Record) -> bool:
         """Tell whether a message is wanted; True if the module fails on it."""
         wasmtime = self._engine.wasmtime
         try:

@@ -62,7 +62,7 @@ class KvConfig:
         """Return all keys of a namespace, or None if it was never used."""
         return self._table.get(namespace)
 
-    def put(self, namespace: str, key: str, value: str) -> None:
+    def set_value(self, namespace: str, key: str, value: str) -> None:
         """Set one key durably.
 
         Raises:

@@ -67,7 +67,7 @@ class GrpcPort:
             per_address_max=per_address_max,
             places=resources.places,
         )
-        self._listener = Listener(self._take, backlog=BACKLOG)
+        self._listener = Listener(self._accept_socket, backlog=BACKLOG)
         self._connections: set[Http2Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._empty = asyncio.Event()
@@ -107,7 +107,7 @@ class GrpcPort:
             self._empty.clear()
             await self._empty.wait()
 
-    def _take(self, sock: socket.socket, address: tuple[str, int]) -> None:
+    def _accept_socket(self, sock: socket.socket, address: tuple[str, int]) -> None:
         name = join_address(*address)
         verdict = self._admission.enter(address[0])
         if verdict is not AdmissionResult.IN:

@@ -144,7 +144,7 @@ class ConsumerMethods:
         finally:
             _hold(context, -held_size)
             if written_count < len(messages):
-                self._keep(self._return(messages[written_count:], receive), context)
+                self._finish_later(self._return(messages[written_count:], receive), context)
 
     def post_ack(self, call: GrpcCall) -> bool:
         """Acknowledge one message, if nothing has to be waited for but the broker's answer.
@@ -167,7 +167,7 @@ class ConsumerMethods:
         except ProxyRefused:
             # The general way says so.
             return False
-        current = session.renewals.take(receipt, group=group, message_id=entry.message_id)
+        current = session.renewals.end_renewal(receipt, group=group, message_id=entry.message_id)
         waiter = _AckAnswer(call, entry, address)
         command = deliveries.ack_command(current, topic=topic, group=group)
         try:
@@ -204,7 +204,7 @@ class ConsumerMethods:
         invisible_ms = request.invisible_duration or 0
         check_invisible_time(invisible_ms, self._config)
         renewals = self._sessions.of(context).renewals
-        receipt = renewals.take(
+        receipt = renewals.end_renewal(
             decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         fresh = await renewals.deliveries.hide(
@@ -221,7 +221,7 @@ class ConsumerMethods:
         """Make a message a dead letter."""
         topic, group = topic_of(request.topic), group_of(request.group)
         renewals = self._sessions.of(context).renewals
-        receipt = renewals.take(
+        receipt = renewals.end_renewal(
             decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         answer = await renewals.deliveries.give_up(
@@ -247,7 +247,7 @@ class ConsumerMethods:
         renews = self._config.enable_proxy_auto_renew and request.auto_renew
         invisible_ms = request.invisible_duration or 0
         if renews:
-            self._sessions.keep(session)
+            self._sessions.add_session(session)
             invisible_ms = self._config.default_invisible_time_ms
         else:
             low_ms = self._config.min_invisible_time_ms
@@ -304,7 +304,7 @@ class ConsumerMethods:
         try:
             return await asyncio.shield(popping)
         except asyncio.CancelledError:
-            self._keep(self._return_popped(popping, receive), context)
+            self._finish_later(self._return_popped(popping, receive), context)
             raise
 
     async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
@@ -379,7 +379,7 @@ class ConsumerMethods:
 
     # Messages of clients that are gone.
 
-    def _keep(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
+    def _finish_later(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
         """Go on with work of a call that has ended; until then it counts as an open call."""
         task = asyncio.create_task(work)
         self._returning.add(task)
@@ -422,7 +422,7 @@ class ConsumerMethods:
     ) -> AckMessageResultEntry:
         try:
             receipt = decode_handle(handle)
-            current = session.renewals.take(receipt, group=group, message_id=message_id)
+            current = session.renewals.end_renewal(receipt, group=group, message_id=message_id)
             is_known = await session.renewals.deliveries.ack(current, topic=topic, group=group)
             status = _ack_status(is_known=is_known)
         except (ProxyRefused, ClientError) as error:
@@ -498,7 +498,7 @@ def _acknowledged(entries: list[AckMessageResultEntry]) -> AckMessageResponse:
 def _hold(context: ProxyContext, size: int) -> None:
     """Charge the connection with messages that wait for its client."""
     if context.connection is not None:
-        context.connection.hold(size)
+        context.connection.hold_bytes(size)
         context.connection.charge()
 
 

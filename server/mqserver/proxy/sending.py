@@ -178,7 +178,7 @@ class ProducerMethods:
         topic = topic_of(request.topic)
         if not request.transaction_id.strip():
             raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-        named = self._transactions.take(topic, request.transaction_id)
+        named = self._transactions.take_transaction(topic, request.transaction_id)
         if named is None:
             # The broker asks the producer about it again.
             text = "cannot found transaction data"

@@ -213,7 +213,7 @@ class Service:
                     _call_status(status_of(error).code),
                     f"process client telemetryCommand failed. {error}",
                 ) from error
-            queue.put(TelemetryCommand(status=ok(), settings=settings))
+            queue.queue_command(TelemetryCommand(status=ok(), settings=settings))
         elif command.thread_stack_trace is not None:
             session.take_answer(command.thread_stack_trace.nonce, command)
         elif command.verify_message_result is not None:
@@ -245,7 +245,7 @@ class Service:
             text = "there is no publishing or subscription data in settings"
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
         session.note_settings(sent, size)
-        self.sessions.keep(session)
+        self.sessions.add_session(session)
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
         settings = self.sessions.of(context).settings
@@ -288,7 +288,7 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             await call.write(part)
 
     async def telemetry(call: GrpcCall) -> None:
-        queue = CommandQueue(call.hold)
+        queue = CommandQueue(call.hold_bytes)
         writing = asyncio.create_task(
             queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
         )

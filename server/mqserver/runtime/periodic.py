@@ -108,7 +108,7 @@ class Services:
                 self._tasks[index] = self._begin(service)
 
     def _begin(self, service: _Service) -> asyncio.Task[None]:
-        return asyncio.create_task(self._run(service), name=service.name)
+        return asyncio.create_task(self._run_service(service), name=service.name)
 
     async def stop(self) -> None:
         """Cancel every service and wait until each has ended."""
@@ -119,7 +119,7 @@ class Services:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _run(self, service: _Service) -> None:
+    async def _run_service(self, service: _Service) -> None:
         while True:
             await self._sleep(service.wait_ms / 1000)
             service.is_running = True

@@ -141,7 +141,7 @@ class RawLog:
         """Discard what was appended since the last write began."""
         self._appender.undo()
 
-    def take(self, size_max: int = TAKE_SIZE) -> bool:
+    def make_entries(self, size_max: int = TAKE_SIZE) -> bool:
         """Make entries for complete records; ``MessageStore.dispatch_copied`` dispatches them.
 
         Only records that are written are taken, with SYNC_FLUSH those that are on the disk.
@@ -190,7 +190,7 @@ class RawLog:
             records, reason = parse_records(data, pos, log_offset=log_offset, left=left)
             for record in records:
                 try:
-                    self._take(record)
+                    self._make_entry(record)
                 except OSError:
                     raise
                 except Exception:
@@ -209,7 +209,7 @@ class RawLog:
             pos += size
         return pos
 
-    def _take(self, record: ScannedRecord) -> None:
+    def _make_entry(self, record: ScannedRecord) -> None:
         (entry,) = dispatch_entries((record,), self._due)
         try:
             handle = self._handle(entry)

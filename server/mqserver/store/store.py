@@ -153,7 +153,7 @@ class MessageStore:
             if not self.is_read_only:
                 self.write(now_ms)
                 while job := self._flushing or self.begin_flush() or self._next_again():
-                    job.run()
+                    job.do_work()
                     self.end_flush(job)
                 self._closed = True
                 self._upkeep.close(self._log.flushed_offset)
@@ -183,7 +183,7 @@ class MessageStore:
         if not self.takes_messages:
             return _REFUSED
         try:
-            return self.appender.put(message, now_ms)
+            return self.appender.append_message(message, now_ms)
         except OSError as error:
             return PutResult(self._no_file(error), -1, -1, 0)
 
@@ -216,7 +216,7 @@ class MessageStore:
         """
         job = self.begin_write(now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             self.end_write(job)
             self.show_written(now_ms)
 
@@ -244,7 +244,7 @@ class MessageStore:
         except OSError as error:
             self.appender.undo()
             raise self._not_written(error) from error
-        puts = self.appender.take()
+        puts = self.appender.take_unwritten()
         # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
         self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
@@ -296,7 +296,7 @@ class MessageStore:
     def dispatch_copied(self, now_ms: int) -> None:
         """Add the records that ``raw.take`` found in written bytes to queues and index."""
         if self.appender.entries:
-            copied = self.appender.take()
+            copied = self.appender.take_unwritten()
             self._dispatch(copied.entries, copied.handles, now_ms)
 
     @property

@@ -323,7 +323,7 @@ class Upkeep:
             OSError: a write or sync failed; the abort file stays.
         """
         for removal in self._table.removals[:]:
-            removal.run()
+            removal.do_work()
             if removal.error is not None:
                 raise removal.error
             self._table.end_removal(removal)
@@ -351,7 +351,7 @@ class Upkeep:
         while not is_synced:
             job = self._job_of(round_, LOOKS_A_STEP)
             if job is not None:
-                job.run()
+                job.do_work()
                 error = self._write_ended(job) if isinstance(job, EntryWrite) else job.error
                 if error is not None:
                     raise error

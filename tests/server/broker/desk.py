@@ -314,7 +314,7 @@ class HeldBack:
             assert self._may_end.wait(10)
             run(job)
 
-        monkeypatch.setattr(job, "run", held)
+        monkeypatch.setattr(job, "do_work", held)
 
     async def let_go_during_the_stop(self) -> None:
         """Wait until a job runs; let it end when the broker, told to stop now, waits for it."""

@@ -28,7 +28,7 @@ class BreakingDisk:
             else:
                 run(job)
 
-        monkeypatch.setattr(FlushJob, "run", breaking)
+        monkeypatch.setattr(FlushJob, "do_work", breaking)
         monkeypatch.setattr(FlushJob, "segment", None)
 
 

@@ -466,7 +466,7 @@ class Receiver:
             self._take_soon(BUSY_WAIT_S if was_busy else 0.0)
 
     def _take(self) -> bool:
-        has_more = self._store.raw.take()
+        has_more = self._store.raw.make_entries()
         self._store.dispatch_copied(self._clock.now_ms())
         self._written()
         return has_more

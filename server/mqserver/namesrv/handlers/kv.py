@@ -28,7 +28,7 @@ def put_kv_config(state: NamesrvState, request: Request) -> Command:
     """
     header = request.command.header(PutKVConfig)
     try:
-        state.kv.put(header.namespace, header.key, header.value)
+        state.kv.set_value(header.namespace, header.key, header.value)
     except BadKey as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     return request.command.response()

@@ -75,7 +75,7 @@ class Renewals:
         key = _key(group, message_id, receipt.handle)
         self._watched[key] = WatchedMessage(group, topic, receipt, attempt, now_ms)
 
-    def take(self, receipt: Receipt, *, group: str, message_id: str) -> Receipt:
+    def end_renewal(self, receipt: Receipt, *, group: str, message_id: str) -> Receipt:
         """Return the handle that counts for the one that a client has, and watch no longer."""
         watched = self._watched.pop(_key(group, message_id, receipt.handle), None)
         return receipt if watched is None else watched.current

@@ -444,7 +444,9 @@ class ClientSession:
         question = RecoverOrphanedTransactionCommand(
             message=to_grpc(message), transaction_id=transaction_id
         )
-        if not self.commands.put(TelemetryCommand(recover_orphaned_transaction_command=question)):
+        if not self.commands.queue_command(
+            TelemetryCommand(recover_orphaned_transaction_command=question)
+        ):
             LOG.warning("%s does not read, %s stays open", self.client_id, transaction_id)
 
     async def _broker_at(self, address: str, topic: str) -> str | None:
@@ -498,7 +500,7 @@ class ClientSession:
     async def _answer_to(self, command: TelemetryCommand, nonce: str) -> TelemetryCommand | None:
         """Send a command to the client and return its answer; None when none came in time."""
         answered: asyncio.Future[TelemetryCommand] = asyncio.get_running_loop().create_future()
-        if self.commands is None or not self.commands.put(command):
+        if self.commands is None or not self.commands.queue_command(command):
             return None
         self._waiting[nonce] = answered
         try:

@@ -97,7 +97,7 @@ class Sessions:
     def of(self, context: ProxyContext) -> ClientSession:
         """Return the session of the client that calls: the one that is kept, or one for the call.
 
-        A call needs no memory of others, so its session is kept only by ``keep``.
+        A call needs no memory of others, so its session is kept only by ``add_session``.
         """
         entry = self._known.get(key_of(context))
         if entry is None:
@@ -110,7 +110,7 @@ class Sessions:
             self._attach(session, context.connection)
         return session
 
-    def keep(self, session: ClientSession) -> None:
+    def add_session(self, session: ClientSession) -> None:
         """Keep a session until its connection ends or it says goodbye, and charge what it takes.
 
         Raises:

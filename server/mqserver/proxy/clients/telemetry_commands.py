@@ -34,7 +34,7 @@ class CommandQueue:
         self._has_room = asyncio.Event()
         self._has_room.set()
 
-    def put(self, command: TelemetryCommand) -> bool:
+    def queue_command(self, command: TelemetryCommand) -> bool:
         """Queue a command; return False, and drop it, when the client does not read."""
         if len(self._waiting) >= COMMANDS_MAX:
             return False

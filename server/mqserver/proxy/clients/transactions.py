@@ -101,7 +101,7 @@ class Transactions:
         halves.append(half)
         return TransactionId(self._endpoint, half, unique_key).encode()
 
-    def take(self, topic: str, transaction_id: str) -> TransactionId | None:
+    def take_transaction(self, topic: str, transaction_id: str) -> TransactionId | None:
         """Return the newest entry of a transaction and forget it; None if none may be used."""
         named = decode_transaction_id(transaction_id)
         if named is None:

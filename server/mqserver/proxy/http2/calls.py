@@ -247,11 +247,11 @@ class GrpcCall(StreamReceiver):
                 prepared = await self._prepared_in_turn(message)
                 assert prepared is not None
                 request, request_size = prepared
-                self.hold(request_size)
+                self.hold_bytes(request_size)
                 self.connection.charge()
                 self._stream.consumed(_PREFIX_SIZE + size)
                 yield request
-                self.hold(-len(message) - request_size)
+                self.hold_bytes(-len(message) - request_size)
             elif self._is_complete:
                 if self._data:
                     raise CallFailed(CallStatus.INTERNAL, "the request ends within a message")
@@ -300,7 +300,7 @@ class GrpcCall(StreamReceiver):
         method = self._method
         if method is None:
             return
-        self.hold(len(data))
+        self.hold_bytes(len(data))
         self._data += data
         if method.takes_stream:
             self._wake()
@@ -325,7 +325,7 @@ class GrpcCall(StreamReceiver):
             return False
         self._is_complete = True
         self.message = data[_PREFIX_SIZE:]
-        self.hold(size - _PREFIX_SIZE)
+        self.hold_bytes(size - _PREFIX_SIZE)
         self._begin(method)
         return True
 
@@ -362,12 +362,12 @@ class GrpcCall(StreamReceiver):
         """Make the request out of the message, unless it is long."""
         prepared = self._prepared(self.message)
         if prepared is not None:
-            self._keep(*prepared)
+            self._keep_request(*prepared)
 
-    def _keep(self, request: Any, size: int) -> None:
+    def _keep_request(self, request: Any, size: int) -> None:
         """Keep a request in place of its message."""
         self.request, self.message = request, b""
-        self.hold(size)
+        self.hold_bytes(size)
 
     def _refuse(self, error: CallFailed) -> None:
         """End the call, and take no more bytes of it."""
@@ -379,7 +379,7 @@ class GrpcCall(StreamReceiver):
         """Keep nothing of the request, and do no more for it."""
         if self._is_posted and not self._is_dropped:
             self.connection.lingering_count += 1
-        self.hold(-self._held_size)
+        self.hold_bytes(-self._held_size)
         # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
         self.message, self.request = b"", None
@@ -430,7 +430,7 @@ class GrpcCall(StreamReceiver):
         end = self._wanted_size()
         framed = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
         del self._data[:end]
-        self.hold(-_PREFIX_SIZE)
+        self.hold_bytes(-_PREFIX_SIZE)
         return framed
 
     async def _inflated(self, message: bytes) -> bytes:
@@ -450,7 +450,7 @@ class GrpcCall(StreamReceiver):
         # A task of its own, because the thread goes on when the call is cancelled.
         loop = asyncio.get_running_loop()
         inflated = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
-        self.hold(len(inflated) - len(message))
+        self.hold_bytes(len(inflated) - len(message))
         return inflated
 
     async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
@@ -462,7 +462,7 @@ class GrpcCall(StreamReceiver):
         async with self._calls.inflations.turn(self.connection.ip):
             if self._stream.is_closed:
                 return b""
-            self.connection.hold(size)
+            self.connection.hold_bytes(size)
             self.connection.charge()
             try:
                 inflated = await asyncio.get_running_loop().run_in_executor(
@@ -472,7 +472,7 @@ class GrpcCall(StreamReceiver):
                 text = f"a message is not {name}: {error}"
                 raise CallFailed(CallStatus.INTERNAL, text) from error
             finally:
-                self.connection.hold(-size)
+                self.connection.hold_bytes(-size)
         if len(inflated) > size_max:
             text = f"gRPC message exceeds maximum size {size_max}: {len(inflated)}"
             raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
@@ -484,19 +484,19 @@ class GrpcCall(StreamReceiver):
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Count ``size`` more bytes (or fewer, if negative) that the call holds until it ends."""
         self._held_size += size
-        self._stream.hold(size)
+        self._stream.hold_bytes(size)
 
     # The method and its answers.
 
     def _start(self) -> None:
         if self._deadline_s is not None:
             self._bucket = self._calls.deadlines.add(self, self._deadline_s)
-        self.connection.start(self._run)
+        self.connection.start(self._run_method)
 
-    def _run(self) -> None:
+    def _run_method(self) -> None:
         method = self._method
         if method is None or self._stream.is_closed or self._is_dropped:
             return
@@ -521,7 +521,7 @@ class GrpcCall(StreamReceiver):
         async with self._calls.long.turn(ip):
             await self._calls.pieces.turn(ip)
             assert method.prepare_long is not None
-            self._keep(*method.prepare_long(self.message))
+            self._keep_request(*method.prepare_long(self.message))
             self.connection.charge()
             return await method.run(self)
 
@@ -530,7 +530,7 @@ class GrpcCall(StreamReceiver):
         prepared = await self._prepared_in_turn(self.message)
         if prepared is None:
             return await self._run_long(method)
-        self._keep(*prepared)
+        self._keep_request(*prepared)
         self.connection.charge()
         return await method.run(self)
 
@@ -554,7 +554,7 @@ class GrpcCall(StreamReceiver):
 
     def _finished(self) -> None:
         """Keep nothing of the request."""
-        self.hold(-self._held_size)
+        self.hold_bytes(-self._held_size)
         self.message, self.request = b"", None
 
     def late(self) -> None:

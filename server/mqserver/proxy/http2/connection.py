@@ -243,7 +243,7 @@ class Http2Connection(asyncio.Protocol):
         unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
         return self._held_size + len(self._rest) + unsent
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Note that a stream holds ``size`` bytes more, or less when it is negative."""
         self._held_size += size
 
@@ -341,7 +341,7 @@ class Http2Connection(asyncio.Protocol):
         if stream.is_closed:
             return
         stream.is_closed = True
-        self.hold(-len(stream.waiting) - stream.header_size)
+        self.hold_bytes(-len(stream.waiting) - stream.header_size)
         stream.waiting.clear()
         self._outflow.forget(stream)
         if not stream.is_ended:
@@ -504,7 +504,7 @@ class Http2Connection(asyncio.Protocol):
         stream.is_ended = is_ended
         self.streams[stream_id] = stream
         stream.header_size = costs.STREAM.size + size
-        self.hold(stream.header_size)
+        self.hold_bytes(stream.header_size)
         if metadata is None:
             stream.content_size, fault = body_size_and_fault(fields, is_ended=is_ended)
             if fault is not None:

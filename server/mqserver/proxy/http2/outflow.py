@@ -39,7 +39,7 @@ class OutflowConnection(Protocol):
     def write(self, data: bytes) -> None:
         """Send frames."""
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Count ``size`` more bytes, or fewer if it is negative."""
 
     def finish(self, stream: Stream) -> None:
@@ -95,7 +95,7 @@ class Outflow:
             self._sender.write(before)
         stream.waiting += data
         stream.last = last
-        self._sender.hold(size)
+        self._sender.hold_bytes(size)
         if stream not in self._parked:
             self._ready[stream] = None
         if self.has_work:
@@ -169,7 +169,7 @@ class Outflow:
             self._window -= size
             stream.credit -= size
             left -= size
-            self._sender.hold(-size)
+            self._sender.hold_bytes(-size)
             self._sender.write(frame(FrameType.DATA, 0, stream.id, bytes(waiting[:size])))
             del waiting[:size]
         if waiting:

@@ -64,7 +64,7 @@ class StreamConnection(Protocol):
     def send(self, stream: "Stream", before: bytes, data: bytes, last: bytes | None) -> None:
         """Send bytes of a stream as its windows allow."""
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Note that so many bytes more are held."""
 
     def charge(self) -> None:
@@ -141,13 +141,13 @@ class Stream:
             self.room += self._consumed_size
             self._consumed_size = 0
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Note that the receiver holds ``size`` bytes more, or less when it is negative."""
-        self.connection.hold(size)
+        self.connection.hold_bytes(size)
 
     def drop(self) -> None:
         """Keep nothing of what was received and of what waits, since the connection is closed."""
-        self.connection.hold(-len(self.waiting))
+        self.connection.hold_bytes(-len(self.waiting))
         self.waiting.clear()
         self.receiver.drop()
 

@@ -219,7 +219,7 @@ class Cleaner:
                 now = table.row(topic, queue_id)
                 is_same = now is not None and now.minimum >= minimum
                 if row is not None and is_same and minimum <= row.end:
-                    point.queues.put(topic, queue_id, QueueRow(first, minimum, row.end))
+                    point.queues.put_row(topic, queue_id, QueueRow(first, minimum, row.end))
             if point.index is not None:
                 point.index.names = [name for name in point.index.names if name not in names]
 

@@ -85,7 +85,7 @@ class Appender:
         self.size_max = min(config.record_size_max, self._run_size_max)
         """Bytes of the largest record."""
 
-    def put(self, message: PutMessage, now_ms: int) -> PutResult:
+    def append_message(self, message: PutMessage, now_ms: int) -> PutResult:
         """Make a record of a message, to be written with the next write.
 
         If other queues get copies of the message, its stored properties are set in it.
@@ -228,7 +228,7 @@ class Appender:
         fits = len(run.topic_bytes) <= TOPIC_SIZE_V1_MAX and total <= self._run_size_max
         return total if fits else 0
 
-    def take(self) -> "PutGroup":
+    def take_unwritten(self) -> "PutGroup":
         """Return what was put since the last call, for the write that begins now."""
         count = len(self.entries) - self.extra_count
         taken = PutGroup(self.entries, self.handles, count)
@@ -238,7 +238,7 @@ class Appender:
         return taken
 
     def undo(self, written: "PutGroup | None" = None) -> None:
-        """Take back every log offset and queue offset assigned since the last ``take``.
+        """Take back every log offset and queue offset assigned since the last ``take_unwritten``.
 
         Args:
             written: what a failed write should have stored, which is taken back as well.

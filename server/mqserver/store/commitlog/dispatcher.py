@@ -135,7 +135,7 @@ class Dispatcher:
         if queue is None or queue.deleted:
             return
         if self.exts is not None:
-            tags_code = self.exts.put(queue, entry)
+            tags_code = self.exts.put_unit(queue, entry)
         queue.append(log_offset, size, tags_code)
 
     def resume(self, entries: list[DispatchEntry]) -> None:

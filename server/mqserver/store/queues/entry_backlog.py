@@ -99,7 +99,7 @@ class Backlog:
             self.start = self._number * CHUNK_SIZE
         self.chunk, self.added = bytearray(), 0
 
-    def take(self, place: int) -> bytes:
+    def take_entries(self, place: int) -> bytes:
         """Remove and return the entries at ``place`` and in all previous runs, in queue order."""
         parts: list[bytes] = []
         while place >= 0:

@@ -191,7 +191,7 @@ class QueueColumns:
             self.next_offset(slot),
         )
 
-    def put(self, slot: int, numbers: Numbers) -> None:
+    def set_row(self, slot: int, numbers: Numbers) -> None:
         """Set the numbers of a queue, which is evicted afterwards."""
         first, minimum, synced, written, end, waiting, next_offset = numbers
         self.first[slot] = first

@@ -76,7 +76,7 @@ class ExtFiles:
 
     # Writing.
 
-    def put(self, queue: ConsumeQueue, entry: DispatchEntry) -> int:
+    def put_unit(self, queue: ConsumeQueue, entry: DispatchEntry) -> int:
         """Write the unit of a message; return the tags code field of its queue entry.
 
         That is the address of the unit, or the tags code if the unit could not be written.

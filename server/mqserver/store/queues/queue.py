@@ -264,7 +264,7 @@ class ConsumeQueue:
     def recall(self) -> None:
         """Move the queue's entries from the backlog back into the tail."""
         if self.waiting >= 0:
-            self.tail[:0] = self._files.backlog.take(self.waiting)
+            self.tail[:0] = self._files.backlog.take_entries(self.waiting)
             self.tail_start, self.waiting = self.written_count, -1
 
     def evict(self) -> None:

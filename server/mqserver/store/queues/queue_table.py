@@ -144,7 +144,7 @@ class QueueTable:
 
     def _evict_one(self, queue: ConsumeQueue) -> None:
         queue.evict()
-        self.columns.put(queue.slot, queue.numbers)
+        self.columns.set_row(queue.slot, queue.numbers)
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return a queue, created if it does not exist.
@@ -263,7 +263,7 @@ class QueueTable:
         """Add or replace an evicted queue that is fully on the disk; return its slot."""
         first, minimum, end = row
         slot = self.columns.add(topic, queue_id)
-        self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
+        self.columns.set_row(slot, Numbers(first, minimum, end, end, end, NONE, end))
         return slot
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:

@@ -349,7 +349,7 @@ class _Opening:
             synced_until=safe_point.safe_log_offset if safe_point is not None and fits else 0,
             recover_from_ms=self._checkpoint.recover_from_ms,
         )  # fmt: skip
-        recovery.run(now_ms, cut_at=self._cut_at)
+        recovery.recover(now_ms, cut_at=self._cut_at)
         return recovery
 
     def _claim(self, recovery: Recovery, log: CommitLog) -> None:

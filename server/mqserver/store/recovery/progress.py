@@ -78,7 +78,7 @@ class RecoveryProgress:
             rows.append((topic, queue_id, QueueRow(first, first, rebuild.next)))
         point.min_of = -1
         for topic, queue_id, row in rows:
-            point.queues.put(topic, queue_id, row)
+            point.queues.put_row(topic, queue_id, row)
         self._sync_log_until(until)
         self.sync_queues()
         point.index = self._sync_index(index, until)
@@ -119,7 +119,7 @@ class RecoveryProgress:
         self.point.queues = QueueRows()
         for topic, queue_id, row in self.table.rows():
             if row.end > row.first:
-                self.point.queues.put(topic, queue_id, row)
+                self.point.queues.put_row(topic, queue_id, row)
         self.is_claimed = True
 
     def _sync_index(self, index: Index | None, until: int) -> IndexMark | None:

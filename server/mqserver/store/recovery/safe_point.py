@@ -255,7 +255,7 @@ class Listing:
             low, high, total = base if low < 0 else low, base, total + size
             if size and size % ENTRY_SIZE == 0:
                 self.queue_file_sizes[size] += base % size == 0
-        self.queues.put(directory.topic, directory.queue_id, QueueRow(low, high, total))
+        self.queues.put_row(directory.topic, directory.queue_id, QueueRow(low, high, total))
 
     @property
     def digest(self) -> str:

@@ -149,7 +149,7 @@ class SafePointFile:
                     # Retention may have moved the queue's beginning while the job ran.
                     first, minimum = map(max, zip(row[:2], old_row[:2], strict=True))
                     row = QueueRow(first, minimum, row.end)
-                point.queues.put(topic, queue_id, row)
+                point.queues.put_row(topic, queue_id, row)
 
         self.change(apply)
 

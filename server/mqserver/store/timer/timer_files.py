@@ -242,7 +242,7 @@ class TimerFiles:
         old = slot or Slot(tick, NO_POS, NO_POS, 0)
         first = pos if old.first_pos == NO_POS else old.first_pos
         count = old.message_count + (-1 if is_deletion else 1)
-        self.wheel.put(Slot(tick, first, pos, count, old.magic))
+        self.wheel.put_slot(Slot(tick, first, pos, count, old.magic))
 
     def drop_before(self, is_gone: Callable[[int], bool]) -> None:
         """Let the next flush delete old files of the log; see ``TimerLog.drop_before``.

@@ -52,7 +52,7 @@ class TimerWheel:
         slot = Slot(*SLOT.unpack_from(self._memory, self._pos(tick)))
         return slot if slot.due_tick == tick else None
 
-    def put(self, slot: Slot) -> None:
+    def put_slot(self, slot: Slot) -> None:
         """Replace the slot of a tick."""
         pos = self._pos(slot.due_tick)
         SLOT.pack_into(self._memory, pos, *slot)

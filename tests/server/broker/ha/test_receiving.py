@@ -169,7 +169,7 @@ async def test_slave_whose_flush_fails_reports_nothing_and_stops(
         reader, writer = await master.connections.get()
         assert await master.reports(reader) == 0
         monkeypatch.setattr(FlushJob, "segment", None)
-        monkeypatch.setattr(FlushJob, "run", broken)
+        monkeypatch.setattr(FlushJob, "do_work", broken)
         master.send(writer, 0, len(master.log))
 
         async with asyncio.timeout(TIMEOUT_S):

@@ -54,7 +54,7 @@ async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers
             asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
             delete(job)
 
-        monkeypatch.setattr(DeleteLogJob, "run", late_delete)
+        monkeypatch.setattr(DeleteLogJob, "do_work", late_delete)
         forget(tmp_path)
         reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
         await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)

@@ -67,7 +67,7 @@ class SlowDisk:
             assert self.gate.wait(60)
             run(job)
 
-        monkeypatch.setattr(FlushJob, "run", slow)
+        monkeypatch.setattr(FlushJob, "do_work", slow)
 
         # The compiled thread syncs without this method; ``test_held_disk`` holds that one.
         monkeypatch.setattr(flusher, "disk_thread", None)

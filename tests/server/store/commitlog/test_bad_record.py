@@ -100,7 +100,7 @@ def _is_bad_append(queue: ConsumeQueue, log_offset: int, size: int, tags_code: i
 STEPS = {
     "the entry in plain Python": Step(Dispatcher, "_add_one"),
     "the bytes of the entry": Step(ConsumeQueue, "append", is_bad=_is_bad_append, has_entry=False),
-    "the ext unit": Step(ExtFiles, "put"),
+    "the ext unit": Step(ExtFiles, "put_unit"),
     "the backlog": Step(Backlog, "add_one", is_bad=lambda *_: True),
     "eviction": Step(QueueTable, "evict", is_bad=lambda *_: True),
     "the keys of a group": Step(Index, "dispatch_new"),
@@ -181,7 +181,7 @@ def test_slave_goes_on_behind_a_record_that_fails_there(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = STEPS.get(name) or Step(
-        RawLog, "_take", is_bad=lambda _, found: found.queue_offset == BAD, has_entry=False
+        RawLog, "_make_entry", is_bad=lambda _, found: found.queue_offset == BAD, has_entry=False
     )
     master = open_store(small_config(tmp_path / "a"))
     ext = step.kind is ExtFiles

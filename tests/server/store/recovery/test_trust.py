@@ -286,7 +286,7 @@ def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recover.Recovery, "_take", interrupt)
+        patch.setattr(recover.Recovery, "_process_records", interrupt)
         with pytest.raises(KeyboardInterrupt):
             open_store(small_config(root))
     point = read_safe_point(RealDisk(), StorePaths(root))
@@ -318,7 +318,7 @@ def test_interrupted_recovery_goes_on_where_it_was(
             raise KeyboardInterrupt
 
     take = recover.Recovery._take
-    monkeypatch.setattr(recover.Recovery, "_take", interrupt)
+    monkeypatch.setattr(recover.Recovery, "_process_records", interrupt)
     with pytest.raises(KeyboardInterrupt):
         open_store(small_config(root))
 
