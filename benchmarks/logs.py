@@ -96,7 +96,7 @@ def put_message(
 def finish(store: MessageStore, job: DiskJob | None) -> None:
     """Run a job of a store in this thread, and report its end."""
     if job is not None:
-        job.run()
+        job.do_work()
         store.end_flush(job)
 
 

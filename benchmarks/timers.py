@@ -85,11 +85,11 @@ class Bench:
         """Make the log and the files of the timer durable."""
         job = self.store.begin_flush()
         if job is not None:
-            job.run()
+            job.do_work()
             self.store.end_flush(job)
         flush = self.timer.flush_job(now_ms(), at_end=True)
         if flush is not None:
-            flush.run()
+            flush.do_work()
             self.timer.end_flush(flush)
 
     def ready(self) -> float:

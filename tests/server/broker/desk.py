@@ -307,7 +307,7 @@ class HeldBack:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, job: type[FlushJob | TimerFlush]) -> None:
         self._began, self._may_end = threading.Event(), threading.Event()
-        run = job.run
+        run = job.do_work
 
         def held(job: Any) -> None:
             self._began.set()

@@ -20,7 +20,7 @@ class BreakingDisk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_broken = False
-        run = FlushJob.run
+        run = FlushJob.do_work
 
         def breaking(job: FlushJob) -> None:
             if self.is_broken:

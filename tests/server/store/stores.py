@@ -155,7 +155,7 @@ def put_all(store: MessageStore, numbers: Iterable[int]) -> list[PutResult]:
 def finish(store: MessageStore, job: DiskJob | None) -> bool:
     """Run and end a job of a store in this thread; return whether there was one."""
     if job is not None:
-        job.run()
+        job.do_work()
         store.end_flush(job)
     return job is not None
 

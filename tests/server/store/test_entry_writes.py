@@ -52,7 +52,7 @@ def test_entries_are_read_and_added_while_a_thread_writes(disk: SimDisk) -> None
     job = begun(store)
     put_all(store, range(30, 90))
     assert bodies(store, TOPIC, 0) == expected(90, 0)
-    job.run()
+    job.do_work()
     put_all(store, range(90, 100))
     assert bodies(store, TOPIC, 0) == expected(100, 0)
     store.end_flush(job)

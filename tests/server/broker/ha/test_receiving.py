@@ -148,12 +148,12 @@ async def test_only_what_is_on_the_disk_is_reported(
         await until(lambda: master.slave.written_offset == end, what="it has written all")
 
         assert master.slave.flushed_offset == 0
-        jobs[0].run()
+        jobs[0].do_work()
         master.receiver._flushed(jobs[0])
         assert await master.reports(reader) == half
         # What came during the first flush is in the next one.
         assert [job.until for job in jobs] == [half, end]
-        jobs[1].run()
+        jobs[1].do_work()
         master.receiver._flushed(jobs[1])
         assert await master.reports(reader) == end
         writer.close()

@@ -48,7 +48,7 @@ async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers
         await fill_files(desk, 60)
         store, loop = desk.app.broker.store, asyncio.get_running_loop()
         may_delete, may_read = asyncio.Event(), hold_cold_reads(monkeypatch)
-        delete = DeleteLogJob.run
+        delete = DeleteLogJob.do_work
 
         def late_delete(job: DeleteLogJob) -> None:
             asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)

@@ -61,7 +61,7 @@ class SlowDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.gate = threading.Event()
         self.gate.set()
-        run = FlushJob.run
+        run = FlushJob.do_work
 
         def slow(job: FlushJob) -> None:
             assert self.gate.wait(60)

@@ -117,7 +117,7 @@ class Machine:
         step_up(self.store, self.now_ms)
         job = self.timer.flush_job(self.now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             self.timer.end_flush(job)
 
     def run(self, ms: int) -> None:
@@ -140,7 +140,7 @@ class Machine:
         flush(self.store)
         job = self.timer.flush_job(self.now_ms, at_end=True)
         if job is not None:
-            job.run()
+            job.do_work()
             self.timer.end_flush(job)
         self.timer.close()
         self.store.close(self.now_ms)

@@ -71,7 +71,7 @@ def test_entering_the_same_messages_writes_the_bytes_of_java(
             is_deletion=unit.is_deletion,
         )
     job = files.flush(TimerCheckpoint(last_read_ms=1), delivered=7, log_offset=0)
-    job.run()
+    job.do_work()
     files.end_flush(job)
     files.close()
 

@@ -85,7 +85,7 @@ def write_all(parts: Parts) -> None:
     for slot in parts.table.unwritten():
         job.add_queue(slot)
     job.add_index(parts.index, pages_max=1)
-    job.run()
+    job.do_work()
     parts.refusals.append(job.error and job.error.errno)
     job.end()
 

@@ -57,7 +57,7 @@ def begun(store: MessageStore) -> LogWrite:
 
 
 def ended(store: MessageStore, job: LogWrite) -> None:
-    job.run()
+    job.do_work()
     store.end_write(job)
     store.show_written(START_MS)
 
@@ -83,7 +83,7 @@ def test_messages_are_seen_only_when_their_group_is_safe(sync: bool) -> None:
     assert seen(store) == (0 if sync else 3)
 
     # The flush began when only the first group was written.
-    flush.run()
+    flush.do_work()
     store.end_flush(flush)
     assert seen(store) == (2 if sync else 3)
     assert store.flushed_offset < store.written_offset
@@ -125,7 +125,7 @@ def test_group_that_is_written_in_part_leaves_nothing_behind_after_a_kill() -> N
     store = opened(disk, log_file_size=4096)
     put(store, *range(3))
     job = begun(store)
-    job.run()
+    job.do_work()
     # The disk wrote all of it, and then said that it did not.
     job.error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with pytest.raises(StoreFull):
@@ -148,7 +148,7 @@ def test_broken_disk_fails_every_group_that_is_not_safe() -> None:
     flush.error = OSError(errno.EIO, os.strerror(errno.EIO))
     with pytest.raises(StoreFailed):
         store.end_flush(flush)
-    job.run()
+    job.do_work()
     with pytest.raises(StoreFailed, match="restart"):
         store.end_write(job)
 

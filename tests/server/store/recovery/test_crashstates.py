@@ -81,7 +81,7 @@ def flush(store: MessageStore, promise: Promise) -> None:
     job = store.begin_flush()
     written = len(promise.sent)
     if job is not None:
-        job.run()
+        job.do_work()
         store.end_flush(job)
         promise.acknowledged = written
 
@@ -100,7 +100,7 @@ def clean(store: MessageStore, promise: Promise, now_ms: int) -> None:
         promise.expired = max(promise.expired, messages_below(store, promise))
         job = store.cleaner.step(now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             store.cleaner.end(job)
 
 
@@ -173,7 +173,7 @@ class Threads:
 
     def _run(self, place: int) -> None:
         job, end = self._waiting.pop(place)
-        job.run()
+        job.do_work()
         self._done.append((job, end))
 
     def _end_flush(self, job: DiskJob, written: int) -> None:

@@ -108,7 +108,7 @@ class Machine:
     def _work(self) -> None:
         while self._jobs and self.time_ms >= self._busy_until_ms:
             job = self._jobs.popleft()
-            job.run()
+            job.do_work()
             self.store.end_flush(job)
 
     def kill(self) -> None:
