@@ -45,4 +45,4 @@ def filled(bodies: Sequence[bytes]) -> tuple[ProcessQueue, list[MessageExt]]:
         for i, body in enumerate(bodies)
     )
     held = ProcessQueue(QUEUE, next_offset=len(bodies), now_ms=NOW_MS)
-    return held, held.put(read_messages(data, broker_name="broker-0", address="a:1"))
+    return held, held.put_messages(read_messages(data, broker_name="broker-0", address="a:1"))

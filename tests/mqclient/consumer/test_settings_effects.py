@@ -39,7 +39,7 @@ async def test_post_subscription_when_pull(
         )
         polled = PollBuffer(inside, auto_commit=False)
         pulls = PullMessageService(inside, polled, from_ms=0)
-        pulls.run(held)
+        pulls.start_reading(held)
         await until(lambda: bool(fake.asked_for(PULL)))
         pulls.stop()
         inside.tasks.cancel()

@@ -116,7 +116,7 @@ def generate(root: Path, count: int, *, tail_count: int, index: bool = False) ->
     per_file = QUEUE_FILE_SIZE // ENTRY_SIZE
     for queue_id in range(QUEUES):
         end = count // QUEUES
-        ends.put("topic-a", queue_id, QueueRow(0, 0, end))
+        ends.put_row("topic-a", queue_id, QueueRow(0, 0, end))
         directory = paths.queue_dir("topic-a", queue_id)
         for number, path in enumerate(files(directory, end * ENTRY_SIZE, QUEUE_FILE_SIZE)):
             first = number * per_file

@@ -42,7 +42,7 @@ def append(slave: MessageStore, data: bytes) -> None:
     slave.raw.append(data)
     slave.write(START_MS)
     flush(slave)
-    while slave.raw.take():
+    while slave.raw.make_entries():
         slave.write(START_MS)
     slave.write(START_MS)
 

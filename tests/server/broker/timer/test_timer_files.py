@@ -241,7 +241,7 @@ def test_wrong_bytes_in_a_chain_are_found_and_the_files_built_again(
 
 def test_slot_with_the_tick_of_another_place_is_damage() -> None:
     wheel = TimerWheel()
-    wheel.put(Slot(START_MS // 1_000, 52, 104, 2))
+    wheel.put_slot(Slot(START_MS // 1_000, 52, 104, 2))
     before = wheel.damaged_slot()
 
     pos = wheel._pos(START_MS // 1_000)

@@ -123,7 +123,7 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed(disk: SimDi
     def look(name: str, path: Path) -> None:
         calls.append(name)
         if calls.count("fdatasync") == 2 and not taken:
-            taken.append(threading.Thread(target=job.take))
+            taken.append(threading.Thread(target=job.take_file))
             taken[0].start()
             # It says that it needs the file before it waits for it.
             assert job._needed.wait(60)
@@ -144,5 +144,5 @@ def test_file_that_was_given_up_is_not_made(disk: SimDisk) -> None:
 
     assert disk.stat(SECOND) is None
     with pytest.raises(OSError, match="given up"):
-        job.take()
+        job.take_file()
     assert put(store, 4)[-1] is PutStatus.PUT_OK

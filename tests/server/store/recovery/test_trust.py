@@ -223,7 +223,7 @@ def change_queues(root: Path, change: Callable[[QueueRows], object]) -> None:
 def test_safe_point_that_names_what_cannot_be_a_queue_is_not_trusted(
     root: Path, whole: Path
 ) -> None:
-    change_queues(root, lambda queues: queues.put("../topic-a", 0, QueueRow(0, 0, 5)))
+    change_queues(root, lambda queues: queues.put_row("../topic-a", 0, QueueRow(0, 0, 5)))
 
     store = open_store(small_config(root))
 
@@ -238,7 +238,7 @@ def test_safe_point_that_counts_wrongly_costs_a_walk_and_no_message(
 ) -> None:
     def change(queues: QueueRows) -> None:
         row = queues.get("topic-a", 0)
-        queues.put("topic-a", 0, row._replace(end=row.end + by))
+        queues.put_row("topic-a", 0, row._replace(end=row.end + by))
 
     change_queues(root, change)
 
@@ -317,7 +317,7 @@ def test_interrupted_recovery_goes_on_where_it_was(
         if 0 < left <= len(records):
             raise KeyboardInterrupt
 
-    take = recover.Recovery._take
+    take = recover.Recovery._process_records
     monkeypatch.setattr(recover.Recovery, "_process_records", interrupt)
     with pytest.raises(KeyboardInterrupt):
         open_store(small_config(root))
