@@ -1,11 +1,11 @@
-"""Why a request of a gRPC client fails, as the status that it gets.
+"""The status of an answer to a gRPC client, by the error of its request.
 
-    ProxyRefused                  the proxy refuses                its code and text
+    ProxyRefused             the proxy refuses                its code and text
     an error of mqclient     a broker refused, or is silent   the code for it, the broker's text
 
 Rule: codes and texts are those of the proxy of 5.4.0, including the name of the Java class that
-some of its texts begin with, because clients look at both. What is not foreseen here is logged
-and answered with INTERNAL_SERVER_ERROR.
+some of its texts begin with, because clients look at both. Any other error is logged and answered
+with INTERNAL_SERVER_ERROR.
 
 Source: proxy/grpc/v2/common/ResponseBuilder.java, GrpcProxyException.java (5.4.0).
 """

@@ -79,7 +79,7 @@ def group_of(resource: Resource | None) -> str:
 
 
 def check_invisible_time(invisible_ms: int, config: ProxyConfig, *, low_ms: int = 0) -> None:
-    """Check how long a message shall be hidden.
+    """Check the invisible time of a message.
 
     Raises:
         ProxyRefused: the time is out of its limits.
@@ -98,7 +98,7 @@ def has_control_character(text: str) -> bool:
 
 
 def subscription_of(filter_: FilterExpression | None) -> Subscription:
-    """Return the subscription that a filter means; none means every message.
+    """Return the subscription of a filter; without a filter it accepts every message.
 
     Raises:
         ProxyRefused: the expression cannot be used.
@@ -126,14 +126,14 @@ def message_type(properties: Mapping[str, str]) -> TopicType:
 
 
 def check_type(needed: TopicType, given: TopicType) -> None:
-    """Check that a topic takes a kind of message.
+    """Check that a topic accepts a kind of message.
 
     Args:
-        wanted: what the topic takes.
-        given: what the message is.
+        needed: the type of the topic.
+        given: the type of the message.
 
     Raises:
-        ProxyRefused: the topic takes other messages.
+        ProxyRefused: the topic accepts other messages.
     """
     if given is TopicType.UNSPECIFIED or needed not in (given, TopicType.MIXED):
         raise refused_inside(

@@ -3,9 +3,10 @@
     grpc Message ── pack ──> body, sys flag, properties ──> SEND_MESSAGE_V2
     MessageExt ── to_grpc ──> grpc Message
 
-Rule: a gRPC client's message has the properties that the proxy of 5.4.0 gives it, so consumers of
-every kind see the same; a property that is RocketMQ's own is neither taken from a client as its own
-nor shown to it as such. Refusals have the codes and texts of 5.4.0.
+Rule: a gRPC client's message has the properties that the proxy of 5.4.0 gives it, so that consumers
+of every kind see the same. A property of RocketMQ's own is never a user property: it is refused in
+a client's message, and left out of what a client receives. Refusals have the codes and texts of
+5.4.0.
 
 Source: proxy/grpc/v2/producer/SendMessageActivity.java, common/GrpcConverter.java,
 common/message/MessageConst.java (5.4.0).
@@ -89,7 +90,7 @@ def pack(
         config: the limits.
 
     Raises:
-        ProxyRefused: something about the message is not allowed.
+        ProxyRefused: a part of the message is not allowed.
     """
     _check_body(message.body, config)
     system = message.system_properties or SystemProperties()
@@ -126,7 +127,7 @@ def to_grpc(message: MessageExt) -> Message:
     body = record.body
     encoding = Encoding.IDENTITY
     if record.sys_flag & sysflag.COMPRESSED:
-        # A gRPC client inflates zlib itself, whatever the name says, and knows nothing else.
+        # A gRPC client can inflate only zlib, whatever the name of the encoding says.
         if sysflag.compression_of(record.sys_flag) is sysflag.Compression.ZLIB:
             encoding = Encoding.GZIP
         else:
@@ -249,7 +250,7 @@ def _check_tag(tag: str) -> None:
 
 
 def _check_keys(keys: Sequence[str]) -> None:
-    # There may be 16,000 of them, so that each is looked at only where one of them is wrong.
+    # There may be 16,000 of them, so they are checked one by one only if one of them is wrong.
     if not (any(map(str.isspace, keys)) or has_control_character("".join(keys))):
         return
     for key in keys:

@@ -4,8 +4,9 @@
                         ├─ delivered too often ──> dead letter
                         └─ another tag with the same hash ──> acknowledged
 
-Rule: a message that was popped reaches its client or is given back. When a stream is cut, what was
-not written to it is visible to others after a second, also where the broker answers only later.
+Rule: a message that was popped reaches its client or is given back. When a stream is cut, messages
+that were not written to it become visible to others after a second, even if the broker's answer
+comes later, so that they need not wait for the end of the invisible time.
 
 Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageResponseStreamWriter.java,
 AckMessageActivity.java, ChangeInvisibleDurationActivity.java,
@@ -72,17 +73,17 @@ FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
 ACKS_AT_ONCE: Final = 16
-"""The entries of one request that are acknowledged at a time, in one piece of work."""
+"""How many entries of one request are acknowledged in one piece of work."""
 WRITTEN_AT_ONCE: Final = 8
-"""The received messages that are made in one piece of work."""
+"""How many received messages are converted in one piece of work."""
 GRACE_S: Final = 5.0
 """How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
-"""Clients from this version on know the code ILLEGAL_POLLING_TIME."""
+"""Clients from this version on understand the code ILLEGAL_POLLING_TIME."""
 
 
 class _Receive(NamedTuple):
-    """A receive request that was checked: the pop that it becomes, and whose it is."""
+    """A checked receive request: the pop to send, and the client that asked."""
 
     session: ClientSession
     address: str
@@ -93,7 +94,7 @@ class _Receive(NamedTuple):
 
 
 class _Popped(NamedTuple):
-    """The answer to a pop: messages, or the status that stands for none."""
+    """The answer to a pop: messages, or the status if there are none."""
 
     messages: list[MessageExt]
     nothing: Status
@@ -147,10 +148,10 @@ class ConsumerMethods:
                 self._finish_later(self._return(messages[written_count:], receive), context)
 
     def post_ack(self, call: GrpcCall) -> bool:
-        """Acknowledge one message, if nothing has to be waited for but the broker's answer.
+        """Acknowledge one message if only the broker's answer has to be waited for.
 
         Returns:
-            False if ``ack`` has to do it.
+            False if ``ack`` has to acknowledge it.
         """
         request: AckMessageRequest = call.request
         if len(request.entries) != 1:
@@ -165,7 +166,7 @@ class ConsumerMethods:
             if address is None or not session.can_post(address):
                 return False
         except ProxyRefused:
-            # The general way says so.
+            # ``ack`` answers with the error.
             return False
         current = session.renewals.end_renewal(receipt, group=group, message_id=entry.message_id)
         waiter = _AckAnswer(call, entry, address)
@@ -185,7 +186,7 @@ class ConsumerMethods:
         def ack(entry: AckMessageEntry) -> Coroutine[Any, Any, AckMessageResultEntry]:
             return self._ack(session, entry.receipt_handle, entry.message_id, topic, group)
 
-        # Most requests acknowledge one message, which needs no task of its own.
+        # Most requests acknowledge one message, which does not need a task.
         if len(request.entries) == 1:
             entries = [await ack(request.entries[0])]
         else:
@@ -239,8 +240,8 @@ class ConsumerMethods:
         session = self._sessions.of(context)
         queue = request.message_queue or MessageQueue()
         topic, group = topic_of(queue.topic), group_of(request.group)
-        # The request says what is asked for, and the broker what counts for the group, so a client
-        # can go on when the endpoint was restarted and knows none of its settings.
+        # The request has the client's wishes and the broker has the settings of the group, so a
+        # client can go on after a restart of the endpoint, which has lost the client's settings.
         settings = await self._cluster.group(group, context.credentials) or NEW_GROUP
         request_timeout_ms = session.settings.request_timeout if session.settings else None
         polling_ms = self._polling_ms(request, request_timeout_ms or 0, context)
@@ -288,7 +289,7 @@ class ConsumerMethods:
             return polling_ms
         if left_ms >= low_ms:
             return left_ms
-        # Java compares the texts, too.
+        # Java also compares the texts.
         knows = context.version >= POLLING_TIME_VERSION
         raise ProxyRefused(
             Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST,
@@ -296,9 +297,9 @@ class ConsumerMethods:
         )
 
     async def _popped(self, receive: _Receive, context: ProxyContext) -> _Popped:
-        """Pop, and keep only what the client shall get.
+        """Pop, and return only the messages for the client.
 
-        When the client is gone meanwhile, the pop goes on, and what it finds is given back.
+        If the client disconnects meanwhile, the pop goes on, and its messages are given back.
         """
         popping = asyncio.ensure_future(self._pop(receive))
         try:
@@ -341,7 +342,7 @@ class ConsumerMethods:
         await self._cluster.pieces.turn(receive.session.ip)
         messages, damage = read_pulled(answer.body, broker_name=broker_name)
         if damage is not None:
-            LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
+            LOG.error("broker %s sent a damaged record of %s: %s", address, pop.topic, damage)
         try:
             popped = with_receipts(messages, header, broker_name=broker_name)
         except BadHeader as error:
@@ -374,13 +375,13 @@ class ConsumerMethods:
                     accepted.append(message)
             except (ProxyRefused, ClientError) as error:
                 # It comes again when its time is over.
-                LOG.warning("%s of group %s is not put aside: %s", message, group, error)
+                LOG.warning("%s of group %s was not settled: %s", message, group, error)
         return accepted
 
     # Messages of clients that are gone.
 
     def _finish_later(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
-        """Go on with work of a call that has ended; until then it counts as an open call."""
+        """Finish the work of a call that has ended; until then it counts as an open call."""
         task = asyncio.create_task(work)
         self._returning.add(task)
         connection = context.connection
@@ -398,7 +399,7 @@ class ConsumerMethods:
         try:
             popped = await popping
         except (ProxyRefused, ClientError) as error:
-            LOG.info("a pop of a client that is gone failed: %s", error)
+            LOG.info("a pop for a client that has disconnected failed: %s", error)
             return
         await self._return(popped.messages, receive)
 
@@ -413,7 +414,7 @@ class ConsumerMethods:
                     invisible_ms=NACK_MS,
                 )
             except (ProxyRefused, ClientError) as error:
-                LOG.warning("%s of group %s is not given back: %s", message, group, error)
+                LOG.warning("%s of group %s was not given back: %s", message, group, error)
 
     # Acknowledge.
 
@@ -435,7 +436,7 @@ class _AckAnswer:
 
     Args:
         call: the call.
-        entry: what was acknowledged.
+        entry: the acknowledged message.
         address: the broker.
     """
 
@@ -447,15 +448,15 @@ class _AckAnswer:
         self._address = address
 
     def answered(self, answer: Command) -> None:
-        """Answer with what the broker said."""
+        """Answer with the broker's result."""
         self._answer(_ack_status(is_known=answer.code == ResponseCode.SUCCESS))
 
     def stored(self, stored: Stored) -> None:
-        """Take an answer that has the form of an answer to a send."""
+        """Handle an answer in the form of an answer to a send."""
         self.answered(decode_frame(stored.raw))
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
-        """Answer with the reason why the broker said nothing."""
+        """Answer with the reason why the broker did not answer."""
         wire: RemotingError
         if isinstance(error, ConnectionLost):
             wire = error
@@ -496,7 +497,7 @@ def _acknowledged(entries: list[AckMessageResultEntry]) -> AckMessageResponse:
 
 
 def _hold(context: ProxyContext, size: int) -> None:
-    """Charge the connection with messages that wait for its client."""
+    """Charge messages that wait for a client to its connection."""
     if context.connection is not None:
         context.connection.hold_bytes(size)
         context.connection.charge()

@@ -1,6 +1,6 @@
 """Routes: QueryRoute and QueryAssignment.
 
-A client sees the brokers of a topic by name, each at the address of the proxy that it uses.
+A client gets the names of a topic's brokers, each with the address of the proxy that it uses.
 
 Source: proxy/grpc/v2/route/RouteActivity.java (5.4.0).
 """
@@ -85,7 +85,7 @@ class RouteMethods:
     async def assignment(
         self, request: QueryAssignmentRequest, context: ProxyContext
     ) -> QueryAssignmentResponse:
-        """Return the brokers that a consumer shall receive from, and for FIFO their queues."""
+        """Return the brokers to receive from, and for FIFO topics their queues."""
         topic, group = topic_of(request.topic), group_of(request.group)
         route = await self._cluster.route(topic)
         settings = await self._cluster.group(group, context.credentials)
@@ -113,7 +113,7 @@ class RouteMethods:
         return QueryAssignmentResponse(status=ok(), assignments=assignments)
 
     def _endpoints(self, connected_to: Endpoints | None) -> Endpoints:
-        """Return the endpoints that a client shall use for a topic, given those that it used."""
+        """Return the endpoints that a client has to use for a topic, given those that it used."""
         given = connected_to or Endpoints()
         if len(given.addresses) > ADDRESSES_MAX:
             # The answer repeats them for each queue.

@@ -8,7 +8,8 @@
 Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
 5.4.0: proxies of both kinds may serve the producers of one topic.
 
-Rule: a message is stored once, or the client gets the error; the proxy never sends it again.
+Rule: a message is stored once, or the client gets the error; the proxy never sends it again,
+because only the client knows whether a duplicate does harm.
 
 Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransactionActivity.java,
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
@@ -64,9 +65,9 @@ from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
 PACKED_AT_ONCE: Final = 16
-"""The messages of a batch that are checked and packed in one piece of work."""
+"""How many messages of a batch are checked and packed in one piece of work."""
 KEYS_AT_ONCE: Final = 64
-"""A message with more keys is a piece of work of its own."""
+"""A message with more keys than this is a separate piece of work."""
 REMARK: Final = "end transaction from proxy"
 _MASK: Final = (1 << 64) - 1
 _LONG: Final = 1 << 63
@@ -138,10 +139,10 @@ class ProducerMethods:
         return _response(result)
 
     def post(self, call: GrpcCall) -> bool:
-        """Send a draft, if nothing has to be waited for but the broker's answer.
+        """Send a draft if only the broker's answer has to be waited for.
 
         Returns:
-            False if ``send`` has to do it.
+            False if ``send`` has to send it.
         """
         draft, context = call.request, call.context
         if type(draft) is not SendDraft:
@@ -174,7 +175,7 @@ class ProducerMethods:
     async def end_transaction(
         self, request: EndTransactionRequest, context: ProxyContext
     ) -> Response:
-        """Commit or roll back a transaction; brokers do not answer that."""
+        """Commit or roll back a transaction; brokers do not answer this request."""
         topic = topic_of(request.topic)
         if not request.transaction_id.strip():
             raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
@@ -311,11 +312,11 @@ class _Answer:
         self._call = call
 
     def done(self) -> bool:
-        """Return whether nobody waits any more; the call itself knows."""
+        """Return False: the call itself knows whether its client still waits."""
         return False
 
     def set_result(self, result: SendResult) -> None:
-        """Answer with what became of the message."""
+        """Answer with the result of the send."""
         is_usual = not (result.transaction_id or result.recall_handle)
         if is_usual and result.status is SendStatus.SEND_OK:
             self._call.answer(stored_response(result.msg_id, result.queue_offset))
@@ -323,7 +324,7 @@ class _Answer:
             self._call.answer(_response(result).encode())
 
     def set_exception(self, error: ClientError) -> None:
-        """Answer with the reason why it was not stored."""
+        """Answer with the reason why the message was not stored."""
         self._call.answer(SendMessageResponse(status=status_of(error)).encode())
 
 
@@ -348,7 +349,7 @@ def consistent_hash(seed: int, bucket_count: int) -> int:
 
 
 class _Publishing:
-    """The queues of a topic that take messages, for as long as its route stays the same.
+    """The writable queues of a topic, for as long as its route stays the same.
 
     Args:
         topic: the topic.
@@ -368,7 +369,7 @@ class _Publishing:
         self._commands: dict[LanguageCode, SendCommands] = {}
 
     def commands(self, language: LanguageCode) -> SendCommands:
-        """Return what builds the sends of clients with one language; the topic is their group."""
+        """Return the builder of sends for clients of one language; the topic is their group."""
         commands = self._commands.get(language)
         if commands is None:
             commands = SendCommands(ProducerSettings(), self._topic, language=language)
@@ -379,7 +380,7 @@ class _Publishing:
 def _for_broker(
     topic: str, messages: Sequence[OutgoingMessage], batch: bytes | None
 ) -> PackedMessage:
-    """Return a message, or the body of a batch of several, as a broker gets it.
+    """Return a message, or a batch with the body ``batch``, as a broker gets it.
 
     Raises:
         BadCall: the time of the message does not fit its field.

@@ -5,15 +5,15 @@
     Telemetry stream <──────┴─ requests of brokers: 39, 307, 309
 
 A client with a Telemetry stream has connections of its own to the brokers, under its own client
-id. So a broker sees it as any other client of its group (``group show`` lists it), and what a
-broker asks on one of these connections is for this client: how an orphaned transaction ended (39),
-its threads (307), to consume one message (309). A producer's group is its topic, as with the proxy
-of 5.4.0. A call needs nothing of this: it says all that its method has to know.
+id. So a broker sees it as any other client of its group (``group show`` lists it), and a broker's
+request on one of these connections is for this client: how an orphaned transaction ended (39), its
+threads (307), to consume one message (309). A producer's group is its topic, as with the proxy of
+5.4.0. A call needs none of this, because it contains all that its method has to know.
 
 Rule: a session is an entry in a table, charged to its address; its descriptors are counted with
-those of all connections, and given back with its stream. Its groups end with the stream too. The
-entry ends with the client's goodbye or its connection; one with messages that are hidden longer
-stays for two minutes, and then they are visible soon.
+those of all connections, and given back with its stream, since clients could use them up otherwise.
+Its groups end with the stream as well. The entry ends with the client's goodbye or its connection;
+one with watched messages stays for two minutes, and then they become visible soon.
 
 Source: proxy/grpc/v2/client/ClientActivity.java, channel/GrpcClientChannel.java,
 service/relay/ProxyChannel.java (5.4.0).
@@ -93,9 +93,9 @@ _RESULTS: Final = {
 }
 
 SessionKey = tuple[str, str]
-"""The account and the client id: nobody takes over a client of another account."""
+"""The account and the client id, so that no account can take over a client of another one."""
 UNKNOWN_MAX: Final = 64
-"""After so many topics without a route, a heartbeat asks for no further one."""
+"""How many topics without a route a heartbeat asks for before it stops asking."""
 
 
 class ClientSession:
@@ -113,7 +113,7 @@ class ClientSession:
         settings_size: the bytes that they take.
         commands: goes to the Telemetry stream of the client; None while it has no stream.
         connection: of the client; None after it has ended.
-        ip: the address that pays for the session.
+        ip: the address that the session is charged to.
         credentials: sign the requests to brokers for this client.
         language: the language of the client, in requests to brokers.
     """
@@ -278,12 +278,12 @@ class ClientSession:
         return "" if group is None else group.name
 
     def note_settings(self, settings: Settings, size: int) -> None:
-        """Take the settings that the client sends, which take ``size`` bytes."""
+        """Store the settings that the client sent; they take ``size`` bytes."""
         self.settings = complete(settings, self._config)
         self.settings_size = size
 
     async def announce(self) -> Settings:
-        """Tell the brokers of the client, and return the settings that count."""
+        """Announce the client to the brokers, and return its effective settings."""
         assert self.settings is not None
         await self.heartbeat()
         return effective_settings(self.settings, await self._group_settings(), self._config)
@@ -292,7 +292,7 @@ class ClientSession:
         return await self._cluster.group(self.group, self.credentials) if self.group else None
 
     async def heartbeat(self) -> None:
-        """Name the client's groups to the brokers of its topics."""
+        """Send the client's groups to the brokers of its topics."""
         await self._cluster.pieces.turn(self.ip)
         data = self._heartbeat_data()
         body = None if data is None else data.encode()
@@ -381,7 +381,7 @@ class ClientSession:
                     command.language = self.language
                     await link.invoke(address, self._signed(address, command))
         except ClientError as error:
-            LOG.info("%s says no goodbye to its brokers: %s", self.client_id, error)
+            LOG.info("%s was not unregistered at its brokers: %s", self.client_id, error)
         finally:
             for _ in addresses:
                 self._links.give_back()
@@ -515,14 +515,14 @@ class ClientSession:
         return request.response(ResponseCode.SYSTEM_BUSY, remark="call remote timeout")
 
     def take_answer(self, nonce: str, command: TelemetryCommand) -> None:
-        """Take the client's answer to a command."""
+        """Pass the client's answer to the command that waits for it."""
         waiting = self._waiting.get(nonce)
         if waiting is not None and not waiting.done():
             waiting.set_result(command)
 
 
 def key_of(context: ProxyContext) -> SessionKey:
-    """Return what a client is known by."""
+    """Return the key of a client's session."""
     return context.credentials.access_key if context.credentials else "", context.client_id
 
 

@@ -1,12 +1,12 @@
 """Commands that wait for the Telemetry stream of one client.
 
     the answer to settings ──┐
-    a broker's question ─────┴─ put ──> COMMANDS_MAX at most ──> write_all ──> the stream
+    a broker's question ─────┴─ queue_command ──> COMMANDS_MAX ──> write_all ──> the stream
 
-Rule: a client that does not read gets no further commands, and its own are not read either. Each
-command that waits is charged to its connection.
+Rule: a client that does not read gets no further commands, and its own are not read either, so that
+it cannot fill our memory. Each command that waits is charged to its connection.
 
-Source: ours; 5.4.0's proxy writes to the stream whatever waits there.
+Source: ours; 5.4.0's proxy writes to the stream, however much waits there.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class CommandQueue:
     """The commands for one Telemetry stream.
 
     Args:
-        hold: counts bytes more, or fewer if negative, for the connection.
+        hold: counts more bytes for the connection, or fewer if the number is negative.
     """
 
     def __init__(self, hold: Callable[[int], None]) -> None:

@@ -1,9 +1,9 @@
-"""The settings of a client: its own, together with those of the proxy and of its group.
+"""The settings of a client: its own, combined with those of the proxy and of its group.
 
     producer    attempts and pauses of the proxy, largest body
     consumer    attempts and pauses of its group, whether it is consumed in order, long polling
 
-Rule: nothing here asks or waits.
+Rule: nothing here sends a request or waits; the caller passes the settings of the group.
 
 Source: proxy/grpc/v2/common/GrpcClientSettingsManager.java (5.4.0).
 """
@@ -55,10 +55,10 @@ def complete(sent: Settings, config: ProxyConfig) -> Settings:
 def effective_settings(
     sent: Settings, group: ConsumerGroupSettings | None, config: ProxyConfig
 ) -> Settings:
-    """Return the settings that count for a client.
+    """Return the effective settings of a client.
 
     Args:
-        known: what the client sent, with defaults.
+        sent: what the client sent, with defaults.
         group: the settings of its consumer group; None when no broker answers.
         config: the settings of the proxy.
     """

@@ -22,13 +22,13 @@ from storefmt.formats.kernels import load
 TABLE_SIZE_MAX: Final = 4096
 """The size of a table unless the settings name another one, which ours do not."""
 LIST_SIZE_MAX: Final = 16 * 1024
-"""The most bytes of all fields of one block, counted as for the table."""
+"""The limit on the bytes of all fields of one block, counted as for the table."""
 LIST_COUNT_MAX: Final = 128
-"""The most fields of one block; a call of a RocketMQ client has about fifteen."""
+"""The limit on the fields of one block; a call of a RocketMQ client has about fifteen."""
 _FIELD_SIZE: Final = 32
-"""What a field costs beside its bytes."""
+"""The size that a field has in the table in addition to its bytes."""
 NUMBER_MAX: Final = 1 << 21
-"""No index and no length that is right is larger."""
+"""The limit on a number; every valid index and length is lower."""
 _END: Final = 256
 """The symbol that ends a text in Huffman's code; it may not occur, its first bits fill a byte."""
 
@@ -70,7 +70,7 @@ count upwards in the order of the bytes, and each length goes on where the short
 
 
 class _Entry(NamedTuple):
-    """A field, and how many bytes the peer wrote for its name and for both texts."""
+    """A field, and how many bytes its name and both texts have on the wire."""
 
     field: Field
     name_size: int
@@ -88,7 +88,7 @@ _STATIC_ENTRIES: Final = tuple(
 
 
 class BadHeaders(ValueError):
-    """The bytes are no header block. The connection cannot go on, since its table is unknown."""
+    """The bytes are not a header block. The connection cannot go on, since its table is unknown."""
 
 
 class FieldReader(Protocol):

@@ -5,9 +5,10 @@
                                 └── parked   its own window is closed
     pump: the ready streams in turn, PIECE_SIZE of each
 
-Rule: a frame of the peer costs the same however many streams are open. A window of all streams is
-one number, to which each stream adds what it alone got; when it grows, the parked streams become
-ready as a whole, as soon as no other stream is ready.
+Rule: the cost of a frame does not depend on the number of open streams, so a peer cannot make its
+frames expensive. The initial window of all streams is one number, to which each stream adds its
+own updates; when that number grows, all parked streams become ready together, as soon as no other
+stream is ready.
 
 Source: RFC 9113, sections 5.2 and 6.9.
 """
@@ -28,7 +29,7 @@ from mqserver.proxy.http2.frames import (
 from mqserver.proxy.http2.stream import Stream
 
 PIECE_SIZE: Final = 64 << 10
-"""So many bytes of one stream are sent before the next stream is looked at."""
+"""How many bytes of one stream are sent before it is the next stream's turn."""
 
 
 class OutflowConnection(Protocol):

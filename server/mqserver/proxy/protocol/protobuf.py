@@ -10,9 +10,9 @@ of seconds and nanoseconds.
 
 Rule: a field without a value is not written, and a field that the class does not have is skipped
 when it is read, as in every implementation of this encoding. ``protobuf_kernel`` does the same in C
-where it was built. A ``maybe_`` field distinguishes a
-value that was not given (None) from 0, False or "". A member of an enumeration that is not known is
-read as its first one. Bytes that are no message raise BadMessage.
+where it was built. A ``maybe_`` field distinguishes an absent value (None) from 0, False or "". An
+unknown member of an enumeration is read as the first one. Bytes that are not a message raise
+BadMessage.
 
 Source: protobuf.dev/programming-guides/encoding.
 """
@@ -40,12 +40,12 @@ _SHORT_MAX: Final = 0x7F
 _SHORT: Final = tuple(bytes((value,)) for value in range(_SHORT_MAX + 1))
 """The encoding of the numbers that take one byte, as most do."""
 _MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
-"""The byte for the lowest seven bits of a longer number."""
+"""The first byte of a longer number, by its lowest seven bits."""
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
 ITEMS_MAX: Final = 16_384
-"""The fields of a request with all messages in it, each item of a packed list counted.
+"""The limit on the fields of a request and of the messages in it, each list item counted.
 
 A byte or two make an object each, so the bytes of a request bound neither its time nor its memory.
 """

@@ -187,7 +187,9 @@ async def test_a_full_queue_is_not_pulled_until_there_is_room(
     async with pulling(settings=settings) as (fake, _, pulls, held):
         hang(fake)
         data = b"".join(record("T", b"x" * 400_000, queue_offset=offset) for offset in (5, 6, 20))
-        messages = held[QUEUE].put_messages(read_messages(data, broker_name="broker-0", address="a:1"))
+        messages = held[QUEUE].put_messages(
+            read_messages(data, broker_name="broker-0", address="a:1")
+        )
         assert reason in pulls._too_much(held[QUEUE])
         pulls.start_reading(held[QUEUE])
         await many_turns()

@@ -235,7 +235,9 @@ def test_entries_of_evicted_queues_go_on_in_the_next_chunk(monkeypatch: pytest.M
         dispatcher.dispatch(records, slots * 24, now_ms=1)
         backlog = table.files.backlog
         places = table.columns.waiting[:100].tolist()
-        found.append((backlog.chunk_count, places, [backlog.take_entries(place) for place in places]))
+        found.append(
+            (backlog.chunk_count, places, [backlog.take_entries(place) for place in places])
+        )
 
     assert found[0] == found[1]
     assert found[0][0] == 2
