@@ -108,7 +108,7 @@ class PullMessageService:
         self.suspended = False
 
     async def begin(self, queue: MessageQueue) -> ProcessQueue:
-        """Return the process queue of a new queue at its start offset; ``start_reading`` then reads it.
+        """Return the process queue of a new queue at its start offset, for ``start_reading``.
 
         Raises:
             ClientError: the broker did not answer.

@@ -175,7 +175,7 @@ class Cluster:
         return await self.client.route(topic)
 
     async def master(self, broker_name: str) -> str | None:
-        """Return the address of a broker's master; None when the name servers know no such master."""
+        """Return the address of a broker's master; None when it is not registered."""
         cluster_info = await self._cluster()
         data = cluster_info.broker_addr_table.get(broker_name)
         return None if data is None else data.master()

@@ -120,9 +120,9 @@ class Http2Connection(asyncio.Protocol):
         self._on_stream = on_stream
         self._gone = gone
         self.endings: dict[object, Callable[[], None]] = {}
-        """Called when the connection has ended, by what they belong to."""
+        """Called when the connection has ended, by their owner."""
         self.lingering_count = 0
-        """The calls that ended and whose work goes on; they count as open."""
+        """How many calls have ended but still work; they count as open."""
         self.share_size = resources.budget.size_max // 8
         self._budget = resources.budget
         self._turns = resources.turns
@@ -214,7 +214,7 @@ class Http2Connection(asyncio.Protocol):
         self._calls.add(self.ip, begin)
 
     def _read_on(self) -> None:
-        """Go on reading if the peer reads its answers, since they would have to be kept otherwise."""
+        """Go on reading if the peer reads its answers, since they would pile up otherwise."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
