@@ -30,7 +30,7 @@ ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
 """The property of a member that consumes in order, so that it locks its queues."""
 CLIENT_LOCK_LIFE_MS: Final = 30_000
 _ASKED_AT_ONCE: Final = 4
-"""A broker's admin threads wait for the client, and 4.9 has 16 of them for everybody."""
+"""A broker's admin threads wait for the client, and a 4.9 broker has only 16 of them."""
 
 
 @dataclass(frozen=True, slots=True)

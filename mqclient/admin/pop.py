@@ -85,10 +85,10 @@ class PopCalls(AdminCalls):
 
         Args:
             recall_handle: what the broker answered when the message was sent.
-            producer_group: the group of its producer; None names none.
+            producer_group: the group of its producer; None leaves it out.
 
         Raises:
-            BadRequest: the text is no handle.
+            BadRequest: the text is not a handle.
             NoRoute: the broker of the message is not known.
             BrokerRefused: the broker does not know timers, or the time of the message is over.
         """

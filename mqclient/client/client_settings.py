@@ -2,7 +2,7 @@
 
 The producers and consumers of a client share its settings, as they share its connections.
 
-Rule: a value that is not allowed raises an error when the settings are made, not later.
+Rule: a value that is not allowed raises an error when the settings are made, where the mistake is.
 
 Source: client/ClientConfig.java, client/impl/factory/MQClientInstance.java#startScheduledTask,
 common/MixAll.java#brokerVIPChannel (4.9.7).
@@ -33,8 +33,8 @@ class ClientSettings:
             request except pulls, heartbeats, unregistrations, ends of transactions and filters
             (sendMessageWithVIPChannel).
         poll_name_server_interval_ms: age at which a route is asked for again.
-        heartbeat_broker_interval_ms: pause between two heartbeats; a broker forgets a client that
-            sends none for 120 s.
+        heartbeat_broker_interval_ms: pause between two heartbeats; a broker forgets a client after
+            120 s without one.
     """
 
     namespace: str | None = None
@@ -57,7 +57,7 @@ class ClientSettings:
         for name in _TEXTS:
             text = getattr(self, name)
             if not isinstance(text, str | None):
-                raise BadRequest(f"{name} is {text!r}, which is no text")
+                raise BadRequest(f"{name} is {text!r}, expected a text")
         if self.namespace and not re.fullmatch(_NAMESPACE, self.namespace):
             raise BadRequest(
                 f"namespace is {self.namespace!r}, allowed are letters, digits, _, - and |"

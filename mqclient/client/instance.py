@@ -6,8 +6,8 @@
 Producers, consumers and admin calls send through ``invoke`` or ``call``. Name servers are tried
 in turn, beginning with the one that answered last.
 
-Rule: only this module turns errors of ``remoting`` into a ``ClientError``, and only it reads the
-clock.
+Rule: only this module turns errors of ``remoting`` into a ``ClientError``, so that callers see one
+tree of errors, and only it reads the clock.
 
 Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.java,
 client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
@@ -388,7 +388,7 @@ class MQClient:
             BrokerRefused: a broker refused the heartbeat.
         """
         started_ms = self.now_ms()
-        # Any answer is a sign of life, also that there is no such topic.
+        # Any answer is a sign of life, even an error about an unknown topic.
         header = GetRouteInfo(topic=AUTO_CREATE_TOPIC, accept_standard_json_only=True)
         address, _ = await self.ask_namesrv(
             RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what="ping of a name server"

@@ -134,7 +134,7 @@ class Members:
                     address, RequestCode.UNREGISTER_CLIENT, header, what=f"leaving group {group}"
                 )
             except ClientError as error:
-                LOG.warning("group %s: %s", group, error)
+                LOG.warning("group %s was not unregistered: %s", group, error)
         if not self.consumers and not self.producers:
             self.stop()
 
@@ -213,7 +213,7 @@ class Members:
         if serve is not None:
             return await serve(address, request)
         if request.is_oneway:
-            LOG.debug("request %d of %s is for no member here", request.code, address)
+            LOG.debug("request %d of %s names a group without a member here", request.code, address)
             return None
         return request.response(
             ResponseCode.SYSTEM_ERROR,
@@ -232,7 +232,7 @@ class Members:
         try:
             await self.heartbeat()
         except BaseException:
-            # The start was cancelled, so nobody would ever shut this member down.
+            # The start was cancelled, so the application will never shut this member down.
             await self.leave(member.group, consumer=consumer)
             raise
         if self._task is None:

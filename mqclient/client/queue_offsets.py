@@ -5,7 +5,7 @@ no master, so that a consumer can start and commit in an outage. Queue offsets c
 ``None`` means that the broker knows no such offset, which is not the same as 0.
 
 Rule: a slave may be behind its master, so its max offset may be too low. A consumer that starts
-there at the end reads the messages that the slave did not have yet, and skips none.
+at that offset also reads the messages that the slave did not have yet; it never skips any.
 
 Source: client/impl/MQClientAPIImpl.java#getMaxOffset, #searchOffset, #queryConsumerOffset,
 #updateConsumerOffset, #getEarliestMsgStoretime; consumer/store/RemoteBrokerOffsetStore.java
@@ -140,10 +140,10 @@ async def commit(
         group: the consumer group, with its namespace.
         queue_offset: the next offset to read, in entries.
         address: the broker; None means the master of the queue, or else a slave.
-        oneway: True waits for no answer, so that a broker which does not take it is not noticed.
+        oneway: True waits for no answer, so a refusal of the broker goes unnoticed.
 
     Raises:
-        ClientError: the broker did not take it.
+        ClientError: the broker refused, or did not answer.
     """
     address = address or await client.reader_of(queue)
     header = headers.UpdateConsumerOffset(

@@ -2,7 +2,7 @@
 
 Java's ``pullThreadNums`` has no counterpart, because pulls need no threads here.
 
-Rule: a value that is not allowed raises an error when the settings are made, not later.
+Rule: a value that is not allowed raises an error when the settings are made, where the mistake is.
 
 Source: client/consumer/DefaultMQPushConsumer.java, DefaultLitePullConsumer.java,
 client/ClientConfig.java, client/impl/consumer/DefaultMQPushConsumerImpl.java#checkConfig (4.9.7).

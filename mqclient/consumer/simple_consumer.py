@@ -12,14 +12,14 @@
 
 There is no rebalance: any number of members receives from every queue, and the broker keeps the
 offsets of the group. Where there are several brokers or topics, each is asked in turn; when none
-has a message, all are asked to tell of one (NOTIFICATION), which hides nothing.
+has a message, all are asked to report the next one (NOTIFICATION), which hides nothing.
 
-Rule: a message is lost by nothing that happens here. What a broker has given and the application
-did not get, because its call was cancelled or a connection broke, comes again after its invisible
-time. Every request carries the subscription, so the consumer needs neither start nor heartbeat.
+Rule: nothing that happens here loses a message. A message that the application did not get, because
+its call was cancelled or a connection broke, comes again after its invisible time. Every request
+carries the subscription, so the consumer needs neither start nor heartbeat.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#processPopResult (5.4.0), which
-acknowledges what another tag of the same hash has let through, and ends what failed too often.
+acknowledges messages with another tag of the same hash, and ends messages that failed too often.
 """
 
 import asyncio
@@ -167,7 +167,7 @@ class SimpleConsumer(Queries):
             BrokerRefused: a broker does not know POP, cannot read the expression, or does not let
                 this client read.
             NotFound: a topic or the group does not exist.
-            Unreachable, TimedOut: no broker answered; messages that one has given come again.
+            Unreachable, TimedOut: no broker answered; messages that were on their way come again.
         """
         self._check_alive()
         check_range("count_max", count_max, low=1, high=COUNT_MAX)
@@ -339,7 +339,7 @@ class SimpleConsumer(Queries):
     async def _receive_once(
         self, places: list[PopPlace], *, count_max: int, invisible_ms: int, poll_ms: int
     ) -> list[MessageExt]:
-        """Return what the first place has that has anything."""
+        """Return the messages of the first place that has any."""
         failures: list[ClientError] = []
         for place in places:
             asked = PopRequest(

@@ -286,7 +286,7 @@ class Producer(Queries):
     ) -> str:
         """Send one message that the broker does not answer; return its unique key.
 
-        The message was sent when this returns, but nothing tells whether it was stored.
+        The message was sent when this returns, but whether it was stored is not known.
 
         Args:
             message: the message.

@@ -100,7 +100,7 @@ class PublishRoutes:
     async def _template_info(self, topic: str) -> PublishInfo:
         """Return the queues that a topic will have when a broker creates it on the first send."""
         key = self._settings.create_topic_key
-        # Heartbeats go to the brokers that may create the topic, too.
+        # Heartbeats also go to the brokers that may create the topic.
         self.topics.add(key)
         try:
             template = await self._client.route(key)

@@ -268,7 +268,7 @@ class TransactionProducer(Producer):
             return _UNKNOWN, f"{type(error).__name__}: {error}"
         if not isinstance(answer, LocalTransactionState):
             LOG.warning(
-                "transaction listener of %s returned %r, which is no state", self.group, answer
+                "transaction listener of %s returned %r, which is not a state", self.group, answer
             )
             return _UNKNOWN, None
         return answer, None

@@ -192,6 +192,6 @@ def unreadable_of(messages: Collection[MessageExt]) -> list[MessageExt]:
     unreadable = [message for message in messages if message.unreadable]
     for message in unreadable:
         LOG.error(
-            "a message goes to the dead letter queue, no listener gets it: %s", message.unreadable
+            "a message goes to the dead letter queue without a listener: %s", message.unreadable
         )
     return unreadable

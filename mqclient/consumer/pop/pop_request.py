@@ -116,7 +116,7 @@ class PopApi:
         self._group = group
 
     async def pop(self, request: PopRequest) -> list[MessageExt]:
-        """Return the messages of one pop, each with its handle; none when there are none.
+        """Return the messages of one pop, each with its handle; the list may be empty.
 
         Raises:
             BrokerRefused: the broker does not know POP, or refuses this pop.
@@ -147,8 +147,8 @@ class PopApi:
         messages, damage = read_pulled(answer.body, broker_name=place.broker_name)
         if damage is not None:
             LOG.error(
-                "%s: what broker %s sent of topic %s behind %d messages is no record, and comes "
-                "again after its invisible time: %s",
+                "%s: broker %s sent a damaged record of topic %s after %d messages; it comes again "
+                "after its invisible time: %s",
                 self._group,
                 place.address,
                 place.topic,

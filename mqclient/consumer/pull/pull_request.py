@@ -6,7 +6,8 @@
                                   OFFSET_ILLEGAL  outside the queue; next_offset is the nearest end
 
 Rule: brokers compare hashes of tags, so the tags are compared again here. The broker that an
-answer suggests is asked next time; only a master gets an offset to commit.
+answer suggests is asked next time; only a master gets an offset to commit, because a slave would
+lose it.
 
 Damaged bytes in an answer end it: the messages before them count. When damaged bytes come first,
 they are asked for once more, alone, and then skipped with an error in the log; otherwise a

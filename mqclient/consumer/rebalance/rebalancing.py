@@ -175,7 +175,7 @@ class Rebalancing:
                     level = logging.DEBUG if is_new else self._client.log_level(error)
                     LOG.log(level, "rebalance of %s: %s", self._state.group, error)
                 except OSError as error:
-                    LOG.warning("offsets of %s were not kept: %s", self._state.group, error)
+                    LOG.warning("offsets of %s were not persisted: %s", self._state.group, error)
             for queue in [
                 queue for queue in self._process_queues if queue.topic not in self._subscriptions
             ]:

@@ -3,8 +3,8 @@
     RemotingServer ─ frame ─ RequestDispatcher ─ handlers/*.py ─ BrokerGroups ─ GroupStore
            └─ connection closed ── Detection ─── dead master ──────┘  └─ Notices ─ brokers
 
-Rule: this file only connects the parts. ``handlers`` defines what a request means, ``group_rules``
-what it changes.
+Rule: this file only connects the parts, so that each of them can be tested without sockets.
+``handlers`` defines what a request means, ``group_rules`` what it changes.
 
 Source: controller/ControllerManager.java, controller/ControllerStartup.java (5.4.0).
 """
@@ -161,10 +161,10 @@ class ControllerApp:
                     problem = str(error)
                     LOG.error("the records of groups cannot be read: %s", error)
             except Exception:
-                LOG.exception("the search for masters goes on")
+                LOG.exception("the search for masters failed; it runs again after its interval")
 
     async def _may_be_dead(self, record: GroupRecord) -> bool:
-        """Return whether a master that is not known to be alive may be taken for dead."""
+        """Return whether a master without a heartbeat may be considered dead."""
         if self._detection.has_heard_all or record.master_address is None:
             return True
         return await refuses_connections(record.master_address)

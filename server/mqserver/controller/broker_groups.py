@@ -163,11 +163,11 @@ class BrokerGroups:
             await asyncio.sleep((due_ms - now_ms) / 1000)
 
     async def look_for_masters(self, may_be_dead: Callable[[GroupRecord], Awaitable[bool]]) -> None:
-        """Elect masters where there is none that lives; called by the leading controller.
+        """Elect masters of groups without a living one; called by the leading controller.
 
         Args:
-            may_be_dead: whether the master of a record may be taken for dead, though no heartbeat
-                of it has been heard yet.
+            may_be_dead: whether a master from which no heartbeat has come yet may be considered
+                dead.
 
         Raises:
             StoreUnavailable: the records cannot be read or written.
@@ -187,7 +187,7 @@ class BrokerGroups:
             outcome = await self.elect(record.broker_name)
             if not outcome.is_granted:
                 LOG.error(
-                    "group %s has no master: of its in-sync set %s no broker is alive; start one "
+                    "group %s has no master: no broker of its in-sync set %s is alive; start one "
                     "of them, or see mqadmin controller elect --unclean --help",
                     record.broker_name, sorted(record.in_sync_set),
                 )  # fmt: skip

@@ -148,8 +148,8 @@ def check_config(config: ControllerConfig) -> None:
     problems = []
     if config.enable_elect_unclean_master:
         problems.append(
-            "enableElectUncleanMaster=true loses acknowledged messages without asking; leave it "
-            "out, and choose a master with mqadmin controller elect --unclean when it is needed"
+            "enableElectUncleanMaster=true would lose acknowledged messages without a question; "
+            "remove it, and choose a master with mqadmin controller elect --unclean when needed"
         )
     cluster = config.etcd_cluster()
     if cluster is None and config.controller_store != "file":

@@ -1,7 +1,7 @@
 """The state that the handlers of a controller use.
 
-Rule: handlers get this object and never the app, since the app depends on the handlers. What has to
-read or write records runs as a task, of which there is a limited number.
+Rule: handlers get this object and never the app, since the app depends on the handlers. Handlers
+that read or write records run as tasks, whose number is limited.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class ControllerState:
     pending: set[asyncio.Task[None]] = field(default_factory=set)
 
     def answer_as_leader(self, request: Request, answer: Callable[[], Awaitable[Command]]) -> None:
-        """Answer a request that only the leading controller answers, in a task.
+        """Answer a request in a task if this controller leads.
 
         Raises:
             RequestRefused: this controller does not lead, or too many requests wait.

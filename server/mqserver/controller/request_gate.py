@@ -8,7 +8,7 @@ Rule: this machine may always do everything. A heartbeat of a stranger could kee
 office, and a change of the in-sync set could lose messages, so brokers of other machines have to be
 listed.
 
-Source: our own; Java's controller takes every request from everybody.
+Source: our own; Java's controller accepts every request.
 """
 
 from collections.abc import Callable

@@ -244,5 +244,5 @@ class FilterServerApp:
         if problem is None and not self._is_registered:
             LOG.info("registered with broker %s", config.connect_which_broker)
         elif problem is not None and problem != self._problem:
-            LOG.warning("not registered: %s; it is tried again every round", problem)
+            LOG.warning("the broker refused the registration: %s; it is repeated", problem)
         self._is_registered, self._problem = problem is None, problem

@@ -98,7 +98,7 @@ def _reason(code: int, errors: bytes, limits: CompileLimits) -> str:
         )
     last_line = errors.decode(errors="replace").strip().rpartition("\n")[2]
     if code == EXIT_REFUSED:
-        return f"no WebAssembly module: {last_line}"
+        return f"not a WebAssembly module: {last_line}"
     return f"the compiler of modules ended with code {code}: {last_line}"
 
 

@@ -117,7 +117,7 @@ class FilterEngine:
         for name, shape in _EXPORTS.items():
             if exports.get(name) != shape:
                 raise BadModule(
-                    f"the module exports no {name} of the shape that docs/filters.md says"
+                    f"the module does not export {name} in the form that docs/filters.md gives"
                 )
 
     def _shape(self, kind: object) -> object:
@@ -150,7 +150,7 @@ class FilterModule:
         return store, wasmtime.Instance(store, self._module, []).exports(store)
 
     def filter_records(self, records: bytes) -> bytes:
-        """Return the wanted ones of these records, unchanged.
+        """Return those of the records that the filter accepts, unchanged.
 
         Raises:
             RecordDamaged: the bytes are not records.
@@ -163,7 +163,7 @@ class FilterModule:
         return b"".join(kept)
 
     def accepts(self, record: Record) -> bool:
-        """Tell whether a message is wanted; True if the module fails on it."""
+        """Return whether the filter accepts a message; True if the module fails on it."""
         wasmtime = self._engine.wasmtime
         try:
             body = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
@@ -172,7 +172,7 @@ class FilterModule:
             if not self._has_failed:
                 self._has_failed = True
                 LOG.warning(
-                    "a filter of topic %s fails, and what it fails on passes: %s",
+                    "a filter of topic %s fails; messages on which it fails are passed on: %s",
                     record.topic,
                     " ".join(str(error).split()),
                 )
@@ -186,7 +186,7 @@ class FilterModule:
         size = len(properties) + len(body)
         position = cast(int, allocate(store, size))
         if position < 0 or position + size > memory.data_len(store):
-            raise BadModule(f"allocate gave {position} for {size} bytes, outside of the memory")
+            raise BadModule(f"allocate returned {position} for {size} bytes, outside the memory")
         memory.write(store, properties + body, position)
         body_at = position + len(properties)
         return bool(matches(store, position, len(properties), body_at, len(body)))

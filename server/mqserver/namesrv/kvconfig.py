@@ -107,10 +107,10 @@ def decode(text: bytes) -> Table:
     plain = fastjson.loads(text)
     config_table = plain.get("configTable") if isinstance(plain, dict) else None
     if not isinstance(config_table, dict):
-        raise ConfigDamaged("no object configTable, expected namespaces of keys and values")
+        raise ConfigDamaged("configTable is missing, expected an object of namespaces")
     table: Table = {}
     for namespace, keys in config_table.items():
         if not isinstance(keys, dict):
-            raise ConfigDamaged(f"namespace {namespace!r} holds no object of keys and values")
+            raise ConfigDamaged(f"namespace {namespace!r} is not an object of keys and values")
         table[str(namespace)] = {str(key): str(value) for key, value in keys.items()}
     return table

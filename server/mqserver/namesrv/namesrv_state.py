@@ -44,19 +44,19 @@ class NamesrvState:
         """Log why a registration was refused, once for each connection."""
         if conn.id not in self.refused:
             self.refused[conn.id] = None
-            LOG.warning("registration of %s refused: %s", conn.address, text)
+            LOG.warning("refused a registration of %s: %s", conn.address, text)
 
     def connection_closed(self, conn: ServerConn) -> None:
         """Drop the brokers that registered on a connection which has been closed."""
         self.broker_conns.pop(conn.id, None)
         self.refused.pop(conn.id, None)
         for lost in self.routes.connection_closed(conn.id):
-            LOG.warning("broker %s lost: its connection %s closed", lost.address, conn.address)
+            LOG.warning("lost broker %s: its connection %s closed", lost.address, conn.address)
 
     def expire(self, now_ms: int) -> None:
         """Drop brokers that have not registered for too long, and their connections."""
         for lost in self.routes.expire(now_ms):
-            LOG.warning("broker %s lost: it has been silent for too long", lost.address)
+            LOG.warning("lost broker %s: it has been silent for too long", lost.address)
             conn = self.broker_conns.pop(lost.conn_id, None)
             if conn is not None:
                 conn.close()

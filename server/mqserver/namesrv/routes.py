@@ -8,8 +8,8 @@
 Rule: the table is pure state without clock or socket: every change gets ``now_ms``, and
 connections are numbers. A registration adds or changes topics and never removes any. The place of
 a master belongs to the newest promotion: a master whose epoch is lower than the highest one that
-any broker of its name has reported is refused (a broker that reports none has epoch 0). What one
-registrar may register is limited, and it may touch what others registered only if it is listed.
+any broker of its name has reported is refused (a broker without an epoch has epoch 0). There are
+limits for each registrar, and it may change registrations of others only if it is listed.
 
 Source: namesrv/routeinfo/RouteInfoManager.java.
 """
@@ -431,7 +431,7 @@ class RouteTable:
         )
 
     def system_topics(self) -> TopicList:
-        """Return cluster and broker names, which are topics too, and one broker's address."""
+        """Return cluster and broker names, which are also topics, and one broker's address."""
         names: dict[str, None] = {}
         for cluster, brokers in self._clusters.items():
             names[cluster] = None

@@ -73,7 +73,7 @@ def load_state_file(
         files.rename(path, damaged)
         files.sync_directory(path.parent)
         LOG.warning(
-            "%s; what it held before was read from %s.bak, and changes since then are lost; "
+            "%s; its previous content was read from %s.bak, and later changes are lost; "
             "the damaged file is kept as %s", problem, path.name, damaged.name,
         )  # fmt: skip
     return content

@@ -24,7 +24,7 @@ from mqserver.runtime.clock import Clock
 LOG = logging.getLogger(__name__)
 
 REPEAT_MS: Final = 60_000
-"""So long the same error of a service is not logged again."""
+"""How long the same error of a service is not logged again."""
 
 Action = Callable[[int], Awaitable[None] | bool | None]
 """The work of a service; its argument is ``now_ms``. True means that there is more to do."""
@@ -138,7 +138,7 @@ class Services:
             service.set_ms = service.wait_ms = service.interval_ms()
 
     def _wake(self, service: _Service) -> None:
-        """Let a service run on the next pass of the loop, once however often it is woken."""
+        """Let a service run once on the next pass of the loop, however often it is woken."""
         if self._tasks and not service.is_woken:
             service.is_woken = True
             asyncio.get_running_loop().call_soon(self._go_on, service)

@@ -1,7 +1,8 @@
 """Changes of settings that a tool sends to a running server, as ``key=value`` lines.
 
-Rule: all of them are made or none, only those keys that the server names, and only until its next
-start: no file is written. (Java takes nearly every key, and rewrites its -c file.)
+Rule: either all of them are made or none. Only listed keys can change, since a path or an address
+of a stranger could do harm, and only until the next start: no file is written. (Java changes nearly
+every key, and rewrites its -c file.)
 
 Source: common/Configuration.java#update.
 """

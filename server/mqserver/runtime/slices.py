@@ -146,7 +146,7 @@ class Slices:
             answer: Command | None = end.value
             return answer
         self._running_count += 1
-        # What a request brought counts as in flight for its peer until it is answered.
+        # The bytes of a request count as in flight for its peer until it is answered.
         request.conn.keep(request.held_size)
         self._go_on(steps, request, step)
         return None

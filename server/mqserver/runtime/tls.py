@@ -7,9 +7,10 @@
     tls.enable  tls.client.*        TLS for connections to name servers
     tls.config.file                 a file with these keys, /etc/rocketmq/tls.properties
 
-Rule: Java takes these keys as system properties; here they are given in the -c file or the
+Rule: Java reads these keys from system properties; here they are given in the -c file or the
 environment. As in Java, the TLS file overrides them but may not set the mode. An unknown key
-that begins with ``tls.`` is an error. No setting here is ever returned to a client or printed.
+that begins with ``tls.`` is an error. These settings contain secrets, so they are never returned
+to a client or printed.
 
 Source: remoting/netty/TlsSystemConfig.java, TlsHelper.java#extractTlsConfigFromFile.
 """

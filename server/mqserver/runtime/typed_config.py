@@ -200,7 +200,7 @@ def unknown_key(value: Value, candidates: Iterable[str]) -> str:
     """Return an error text for an unknown key, with the most similar existing key."""
     lowered = {name.lower(): name for name in candidates}
     near = difflib.get_close_matches(value.key.lower(), lowered, n=1, cutoff=0.6)
-    hint = f"did you mean {lowered[near[0]]}?" if near else "see `-p` for the keys there are"
+    hint = f"did you mean {lowered[near[0]]}?" if near else "`-p` lists the keys"
     return f"{value.source}: unknown key {value.key}; {hint}"
 
 
@@ -298,7 +298,7 @@ def _read_yaml(path: Path, text: str) -> list[Value]:
     except yaml.YAMLError as error:
         raise SettingsError(f"{path}: {' '.join(str(error).split())}") from error
     except RecursionError:
-        text = "its values are nested too deep, expected a mapping of keys to values"
+        text = "its values are nested too deeply, expected a mapping of keys to values"
         raise SettingsError(f"{path}: {text}") from None
     if content is None:
         return []

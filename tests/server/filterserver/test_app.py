@@ -214,7 +214,7 @@ async def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, tex
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        (upload(b"no module"), "no WebAssembly module"),
+        (upload(b"no module"), "not a WebAssembly module"),
         (upload(wat.module(wat.TAKES_ALL), crc=7), "classCRC is 7"),
         (upload(bytes(2_000)), "2000 bytes, at most 1000"),
     ],

@@ -77,7 +77,7 @@ def test_binary_form_is_taken_as_well_as_text(engine: FilterEngine) -> None:
         pytest.param(wat.module(wat.TRAP), "unreachable", id="trap"),
         pytest.param(wat.module(wat.RECURSION), "stack|fuel", id="recursion"),
         pytest.param(
-            wat.module("(i32.const 0)", allocate="(i32.const -5)"), "allocate gave -5", id="below"
+            wat.module("(i32.const 0)", allocate="(i32.const -5)"), "allocate returned -5", id="below"
         ),
         pytest.param(
             wat.module("(i32.const 0)", allocate="(i32.const 65535)"), "outside", id="beyond"
@@ -110,12 +110,12 @@ def test_memory_beyond_the_limit_is_not_given(engine: FilterEngine) -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        (b"", "no WebAssembly module"),
-        (b"\0asm\x01\0\0\0\xff", "no WebAssembly module"),
-        (b"\xff\xfe", "no WebAssembly module"),
-        (b"(" * 100_000, "no WebAssembly module"),
-        (b"(module)", "exports no memory"),
-        (b'(module (memory (export "memory") 1))', "exports no allocate"),
+        (b"", "not a WebAssembly module"),
+        (b"\0asm\x01\0\0\0\xff", "not a WebAssembly module"),
+        (b"\xff\xfe", "not a WebAssembly module"),
+        (b"(" * 100_000, "not a WebAssembly module"),
+        (b"(module)", "not export memory"),
+        (b'(module (memory (export "memory") 1))', "not export allocate"),
         (b'(module (import "env" "now" (func)))', "imports env.now"),
         (b'(module (import "wasi_snapshot_preview1" "fd_write" (func)))', "imports wasi"),
         (wat.module(wat.TAKES_ALL).replace(b'memory") 1', b'memory") 17'), "does not start"),
@@ -126,7 +126,7 @@ def test_memory_beyond_the_limit_is_not_given(engine: FilterEngine) -> None:
         (wat.module(wat.TAKES_ALL, more="(table 20000 funcref)"), "does not start"),
         (
             wat.module(wat.TAKES_ALL).replace(b"(param i32) (result i32)", b"(result i32)"),
-            "exports no allocate",
+            "not export allocate",
         ),
     ],
 )

@@ -39,7 +39,7 @@ def test_openness_of_java_is_an_option_and_warned_of(
     desk = Desk(tmp_path, broker_addresses="*")
 
     assert codes_refused(desk, FAR) == ADMIN_CODES
-    assert "brokerAddresses is *: everybody who can connect may register" in caplog.text
+    assert "brokerAddresses is *: every address that can connect may register" in caplog.text
 
 
 def test_refused_broker_is_told_how_it_is_admitted_and_logged_once(

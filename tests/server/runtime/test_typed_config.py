@@ -105,7 +105,7 @@ def test_an_unknown_key_suggests_the_nearest(key: str, near: str) -> None:
 
 
 def test_a_key_like_nothing_else_gets_no_suggestion() -> None:
-    assert refused(("zzzz", "1")).endswith("unknown key zzzz; see `-p` for the keys there are")
+    assert refused(("zzzz", "1")).endswith("unknown key zzzz; `-p` lists the keys")
 
 
 def test_every_fault_is_told_at_once() -> None:

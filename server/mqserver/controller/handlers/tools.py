@@ -55,7 +55,7 @@ def get_sync_state_data(state: ControllerState, request: Request) -> None:
 
 
 def replicas_info(record: GroupRecord, alive: set[int]) -> ReplicasInfo:
-    """Return a group as tools are told of it."""
+    """Return a group in the form that tools get."""
     in_sync: list[ReplicaIdentity] = []
     others: list[ReplicaIdentity] = []
     for broker_id, replica in sorted(record.replicas.items()):

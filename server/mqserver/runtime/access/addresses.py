@@ -7,7 +7,8 @@ A pattern is converted to boxes; a box has the lowest and highest value of each 
 parts of an address.
 
 Rule: a pattern matches exactly the addresses it describes. A pattern that cannot be read is an
-error and never admits anybody. (Java ignores everything after the first range in an IPv4 pattern.)
+error, because guessing could admit strangers. (Java ignores everything after the first range in an
+IPv4 pattern.)
 
 Source: acl/plain/RemoteAddressStrategyFactory.java, acl/common/AclUtils.java.
 """
@@ -33,7 +34,7 @@ class BadAddress(ValueError):
 
 
 class AddressPattern:
-    """One pattern; a blank one matches nobody.
+    """One pattern; a blank one matches no address.
 
     Raises:
         BadAddress: the pattern cannot be read.
