@@ -5,14 +5,15 @@
 
     python -m tests.server.group_failover DIRECTORY CYCLES BROKERS [FAULT ...]   one line of JSON
 
-Faults: ``kill`` (SIGKILL, started again when another one leads), ``hang`` (SIGSTOP until another one
-leads). A cycle ends when every broker is in the in-sync set.
+Faults: ``kill`` (SIGKILL, started again when another one leads), ``hang`` (SIGSTOP until another
+one leads). A cycle ends when every broker is in the in-sync set.
 
 Rule: only sends that ended with SEND_OK count as acknowledged; all of them have to be read at the
 end, at the queue offset that was answered.
 """
 
 import asyncio
+import itertools
 import json
 import shutil
 import signal
@@ -26,8 +27,8 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.aio.client import RemotingClient
 from remoting.bodies.controller import BrokerReplicasInfo, ReplicasInfo
 from remoting.codes import LaterCode
@@ -214,7 +215,7 @@ class GroupLoad:
     def gap_s(self, since: float) -> float:
         """Return the longest time without an acknowledgement since then."""
         times = [since, *(at for at in self.accepted_s if at >= since)]
-        return max((b - a for a, b in zip(times, times[1:], strict=False)), default=0.0)
+        return max((b - a for a, b in itertools.pairwise(times)), default=0.0)
 
 
 async def fail_master(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
@@ -236,7 +237,7 @@ async def fail_master(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
 
 async def run(group: BrokerGroup, faults: list[str]) -> dict[str, object]:
     """Let the master fail by each fault in turn, and compare what was read with what was sent."""
-    load, gaps = GroupLoad(), []
+    load, gaps = GroupLoad(), list[tuple[str, float]]()
     await group.master()
     await group.whole()
     async with MQClient(group.namesrv, timeout_s=5) as client:
@@ -244,7 +245,8 @@ async def run(group: BrokerGroup, faults: list[str]) -> dict[str, object]:
         tasks = [asyncio.create_task(load.send(producer, f"{sender}")) for sender in range(SENDERS)]
         try:
             for fault in faults:
-                gaps.append((fault, round(await fail_master(group, load, fault), 2)))
+                gap_s = round(await fail_master(group, load, fault), 2)
+                gaps.append((fault, gap_s))
         finally:
             for task in tasks:
                 task.cancel()
