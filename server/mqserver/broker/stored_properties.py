@@ -107,7 +107,7 @@ class Recoder:
         if len(set(names)) < len(names) or not _ACTED_ON.isdisjoint(names):
             return None
         kept = [name for name in (*names, CLUSTER) if name != WAIT]
-        place = {name: at for at, name in enumerate(names)}
+        place = {name: index for index, name in enumerate(names)}
         order = hashmap_order(kept, peak_count=len(names) + 1)
         return (
             [place.get(name, -1) for name in order],

@@ -91,12 +91,12 @@ class AclFiles:
         """Return the files that exist, those of ``conf/acl`` first."""
         extra = (self._conf / "acl").rglob("*.y*ml")
         # What is no regular file, such as a pipe, would keep the broker waiting.
-        found = sorted(
+        paths = sorted(
             path for path in extra if path.suffix in (".yml", ".yaml") and path.is_file()
         )
         if self.default.is_file() or _backup(self.default).is_file():
-            found.append(self.default)
-        return found
+            paths.append(self.default)
+        return paths
 
     def stamp(self) -> tuple[tuple[str, int, int, int], ...]:
         """Return a value that changes when a file is changed, added or removed."""
@@ -193,12 +193,12 @@ def _take(content: Content, path: Path, table: AclTable) -> None:
 
 
 def _list(content: Mapping[str, Json], key: str) -> list[Json]:
-    found = content.get(key)
-    if found is None:
+    entries = content.get(key)
+    if entries is None:
         return []
-    if not isinstance(found, list):
-        raise ConfigDamaged(f"{key} is a {type(found).__name__}, expected a list")
-    return found
+    if not isinstance(entries, list):
+        raise ConfigDamaged(f"{key} is a {type(entries).__name__}, expected a list")
+    return entries
 
 
 def _version(content: Mapping[str, Json]) -> DataVersion:

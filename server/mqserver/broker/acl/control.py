@@ -276,7 +276,9 @@ class AccessControl:
     @property
     def accounts(self) -> list[PlainAccessConfig]:
         """The accounts as written in the files, with their secret keys hidden."""
-        return [dataclasses.replace(one, secret_key=HIDDEN) for one in self._live.table.configs]
+        return [
+            dataclasses.replace(account, secret_key=HIDDEN) for account in self._live.table.configs
+        ]
 
     def update(self, config: PlainAccessConfig, now_ms: int) -> None:
         """Create an account, or change the fields of one that ``config`` contains.
@@ -293,11 +295,11 @@ class AccessControl:
         path = self._live.table.origins.get(access_key, self._files.default)
         content = self._read(path)
         accounts = accounts_in(content)
-        old = next((one for one in accounts if _key_of(one) == access_key), None)
+        old = next((other for other in accounts if _key_of(other) == access_key), None)
         new = _merged(old, config)
         account_of(PlainAccessConfig.from_json(new))
         # As in Java, the changed account moves to the end of the list.
-        kept = [one for one in accounts if one is not old]
+        kept = [other for other in accounts if other is not old]
         self._write(path, {**content, ACCOUNTS: [*kept, new]}, now_ms)
 
     def delete(self, access_key: str, now_ms: int) -> bool:
@@ -311,7 +313,7 @@ class AccessControl:
         if path is None:
             return False
         content = self._read(path)
-        kept = [one for one in accounts_in(content) if _key_of(one) != access_key]
+        kept = [account for account in accounts_in(content) if _key_of(account) != access_key]
         self._write(path, {**content, ACCOUNTS: kept}, now_ms)
         return True
 

@@ -109,10 +109,10 @@ def compile_sql(text: str, *, strict: bool = False) -> Expression:
         raise TooLong(
             f"the expression has {len(text)} characters, the limit is {EXPRESSION_SIZE_MAX}"
         )
-    found = _compiled(text, strict)
-    if isinstance(found, BadExpression):
-        raise type(found)(str(found))
-    return found
+    expression = _compiled(text, strict)
+    if isinstance(expression, BadExpression):
+        raise type(expression)(str(expression))
+    return expression
 
 
 @lru_cache(maxsize=COMPILED_COUNT_MAX)

@@ -105,10 +105,10 @@ def _add(
         )
 
     queue_ids = range(queue_count)
-    found = yield from read_each(broker, (partial(progress, number) for number in queue_ids))
+    entries = yield from read_each(broker, (partial(progress, number) for number in queue_ids))
     for numbers in chunks(queue_ids, SMALL_COUNT):
         for queue_id in numbers:
-            stats.offset_table[_queue(broker, topic, queue_id)] = found[queue_id]
+            stats.offset_table[_queue(broker, topic, queue_id)] = entries[queue_id]
         yield None
     stats.consume_tps += broker.stats.group_get_tps(topic, group)
 

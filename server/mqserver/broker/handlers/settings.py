@@ -169,7 +169,7 @@ def _disk_numbers(broker: Broker) -> dict[str, str]:
 
 def _delay_numbers(broker: Broker) -> dict[str, str]:
     progress = broker.delay.offsets()
-    found = {
+    numbers = {
         f"{LEVEL_KEY}{level}": (
             f"{queue_offset},{broker.store.max_offset(SCHEDULE_TOPIC, level - 1)}"
         )
@@ -178,8 +178,8 @@ def _delay_numbers(broker: Broker) -> dict[str, str]:
     if progress.log_offset is not None:
         # This key is an extension. From it a slave knows, when it is promoted, which deliveries
         # in its log the delay offsets do not count.
-        found[DELIVERED_KEY] = str(progress.log_offset)
-    return found
+        numbers[DELIVERED_KEY] = str(progress.log_offset)
+    return numbers
 
 
 @handles(RequestCode.GET_BROKER_CONFIG)

@@ -156,8 +156,8 @@ def get_open_transactions(broker: Broker, request: Request) -> Steps[Command]:
 
 def _unchecked(broker: Broker, topic: str) -> tuple[int, int]:
     """Return the queue offset that the checks have reached in a topic, and its end."""
-    known = broker.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
-    first = max(known, broker.store.min_offset(topic, QUEUE_ID))
+    next_offset = broker.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
+    first = max(next_offset, broker.store.min_offset(topic, QUEUE_ID))
     return first, broker.store.max_offset(topic, QUEUE_ID)
 
 

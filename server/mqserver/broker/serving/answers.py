@@ -144,12 +144,12 @@ def with_code(answers: bytes, code: int) -> bytes:
 
     An answer that says that the message was not stored keeps its code.
     """
-    found, pos = [], 0
+    parts, pos = [], 0
     while pos < len(answers):
         end = pos + 4 + _HEAD.unpack_from(answers, pos)[0]
-        found.append(_with_code(answers[pos:end], code))
+        parts.append(_with_code(answers[pos:end], code))
         pos = end
-    return b"".join(found)
+    return b"".join(parts)
 
 
 def _with_code(stored: bytes, code: int) -> bytes:

@@ -194,7 +194,7 @@ class ColdReads:
     def _run(self, work: Callable[[], None], then: Again) -> None:
         if self._workers is not None and self._loop is not None:
             future = self._loop.run_in_executor(self._workers, work)
-            future.add_done_callback(lambda done: self._ended(then))
+            future.add_done_callback(lambda finished: self._ended(then))
 
     def _ended(self, then: Again) -> None:
         # Do nothing if the broker has stopped meanwhile.

@@ -36,7 +36,8 @@ class TimingCounts:
         try:
             counts = read_json(path.read_bytes())["timingCount"]
             self._counts = {
-                topic: (int(one["count"]), int(one["timeStamp"])) for topic, one in counts.items()
+                topic: (int(metric["count"]), int(metric["timeStamp"]))
+                for topic, metric in counts.items()
             }
         except FileNotFoundError:
             return
