@@ -237,34 +237,28 @@ class TimerService:
 
     def _begin(self, files: TimerFiles) -> None:
         """Take over the progress of the files, or begin anew with the whole queue."""
-        checkpoint, tick_ms = files.checkpoint, self._precision_ms
+        point, tick_ms = files.checkpoint, self._precision_ms
         # Slots further back may already have messages of the next round.
         oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
-        if checkpoint.last_read_ms and checkpoint.last_read_ms < oldest_ms:
+        if point.last_read_ms and point.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
-        elif checkpoint.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
-            files.lost = (
-                f"the checkpoint counts {checkpoint.queue_offset} messages, the queue has fewer"
-            )
-        elif checkpoint.last_read_ms > self._write_ms + CLOCK_BACK_MS:
-            files.lost = (
-                f"the checkpoint was written at {checkpoint.last_read_ms} ms, which is to come"
-            )
+        elif point.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
+            files.lost = f"the checkpoint counts {point.queue_offset} messages, the queue has fewer"
+        elif point.last_read_ms > self._write_ms + CLOCK_BACK_MS:
+            files.lost = f"the checkpoint was written at {point.last_read_ms} ms, which is to come"
         if files.lost:
             files.remove()
-            checkpoint = files.checkpoint
+            point = files.checkpoint
             LOG.warning("the files of the timer are built again: %s", files.lost)
             self.metrics.reset()
-        self._version = checkpoint
-        self.queue_offset = checkpoint.queue_offset
-        self.read_ms = self._floor(checkpoint.last_read_ms) or self._write_ms
+        self._version = point
+        self.queue_offset = point.queue_offset
+        self.read_ms = self._floor(point.last_read_ms) or self._write_ms
         self._counted_until_ms = self.read_ms
-        counted = (
-            files.delivered_log_offset if checkpoint.last_read_ms else self._store.min_log_offset
-        )
+        counted = files.delivered_log_offset if point.last_read_ms else self._store.min_log_offset
         if counted is None:
             # Nothing vouches for the number, and if it is too high, messages would be lost.
-            self.read_ms = max(self._floor(checkpoint.last_read_ms - DOUBT_MS), oldest_ms)
+            self.read_ms = max(self._floor(point.last_read_ms - DOUBT_MS), oldest_ms)
         self._tail = Delivered(self._store, first_uncounted(self._store, counted, self.read_ms))
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
         self._slot, self._flushed, self._flushing = None, None, None
@@ -579,13 +573,13 @@ class TimerService:
     def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
         self._flushed_ms = now_ms
         written = self._store.written_offset
-        checkpoints = [written]
+        offsets = [written]
         if self._group_log_offset is not None:
-            checkpoints.append(self._group_log_offset)
+            offsets.append(self._group_log_offset)
         if self._slot is not None:
-            checkpoints.append(self._slot.log_offset)
+            offsets.append(self._slot.log_offset)
         if self._tail is not None:
-            checkpoints.append(self._tail.log_offset)
+            offsets.append(self._tail.log_offset)
         self._version = self._version._replace(
             version_ms=now_ms, version_counter=self._version.version_counter + 1
         )
@@ -593,9 +587,7 @@ class TimerService:
         if self._flushing is not None:
             self._flushing.error = OSError("replaced by a newer one")
             files.end_flush(self._flushing)
-        self._flushing = files.flush(
-            self.checkpoint(), delivered=min(checkpoints), log_offset=written
-        )
+        self._flushing = files.flush(self.checkpoint(), delivered=min(offsets), log_offset=written)
         self._flushed = self.queue_offset, self.delivered_count, self.read_ms
 
     def end_flush(self, job: TimerFlush) -> None:
