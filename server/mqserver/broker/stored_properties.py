@@ -127,7 +127,7 @@ class Recoder:
 
 
 def _is_delayed(named: Mapping[str, str]) -> bool:
-    """Tell whether DELAY is above 0; a value that is not a number counts as a delay, too."""
+    """Return whether DELAY is above 0; a value that is not a number also counts as a delay."""
     level = named.get(DELAY, "0")
     return not level.removeprefix("-").isdecimal() or int(level) > 0
 

@@ -90,7 +90,7 @@ class AclFiles:
     def paths(self) -> list[Path]:
         """Return the files that exist, those of ``conf/acl`` first."""
         extra = (self._conf / "acl").rglob("*.y*ml")
-        # What is no regular file, such as a pipe, would keep the broker waiting.
+        # Anything but a regular file, such as a pipe, would keep the broker waiting.
         paths = sorted(
             path for path in extra if path.suffix in (".yml", ".yaml") and path.is_file()
         )

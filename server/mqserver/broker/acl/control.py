@@ -122,7 +122,7 @@ class AccessControl:
         return account.secret_key if account is not None and is_admin else None
 
     def allows_send(self, ip: str, code: int, topic: str, proof: Proof) -> bool:
-        """Tell whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
+        """Return whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
 
         Args:
             ip: address of the producer.
@@ -134,7 +134,7 @@ class AccessControl:
         return _COPIED not in proof.content and self._allows(ip, code, topic, None, proof)
 
     def allows_pull(self, ip: str, code: int, topic: str, group: str, proof: Proof) -> bool:
-        """Tell whether ``check`` allows a pull, at less cost; False if only ``check`` can tell.
+        """Return whether ``check`` allows a pull, at less cost; False if only ``check`` can tell.
 
         Args:
             ip: address of the consumer.
@@ -146,7 +146,7 @@ class AccessControl:
         return self._allows(ip, code, topic, group, proof)
 
     def _allows(self, ip: str, code: int, topic: str, group: str | None, proof: Proof) -> bool:
-        """Tell whether a request is allowed whose permissions depend on these names alone.
+        """Return whether a request is allowed whose permissions depend on these names alone.
 
         What does not depend on the content is decided once until the accounts change.
         """
@@ -177,7 +177,7 @@ class AccessControl:
     def _new_signer(
         self, ip: str, code: int, topic: str, group: str | None, access_key: str | None
     ) -> hmac.HMAC | None:
-        """Return what signs the requests of somebody; None if they need no signature.
+        """Return the signer of an account's requests; None if they need no signature.
 
         Raises:
             AclError: the request is not allowed, whatever is signed.
@@ -195,7 +195,7 @@ class AccessControl:
         """Return the account that has to sign a request; None if ``ip`` needs no signature.
 
         Raises:
-            AclError: the request has no access key, or one that nobody has.
+            AclError: the request has no access key, or an unknown one.
         """
         table = self._live.table
         if any(pattern.matches(ip) for pattern in table.white):

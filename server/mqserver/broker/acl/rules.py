@@ -240,7 +240,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     LaterCode.LITE_PULL_MESSAGE: _SUB_BOTH,
     RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),
     RequestCode.VIEW_MESSAGE_BY_ID: _perms(_message(Perm.SUB, "offset")),
-    # The answer contains the filter of the group, so SUB of the group is needed, too.
+    # The answer contains the filter of the group, so SUB of the group is needed as well.
     RequestCode.QUERY_CONSUME_QUEUE: _SUB_BOTH,
     RequestCode.CONSUMER_SEND_MSG_BACK: _perms(_group("group"), _message(Perm.SUB, "offset")),
     RequestCode.QUERY_CONSUMER_OFFSET: _SUB_BOTH,

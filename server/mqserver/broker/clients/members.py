@@ -132,7 +132,7 @@ class Consumers:
             for subscription in group.subscriptions.values()
             if subscription.sub_string
         ]
-        # The tags of an expression are kept, too.
+        # The tags of an expression are also kept.
         return SUBSCRIPTION_SIZE * len(group.subscriptions) + 2 * sum(map(len, texts))
 
     def register(self, data: ConsumerData, *, member: GroupMember) -> bool:
@@ -200,14 +200,14 @@ class Producers:
         return None
 
     def has(self, group: str, conn: ServerConn) -> bool:
-        """Tell whether a connection is in a group."""
+        """Return whether a connection is in a group."""
         return conn in self._groups.get(group, ())
 
     def next_connection(self, group: str, may: Callable[[GroupMember], bool]) -> ServerConn | None:
         """Return one open connection of a group, in turn; None if there is none.
 
         Args:
-            may: tells whether a member may get the request.
+            may: returns whether a member may get the request.
         """
         members = self._groups.get(group, {})
         conns = [conn for conn, member in members.items() if not conn.is_closing and may(member)]

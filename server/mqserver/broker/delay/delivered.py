@@ -95,7 +95,7 @@ class _LevelTail:
 
 
 def _is_delivery(record: Record, message: PutMessage) -> bool:
-    """Tell whether a record is the delivery of a message."""
+    """Return whether a record is the delivery of a message."""
     place = record.topic, record.queue_id
     return (
         place in ((message.topic, message.queue_id), (UNDELIVERED_TOPIC, 0))

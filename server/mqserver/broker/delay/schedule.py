@@ -12,7 +12,7 @@ delay after the start. All times in this module are of the steady clock, except 
 
 ``ClockSkew`` compares the two clocks to notice that the wall clock was changed:
 
-    wall    10:00:00  10:00:01 │ 11:00:01  11:00:02      somebody sets it an hour forward
+    wall    10:00:00  10:00:01 │ 11:00:01  11:00:02      it is set forward an hour
     steady       100       101 │      101       102
     skew           a         a │   a + 1h    a + 1h
 
@@ -313,7 +313,7 @@ class DelayService:
             self.change_count += 1
 
     def _is_unsettled(self) -> bool:
-        """Tell whether delay offsets changed, or the log grew by ``TAIL_SIZE_MAX`` without."""
+        """Return whether delay offsets changed, or the log grew by ``TAIL_SIZE_MAX`` without."""
         saved, now = self._durable, self.offsets()
         if saved.offsets != now.offsets or saved.log_offset is None or now.log_offset is None:
             return True

@@ -52,7 +52,7 @@ class BloomFilter:
         return positions
 
     def fits(self, positions: Iterable[int] | None, bit_count: int) -> bool:
-        """Tell whether positions came from a bloom filter with these sizes."""
+        """Return whether positions came from a bloom filter with these sizes."""
         bits = [] if positions is None else list(positions)
         return (
             bit_count == self.bit_count
@@ -70,7 +70,7 @@ def bit_map(bit_count: int, positions: Iterable[int]) -> bytes:
 
 
 def has_all(bits: bytes, positions: Iterable[int]) -> bool:
-    """Tell whether the bits at all of these positions are set."""
+    """Return whether the bits at all of these positions are set."""
     return all(bits[position // _BYTE] >> position % _BYTE & 1 for position in positions)
 
 

@@ -84,7 +84,7 @@ class Expression(NamedTuple):
         return None if value is None else bool(value)
 
     def matches(self, properties: Properties) -> bool:
-        """Tell whether a message with these properties is wanted."""
+        """Return whether the expression accepts a message with these properties."""
         try:
             return self.term.evaluate(properties) is True
         except EvaluationError:
@@ -280,6 +280,6 @@ def _float(text: str) -> float:
     if value > _FLOAT_MAX:
         raise terms.refused(f"{text} is greater than {java_double(_FLOAT_MAX)}")
     if value < _FLOAT_MIN:
-        # Java compares with the smallest number above zero, so it refuses 0.0, too.
+        # Java compares with the smallest number above zero, so it also refuses 0.0.
         raise terms.refused(f"{text} is less than 4.9E-324")
     return value

@@ -74,7 +74,7 @@ class ConsumerFilter:
 
     @property
     def is_dead(self) -> bool:
-        """Tell whether no consumer of the group uses this filter now."""
+        """Return whether this filter is unused by the consumers of its group."""
         return self.data.dead_time >= self.data.born_time
 
     @property
@@ -197,7 +197,7 @@ class FilterTable:
             self._operand_count -= removed.operand_count
 
     def _has_room(self, operand_count: int) -> bool:
-        """Tell whether so many operands more fit; remove dead filters if they do not."""
+        """Return whether there is room for more operands; remove dead filters if there is none."""
         if self._operand_count + operand_count > self._operands_max:
             for groups in self._topics.values():
                 for name in [

@@ -76,7 +76,7 @@ class LikePattern:
         )
 
     def matches(self, text: str) -> bool:
-        """Tell whether the whole text matches the pattern."""
+        """Return whether the whole text matches the pattern."""
         if not self._more:
             return self._first.pattern.fullmatch(text) is not None
         match = self._first.pattern.match(text)

@@ -54,7 +54,7 @@ def query_consumer_offset(broker: Broker, request: Request) -> Command:
 
 
 def _is_old(broker: Broker, topic: str, queue_id: int) -> bool:
-    """Tell whether the first message is so far back that Java assumes it is not in memory."""
+    """Return whether the first message is so far back that Java assumes it is not in memory."""
     return broker.store.reader.get_message(topic, queue_id, 0, count_max=1).suggest_slave
 
 

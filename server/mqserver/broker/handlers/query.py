@@ -73,7 +73,7 @@ def query_message(broker: Broker, request: Request) -> Steps[Command]:
         while not (yield from read_in_slices(broker, search.advance)):
             yield None
         records = yield from _newest(broker, request, fields, search.log_offsets)
-    # If there is none, answer as for an unknown key, which tells nothing about other messages.
+    # If there is none, answer as for an unknown key, which reveals nothing about other messages.
     last_ms, last_log_offset = broker.store.reader.index_end() if records else (0, 0)
     header = QueryMessageResponse(
         index_last_update_timestamp=last_ms, index_last_update_phyoffset=last_log_offset
@@ -112,7 +112,7 @@ def _newest(
 
 
 def _is_under(data: bytes, topic: str, key: str) -> bool:
-    """Tell whether a record belongs to this topic and has this key or unique key."""
+    """Return whether a record belongs to this topic and has this key or unique key."""
     try:
         record = decode_record(data, check_crc=False)
     except RecordDamaged:

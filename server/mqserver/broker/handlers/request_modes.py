@@ -1,6 +1,6 @@
 """Which groups pop or pull (401, 402), and which queues the members of a group get (400).
 
-Rule: with POP and 0 shares every member pops all queues, so that nobody waits for a rebalance.
+Rule: with POP and 0 shares every member pops all queues, so that no member waits for a rebalance.
 
 Source: broker/processor/QueryAssignmentProcessor.java (5.4.0).
 """
@@ -52,7 +52,7 @@ def _assignments(
     """Return the queues that a member of a group gets.
 
     Returns:
-        None if the member is to keep what it has: the topic or the group does not exist, or the
+        None if the member is to keep its queues: the topic or the group does not exist, or the
         strategy is not known here.
     """
     topic = broker.topics.get(query.topic)

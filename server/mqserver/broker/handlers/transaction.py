@@ -116,7 +116,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
     if half is None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _RESUME_FAULT)
     if not (is_half_message(half) or is_discarded(half)):
-        text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
+        text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is not a half message"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     try:
         broker.sender.put(resume_message(half), request.now_ms)

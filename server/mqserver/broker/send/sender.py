@@ -186,7 +186,7 @@ class Sender:
         Args:
             request: of the producer.
             route: of the message.
-            queue_id: the queue that the producer is told.
+            queue_id: the queue that the answer names.
             queue_offset: of the message, or of the first one of a batch.
             message_id: offset id, or the ids of a batch joined with commas.
             waits: whether the producer waits for the disk.
@@ -211,7 +211,7 @@ class Sender:
         self._group_commit.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
-        """Tell whether a topic that a message of this route is stored in is not in topics.json."""
+        """Return whether a topic that stores a message of this route is not in topics.json yet."""
         unsaved = self._context.topics.unsaved
         if route.topic in unsaved:
             return True

@@ -162,7 +162,7 @@ class Counter:
         return _compute(self._day)
 
     def sample(self, now_ms: int, *, hour: bool, day: bool) -> None:
-        """Add the present values as a sample to the minute, and to hour and day if told so."""
+        """Add the present values as a sample to the minute, and on request to hour and day."""
         sample = _Sample(now_ms, self.sum, self.times)
         self._minute.append(sample)
         if hour:

@@ -140,7 +140,7 @@ class Delivered:
         self.count += 1
 
     def takes(self, message: TimerMessage) -> bool:
-        """Tell whether a waiting message is done with; a delivery counts for one record."""
+        """Return whether a waiting message is done with; a delivery counts for one record."""
         log_offset = message.record.log_offset
         if log_offset in self._taken:
             return True
@@ -157,7 +157,7 @@ class Delivered:
         return left > 0
 
     def was_recalled(self, message: TimerMessage) -> bool:
-        """Tell whether the end of the log has a message that takes this one back."""
+        """Return whether the end of the log has a message that takes this one back."""
         return self._recalls.has(message)
 
 

@@ -324,7 +324,7 @@ class TimerService:
         self.queue_offset = group[-1].place + 1
 
     def _is_done(self, waiting: TimerMessage) -> bool:
-        """Tell whether a message entered the wheel or was delivered before a crash."""
+        """Return whether a message entered the wheel or was delivered before a crash."""
         files, tail = self._files, self._tail
         assert files is not None
         if waiting.record.log_offset in files.replayed:

@@ -7,7 +7,7 @@
 
 Rule: TIMER_OUT_MS is the last whole tick before the time of delivery, and a slot is delivered when
 its tick has ended. So no message is early, and one is late by less than a tick. A message whose
-time is past is delivered at once, and one with a delay level is no timer message. Delivered
+time is past is delivered at once, and one with a delay level is not a timer message. Delivered
 messages keep REAL_TOPIC and REAL_QID. Properties have the order of 5.4.0, which reads them into a
 ``HashMap`` of 128 buckets, and its separator at the end.
 
@@ -97,7 +97,7 @@ class TimerMessage(NamedTuple):
 class Recalls:
     """The messages that recalls name.
 
-    A recall counts for the topic that it was sent to, so that nobody takes back messages of a
+    A recall counts for the topic that it was sent to, so that no producer takes back messages of a
     topic to which they may not send. Late 5.x clients write the key as ``topic+key``.
     """
 
@@ -114,7 +114,7 @@ class Recalls:
         self._keys.add((topic, deletes.removeprefix(f"{topic}+")))
 
     def has(self, timer: TimerMessage) -> bool:
-        """Tell whether a message was taken back."""
+        """Return whether a message was taken back."""
         key = timer.named.get(UNIQUE_KEY)
         return key is not None and (timer.topic, key.removeprefix(f"{timer.topic}+")) in self._keys
 
@@ -165,10 +165,10 @@ class TimerRules:
             now_ms: delays count from here.
 
         Returns:
-            TIMER_OUT_MS of the message; None if it is no timer message, or its time is past.
+            TIMER_OUT_MS of the message; None if it is not a timer message, or its time is past.
 
         Raises:
-            RequestRefused: the time is no number, or too far away, or the message takes back
+            RequestRefused: the time is not a number, or too far away, or the message takes back
                 another one whose time is past; or timerWheelEnable is false.
         """
         asked = next((name for name in TIMER_NAMES if name in named), None)
@@ -358,7 +358,7 @@ def refused_recall(why: str) -> RequestRefused:
 
 
 def _long(text: str) -> int | None:
-    """Return the int64 that a text is for Java; None if it is none."""
+    """Return the int64 that Java reads from a text; None if it is not a number."""
     if _LONG.fullmatch(text) is None:
         return None
     value = int(text)

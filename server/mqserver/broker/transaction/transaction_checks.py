@@ -147,7 +147,7 @@ def judge(
 
 
 def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
-    """Tell whether the producers were asked as often as allowed."""
+    """Return whether the producers were asked as often as allowed."""
     return TRANSACTION_CHECK_TIMES in named and check_times(named) >= rules.count_max
 
 
@@ -473,7 +473,7 @@ class TransactionChecks:
         self._drop_done(walk)
 
     def _may_be_spared(self, walk: _CheckRound, half_offset: int) -> bool:
-        """Tell whether the copy of a message that was passed may wait for this decision."""
+        """Return whether the copy of a message that was passed may wait for this decision."""
         until = self._spared_unknown_until
         is_unknown = until is not None and walk.half_offset < until
         return is_unknown or half_offset in self._spared
