@@ -120,7 +120,7 @@ class AclFiles:
             content = self.read(path)
             if content:
                 try:
-                    _take(content, path, table)
+                    _add_accounts(content, path, table)
                 except (AclError, BadAddress, BadBody, ConfigDamaged) as error:
                     raise ConfigDamaged(f"{path}: {error}") from error
         return table
@@ -178,10 +178,10 @@ def accounts_in(content: Mapping[str, Json]) -> list[Json]:
     return _list(content, ACCOUNTS)
 
 
-def _take(content: Content, path: Path, table: AclTable) -> None:
-    table.white += [AddressPattern(str(one)) for one in _list(content, WHITE) if one is not None]
-    for one in accounts_in(content):
-        config = PlainAccessConfig.from_json(one)
+def _add_accounts(content: Content, path: Path, table: AclTable) -> None:
+    table.white += [AddressPattern(str(each)) for each in _list(content, WHITE) if each is not None]
+    for each in accounts_in(content):
+        config = PlainAccessConfig.from_json(each)
         account = account_of(config)
         if account.access_key in table.accounts:
             LOG.warning("%s: access key %s is in another file too", path, account.access_key)

@@ -141,14 +141,14 @@ class DeliveredTail:
             return False
         for record in records or ():
             if _NAMES_LEVEL in record.properties and record.topic != SCHEDULE_TOPIC:
-                self._take(record)
+                self._note_delivery(record)
         return records is not None
 
     def offsets(self) -> dict[int, int]:
         """Return, by level, the queue offset of the first message that was not delivered."""
         return {level: level_offsets.next_offset for level, level_offsets in self._levels.items()}
 
-    def _take(self, record: ScannedRecord) -> None:
+    def _note_delivery(self, record: ScannedRecord) -> None:
         text = parse_properties(record.properties).get(DELAY, "")
         level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
         data = None if level is None else self._store.reader.read_record(record.log_offset)

@@ -119,7 +119,7 @@ class FilterTable:
         said = {subscription.topic: subscription for subscription in subscriptions}
         for subscription in said.values():
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
-                self._take(group, subscription, now_ms)
+                self._register_filter(group, subscription, now_ms)
         for topic, groups in self._topics.items():
             consumer_filter = groups.get(group)
             if consumer_filter is not None and topic not in said and not consumer_filter.is_dead:
@@ -136,7 +136,7 @@ class FilterTable:
         consumer_filter.data.dead_time = now_ms
         self.change_count += 1
 
-    def _take(self, group: str, subscription: SubscriptionData, now_ms: int) -> None:
+    def _register_filter(self, group: str, subscription: SubscriptionData, now_ms: int) -> None:
         topic, text = subscription.topic or "", subscription.sub_string
         kind, version = subscription.expression_type, subscription.sub_version
         groups = self._topics.setdefault(topic, {})

@@ -213,8 +213,8 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
     broker.apply_settings(now_ms=request.now_ms)
     if any(entry.key == "brokerPermission" for entry in entries):
         broker.topics.touch(request.now_ms)
-    told = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
-    answer_when_saved(broker.files, request, name=FILE_NAME, remark=told)
+    idle_note = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
+    answer_when_saved(broker.files, request, name=FILE_NAME, remark=idle_note)
     return None
 
 

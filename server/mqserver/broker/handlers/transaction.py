@@ -172,10 +172,10 @@ def _records(
             reader.get_message, topic, QUEUE_ID, queue_offset,
             count_max=READ_COUNT, size_max=READ_SIZE,
         )  # fmt: skip
-        found = yield from read_in_slices(broker, read)
-        if found.status is GetStatus.FOUND:
-            records += decode_records(b"".join(found.chunks))
-        queue_offset = max(found.next_offset, queue_offset + 1)
+        decoded = yield from read_in_slices(broker, read)
+        if decoded.status is GetStatus.FOUND:
+            records += decode_records(b"".join(decoded.chunks))
+        queue_offset = max(decoded.next_offset, queue_offset + 1)
         yield None
     return records, queue_offset >= end
 

@@ -156,8 +156,8 @@ def _with_code(stored: bytes, code: int) -> bytes:
     mark = _HEAD.unpack_from(stored)[1]
     header = stored[_HEAD_SIZE:]
     if mark >> 24 == _JSON:
-        for known in _STORED:
-            header = header.replace(b'{"code":%d,' % known, b'{"code":%d,' % code, 1)
+        for usual in _STORED:
+            header = header.replace(b'{"code":%d,' % usual, b'{"code":%d,' % code, 1)
     elif _CODE.unpack_from(header)[0] in _STORED:
         header = _CODE.pack(code) + header[_CODE.size :]
     size = len(header)

@@ -97,7 +97,7 @@ class Delivered:
             return False
         for record in records or ():
             if _DEQUEUED in record.properties:
-                self._take(record)
+                self._note_delivery(record)
             if _DELETES in record.properties and record.topic == TIMER_TOPIC:
                 named = parse_properties(record.properties)
                 key, topic = named.get(TIMER_DEL_UNIQUE_KEY), named.get(REAL_TOPIC)
@@ -105,8 +105,8 @@ class Delivered:
                     self._recalls.add(topic, key)
         return records is not None
 
-    def _take(self, one: ScannedRecord) -> None:
-        data = self._store.reader.read_record(one.log_offset)
+    def _note_delivery(self, dequeued: ScannedRecord) -> None:
+        data = self._store.reader.read_record(dequeued.log_offset)
         try:
             record = None if data is None else decode_record(data, check_crc=False)
         except RecordDamaged:

@@ -277,7 +277,7 @@ class TransactionChecks:
             if record is None:
                 continue
             try:
-                event, put = self._take(walk, record, questions, now_ms)
+                event, put = self._handle_half_message(walk, record, questions, now_ms)
             except RequestRefused as refused:
                 LOG.warning("half messages are checked again later: %s", refused)
                 more = False
@@ -350,7 +350,7 @@ class TransactionChecks:
             return None
         return walk.ahead[0]
 
-    def _take(
+    def _handle_half_message(
         self, walk: _CheckRound, record: Record, questions: list[tuple[str, Command]], now_ms: int
     ) -> tuple[CheckResult, int]:
         """Handle a half message without a decision.
