@@ -10,7 +10,6 @@ are those of this machine: for workers of another system or another Python, make
 """
 
 import argparse
-import pickle
 import shutil
 import sys
 import tempfile
@@ -91,26 +90,30 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
         kind: the class of the data source.
         state: its attributes.
     """
+    # Not above: whoever only writes the zip file needs no Spark.
+    from pyspark import cloudpickle
+
     root = str(Path(__file__).parent.parent)
 
     # Spark pickles a function inside another one by value, so it runs where our code is missing.
-    def restore(root: str, module: str, name: str, state: bytes) -> Any:
-        import importlib
+    def restore(root: str, pickled: bytes) -> Any:
         import pickle
         import sys
 
+        # As everything that Spark sends between its processes.
         try:
-            kind = getattr(importlib.import_module(module), name)
+            kind, state = pickle.loads(pickled)  # noqa: S301
         except ModuleNotFoundError:
             sys.path.insert(1, root)
-            kind = getattr(importlib.import_module(module), name)
+            kind, state = pickle.loads(pickled)  # noqa: S301
         restored = kind.__new__(kind)
-        # As everything that Spark sends between its processes.
-        restored.__dict__.update(pickle.loads(state))  # noqa: S301
+        restored.__dict__.update(state)
         return restored
 
-    # What the attributes are may be of ours, so they are unpickled last.
-    return restore, (root, kind.__module__, kind.__qualname__, pickle.dumps(dict(state)))
+    # A subclass made in a function, a notebook or a test has no name to import it by, so Spark's
+    # pickle takes such a class by value.
+    pickled = cloudpickle.dumps((kind, dict(state)))  # type: ignore[no-untyped-call]
+    return restore, (root, pickled)
 
 
 def without_kernels(hosts: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ updateTopic does; a row says what each broker has afterwards, and what it had be
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -104,6 +104,17 @@ class TopicUpdate:
         if self.message_type is None:
             return wanted
         return wanted.with_attributes({**wanted.attributes, MESSAGE_TYPE: self.message_type})
+
+
+def topic_update_of(
+    *, queues: int | None, read_queues: int | None, write_queues: int | None, **others: Any
+) -> TopicUpdate:
+    """Return the settings that a line names; ``--queues`` sets both numbers that are not given."""
+    return TopicUpdate(
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        **others,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,19 @@
 """The commands by name, and what each does: all that is known before a module is imported.
 
-    topic list                 -> mqadmin/commands/topic/list.py
-    message query id           -> mqadmin/commands/message/query_id.py
-    broker clean unused-topics -> mqadmin/commands/broker/clean.py, with its likes (``MODULES``)
-    shell                      -> mqadmin/commands/shell.py
+    topic list          -> mqadmin/commands/topic/list.py
+    message query id    -> mqadmin/commands/message/query_id.py
+    broker config set   -> mqadmin/commands/broker/config.py, beside ``broker config get``
+    acl list            -> mqadmin/commands/acl.py, because there is no folder ``acl``
+    shell               -> mqadmin/commands/shell.py
 
 Rule: names match without regard to case, ``_`` and ``-``; the longest name wins. Lists of
-commands, completion of words and the look for a name read this table and import no command.
+commands, completion of words and the search for a name read this table and import no command.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.util import find_spec
+from keyword import iskeyword
 from typing import Final
 
 AREAS: Final[dict[str, dict[str, str]]] = {
@@ -198,62 +201,6 @@ AREAS: Final[dict[str, dict[str, str]]] = {
 }
 """What each command does, in the order in which ``--help`` lists them."""
 
-MODULES: Final = {
-    **{
-        noun: noun
-        for noun in (
-            *("acl", "apply", "completion", "context", "delay", "demo", "diff", "doctor"),
-            *("embedded", "exporter", "ha", "lock", "namesrv", "queue", "rebalance", "report"),
-            *("shell", "top", "transaction", "undo"),
-        )
-    },
-    "assert": "conditions",
-    "wait": "conditions",
-    "topic clusters": "topic.places",
-    "topic consumers": "topic.places",
-    "topic route": "topic.places",
-    "topic show": "topic.queues",
-    "topic status": "topic.queues",
-    **{f"topic {verb}": "topic.settings" for verb in ("create", "import", "perm", "update")},
-    **{f"group {verb}": "group.settings" for verb in ("config", "create", "import", "update")},
-    "offset reset": "offset.move",
-    "offset skip": "offset.move",
-    **{f"offset {verb}": "offset.copies" for verb in ("clone", "export", "import")},
-    "group consume-mode": "group.consume_mode",
-    "message get": "message.query",
-    **{f"message query {by}": "message.query" for by in ("key", "offset", "time", "unique-key")},
-    "cluster list": "cluster.status",
-    "controller config": "controller.config",
-    "broker config": "broker.config",
-    "broker consume-stats": "broker.stats",
-    "broker status": "broker.config",
-    "broker clean": "broker.clean",
-    "broker write-perm": "broker.write_perm",
-    "broker promote": "broker.role",
-    "broker demote": "broker.role",
-    **{f"export {what}": "export.java" for what in ("configs", "metadata", "metrics")},
-    **{f"store {verb}": "store.salvage" for verb in ("carve", "rebuild", "repair")},
-    **{f"store {verb}": "store.checks" for verb in ("diff", "seal", "verify")},
-    **{f"store {what}": "store.files" for what in ("checkpoint", "config", "ls")},
-    "store epoch": "store.epoch",
-    **{f"store {verb}": "store.history" for verb in ("events", "stats", "timeline")},
-    **{f"store {verb}": "store.messages" for verb in ("get", "log", "query", "tail")},
-    "store index": "store.entries",
-    "store queue": "store.entries",
-    "pipeline archive": "pipeline.archives",
-    "pipeline restore": "pipeline.archives",
-    "pipeline lag": "pipeline.groups",
-    "pipeline rewind": "pipeline.groups",
-    **{
-        f"pipeline {job}": "pipeline.messages" for job in ("duplicates", "extract", "grep", "trace")
-    },
-    **{
-        f"pipeline {job}": "pipeline.stores"
-        for job in ("diff", "events", "rebuild", "stats", "timeline", "verify")
-    },
-}
-"""Modules of several commands, and nouns that have no folder, by the words a name begins with."""
-
 DESTRUCTIVE_WORDS: Final = frozenset(
     {
         *("apply", "clean", "delete", "demote", "elect", "expire", "import", "promote", "remove"),
@@ -326,14 +273,20 @@ def next_words(words: Sequence[str]) -> dict[str, str]:
 
 
 def module_of(name: str) -> str:
-    """Return the module of a command; a word of Python has a ``_`` behind it there."""
-    words = name.split()
-    for count in range(1, len(words) + 1):
-        if module := MODULES.get(" ".join(words[:count])):
-            return f"mqadmin.commands.{module}"
-    noun, *verb = name.replace("-", "_").split()
-    stem = "_".join(verb) or noun
-    return f"mqadmin.commands.{noun}.{stem}" + ("_" if stem == "import" else "")
+    """Return the module of a command.
+
+    It is ``<noun>/<verb>.py``, where the verb is the rest of the name or its first word, and
+    ``<noun>.py`` for a noun without a folder. A keyword of Python gets a ``_``.
+    """
+    noun, *verbs = (
+        f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()
+    )
+    module = f"mqadmin.commands.{noun}"
+    spec = find_spec(module)
+    if spec is None or spec.submodule_search_locations is None:
+        return module
+    whole = f"{module}.{'_'.join(verbs)}"
+    return whole if find_spec(whole) else f"{module}.{verbs[0]}"
 
 
 @cache

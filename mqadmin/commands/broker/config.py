@@ -1,11 +1,10 @@
-"""``broker config``, ``broker status``: show settings and counts of brokers, change a setting.
+"""``broker config get``, ``broker config set``: show settings of brokers, or change one.
 
-    config get    GET_BROKER_CONFIG on each broker
-    status        GET_BROKER_RUNTIME_INFO on each broker
-    config set    on each broker GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, and GET_BROKER_CONFIG
-                  again to read it back
+get    GET_BROKER_CONFIG on each broker
+set    on each broker GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, and GET_BROKER_CONFIG again to
+       read it back
 
-Before any of them: GET_BROKER_CLUSTER_INFO.
+Both first send GET_BROKER_CLUSTER_INFO.
 """
 
 import asyncio
@@ -47,39 +46,21 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     return Outcome(rows, exit_code=answers.exit_code)
 
 
-@command(
-    "broker status",
-    examples=(
-        ("mqadmin broker status -b broker-a", "everything it counts"),
-        ("mqadmin broker status putTps commitLogDiskRatio", "two of them, of every master"),
-    ),
-    rows=ServerValue,
-    columns=("broker", "key", "value"),
-)
-@argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
-@of_masters
-async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
-    """Return one row for each number, sorted by name.
-
-    Raises:
-        ItemNotFound: no broker counts such a thing.
-    """
-    admin = await call.admin()
-    nodes = await masters(admin, where, every=True)
-    told = await asyncio.gather(*(admin.broker_runtime(node.address) for node in nodes))
-    tables = list(zip(nodes, told, strict=True))
-    return Outcome(values_of(tables, keys, missing="no broker counts"))
-
-
 AT_START: Final = frozenset({
     "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "brokerName", "brokerRole",
     "duplicationEnable", "enableDLegerCommitLog", "flushDiskType", "haListenPort", "listenPort",
     "maxHashSlotNum", "maxIndexNum", "messageDelayLevel", "namesrvAddr", "rocketmqHome",
     "transientStorePoolEnable", "transientStorePoolSize", "useEpollNativeSelector",
 })  # fmt: skip
+
+
 AT_START_ENDS: Final = ("ThreadPoolNums", "ThreadPoolQueueCapacity", "ThreadNums", "Threads")
 """Settings that a broker reads when it starts and never again."""
+
+
 RESTART: Final = "takes effect when the broker starts again"
+
+
 REWRITES: Final = (
     "a Java broker writes all its settings into its configuration file with this change"
 )

@@ -1,9 +1,10 @@
-"""``message get``, ``message query …``: find messages by id, key, place or time.
+"""``message query …``: find messages by key, place or time.
 
 key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
-time               as ``message print``
-get                as the one that fits, see ``mqadmin.messages.find``
+time               those of ``message print``
+
+``message query id`` has a module of its own, because it needs none of these imports.
 """
 
 import click
@@ -21,45 +22,18 @@ from mqadmin.cli.decorators import (
     topic_argument,
 )
 from mqadmin.cli.times import TimeSpan
-from mqadmin.cli.types import INTEGER, QUEUE, TOPIC, Integer
+from mqadmin.cli.types import INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.messages.browse import MessageQuery, browse
 from mqadmin.messages.filter import RecordFilter
-from mqadmin.messages.find import find_messages
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
 from mqadmin.messages.waiting import waiting_hint
 from mqadmin.output.times import When
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
-
-
-@command(
-    "message get",
-    examples=(
-        ("mqadmin message get 7F00000100002A9F0000000000000000", "by the id of a broker"),
-        ("mqadmin message get o-17 --topic orders", "by a key, or the id of a producer"),
-        ("mqadmin message get broker-a:3:17 --topic orders", "entry 17 of queue 3"),
-    ),
-    rows=MessageRow,
-    columns=MESSAGE_COLUMNS,
-)
-@argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
-@click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
-@no_body_option
-async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
-    """Return the message, or every one with the key.
-
-    Raises:
-        Usage: it is no offset id, and no topic is given.
-        ItemNotFound: there is none.
-        NoRoute: there is no such topic.
-    """
-    found = await find_messages(call, what, topic=topic)
-    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
-    return one(rows[0]) if len(rows) == 1 else Outcome(rows)
 
 
 @command(
@@ -170,7 +144,7 @@ async def query_unique_key(
         )
     shown = found if all_ else found[:1]
     if call.settings.compat:
-        # Java's tool also tells who has read the message.
+        # Java's tool also prints which groups have read the message.
         return Outcome(with_tracks(call, shown), exit_code=answers.exit_code)
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in shown]
     return Outcome(rows, exit_code=answers.exit_code)
@@ -207,7 +181,7 @@ async def query_offset(
     for message in pulled.messages:
         if message.queue_offset == queue_offset:
             if call.settings.compat:
-                # Java's tool also tells who has read the message.
+                # Java's tool also prints which groups have read the message.
                 return Outcome(with_tracks(call, [message], pulled=pulled))
             return one(row_of(message, warn=call.warn, body=not no_body))
     raise ItemNotFound(
