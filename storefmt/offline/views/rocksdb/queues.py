@@ -45,7 +45,7 @@ OPEN_MAX: Final = 16
 _WHAT: Final = "the consume queues"
 
 
-class QueueEnds(NamedTuple):
+class EntrySpan(NamedTuple):
     """The first entry of a queue, and the one behind its last, in entries."""
 
     start: int
@@ -77,7 +77,7 @@ class QueueDatabase:
                 return int.from_bytes(value[:8], "big")
         return None
 
-    def ends(self, key: QueueKey, last_entry: int | None = None) -> QueueEnds:
+    def ends(self, key: QueueKey, last_entry: int | None = None) -> EntrySpan:
         """Return where the entries of a queue begin and end.
 
         Args:
@@ -91,7 +91,7 @@ class QueueDatabase:
         )
         first = next(self.database.entries(prefix=prefix), None)
         parts = parse_queue_key(first[0]) if first is not None else None
-        return QueueEnds(end + 1 if parts is None else parts.queue_offset, end + 1)
+        return EntrySpan(end + 1 if parts is None else parts.queue_offset, end + 1)
 
     def read(self, key: QueueKey, first: int, count: int) -> bytes:
         """Return entries in the form of a queue file; zeros where one is missing."""
@@ -234,7 +234,7 @@ def list_queues(directory: Path) -> dict[QueueKey, list[FileSpan]]:
     spans: dict[QueueKey, list[FileSpan]] = {}
     for key, last_entry in sorted(queues.last_entries().items()):
         start, end = queues.ends(key, last_entry)
-        _known_ends[directory, key] = QueueEnds(start, end)
+        _known_ends[directory, key] = EntrySpan(start, end)
         path = RocksdbQueuePath.of(directory, key, start)
         spans[key] = [FileSpan(start * ENTRY_SIZE, (end - start) * ENTRY_SIZE, path)]
     return spans
@@ -258,10 +258,10 @@ def open_queues(directory: Path) -> QueueDatabase:
 
 
 _opened: OrderedDict[tuple[int, Path], QueueDatabase] = OrderedDict()
-_known_ends: dict[tuple[Path, QueueKey], QueueEnds] = {}
+_known_ends: dict[tuple[Path, QueueKey], EntrySpan] = {}
 
 
-def _ends(directory: Path, key: QueueKey) -> QueueEnds:
+def _ends(directory: Path, key: QueueKey) -> EntrySpan:
     known = _known_ends.get((directory, key))
     if known is None:
         queues = open_queues(directory)

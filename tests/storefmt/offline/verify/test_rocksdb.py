@@ -95,7 +95,7 @@ def test_rocksdb_that_is_behind_is_normal_after_a_kill(
     both: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        queues.QueueDatabase, "ends", lambda self, key, last=None: queues.QueueEnds(0, 1)
+        queues.QueueDatabase, "ends", lambda self, key, last=None: queues.EntrySpan(0, 1)
     )
 
     report = report_of(both[0])
