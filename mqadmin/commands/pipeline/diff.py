@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import DIR
 from mqadmin.store.rows import DiffRow
-from mqadmin.store.spark_job import Engine, of_job, run_job
+from mqadmin.store.spark_job import Engine, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,16 +17,19 @@ class FleetDiffRow(DiffRow):
 
 @command(
     "pipeline diff",
-    details="The job compares a master and its slave, or a store before and after; the rows are "
-    "those of `store diff`. The exit code is 1 where anything is different.",
+    details="The job compares a master with its slaves, or two states of a store; the rows are "
+    "those of `store diff`. The exit code is 1 if anything differs.",
     examples=(
-        ("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),
+        (
+            "mqadmin pipeline diff /mnt/master /mnt/slave",
+            "the log first, then each queue that differs",
+        ),
         ("mqadmin pipeline diff /mnt/master /mnt/s1 /mnt/s2", "two slaves"),
     ),
     rows=FleetDiffRow,
     needs=Needs.STORE,
 )
-@of_job
+@of_store_job
 @argument(
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class DuplicateRow(Row):
 
 @command(
     "pipeline duplicates",
-    details="A producer gives each message one unique key, so two records of a topic with one key "
-    "are a send that was tried again. Retries, delayed and half messages are not counted: "
-    "there the broker itself stores a message again, under another topic.",
+    details="A producer gives each message a unique key, so two records of a topic with the same "
+    "key are one message that was sent again. Retries, delayed and half messages are not "
+    "counted, because the broker itself stores such a message again under another topic.",
     examples=(
         ("mqadmin pipeline duplicates /data/store", "on this machine's cores"),
         ("mqadmin pipeline duplicates /data/store --engine local", "without Spark"),
@@ -36,7 +36,7 @@ class DuplicateRow(Row):
     columns=("topic", "unique_key", "copies", "first_stored_time", "last_stored_time"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 def find_duplicates(call: Call, *, where: Engine) -> Outcome:
     """Return one row for each key that has copies, the most copies first."""
     return run_job(call, "duplicates", where, row=DuplicateRow)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import pause_option
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +19,14 @@ class FleetEventRow(EventRow):
     "pipeline events",
     details=EVENTS_DETAILS,
     examples=(
-        ("mqadmin pipeline events /data/store", "the life of the store"),
-        ("mqadmin pipeline events s3://backup/store --pause 5m", "of a copy on S3"),
+        ("mqadmin pipeline events /data/store", "every event of the store"),
+        ("mqadmin pipeline events s3://backup/store --pause 5m", "from a copy on S3"),
     ),
     rows=FleetEventRow,
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @pause_option
 def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
     """Return one row for each event, oldest first."""

@@ -10,7 +10,7 @@ from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class ExtractedFileRow(Row):
 @command(
     "pipeline extract",
     details="Parquet and jsonl have one file for each topic of each part of a log, below "
-    "topic=NAME; bodies are written as they are stored. manifest.jsonl in the new "
-    "directory lists what is where.",
+    "topic=NAME; bodies are written as they are stored. manifest.jsonl in the new directory "
+    "lists the files.",
     examples=(
         (
             "mqadmin pipeline extract /data/store --to /data/orders --topic orders",
@@ -40,14 +40,14 @@ class ExtractedFileRow(Row):
         (
             "mqadmin pipeline extract /data/store --to /data/hits --body 'card [0-9]{16}' "
             "--format jsonl",
-            "what should not be there",
+            "messages that should not contain such a number",
         ),
     ),
     rows=ExtractedFileRow,
     columns=("file", "rows", "bytes", "crc32"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option("--to", type=DIR, required=True, metavar="OUT", help="new directory for the files")
 @click.option(
     "--format",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
-from mqadmin.store.spark_job import Engine, JobOptions, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, JobOptions, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class HitRow(Row):
 
 @command(
     "pipeline grep",
-    details="Bodies are searched where they are read, compressed ones after decompression, so "
-    "only hits travel. `store get DIR LOG_OFFSET` shows the whole message of a hit.",
+    details="Bodies are searched where they are read, after decompression, so only matches are "
+    "sent over the network. `store get DIR LOG_OFFSET` shows the whole message.",
     examples=(
-        ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
+        ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "mask the numbers"),
         ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),
     ),
     rows=HitRow,
@@ -35,7 +35,7 @@ class HitRow(Row):
     needs=Needs.STORE,
 )
 @argument("pattern", help="regular expression (RE2), matched anywhere in a body")
-@of_store_job
+@of_stores_job
 @click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
     """Return one row for each message, by store and log offset."""

@@ -8,7 +8,7 @@ from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +30,15 @@ class MoveRow(Row):
 
 @command(
     "pipeline rewind plan",
-    details="The plan is made from copied stores by the rules of a broker's reset; nothing is "
-    "changed. COMMAND is the line that would do it on the running cluster, where offsets "
-    "have moved on since.",
+    details="The plan is computed from copied stores by the rules of a broker's reset; nothing "
+    "is changed. COMMAND is the command that performs it on the running cluster, where offsets "
+    "have moved since.",
     examples=(
         ("mqadmin pipeline rewind plan /data/store --to 2026-11-21T10:00:00Z", "every group"),
-        ("mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing", "one, two stores"),
+        (
+            "mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing",
+            "one group, two stores",
+        ),
     ),
     rows=MoveRow,
     columns=(
@@ -50,7 +53,7 @@ class MoveRow(Row):
     ),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option("--to", type=TIME, required=True, help="store time to move to")
 @click.option("--group", "-g", type=GROUP, help="only this group")
 @click.option("--topic", "-t", type=TOPIC, help="only this topic")

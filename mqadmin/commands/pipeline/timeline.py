@@ -4,22 +4,22 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import every_span, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.store.rows import SpanRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @command(
     "pipeline timeline",
-    details="Messages are counted by store time, as `store timeline` does. Spans without messages "
-    "between others are rows, too.",
+    details="Messages are counted by store time, as `store timeline` does. Empty spans between "
+    "others have rows as well.",
     examples=(
-        ("mqadmin pipeline timeline /data/store", "the whole store in some sixty spans"),
+        ("mqadmin pipeline timeline /data/store", "the whole store in about sixty spans"),
         ("mqadmin pipeline timeline /data/store --every 1m --topic orders", "minute by minute"),
     ),
     rows=SpanRow,
     columns=("start_time", "count", "bytes", "bar"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @every_span
 @of_topic("-t")
 @stored_between

@@ -8,7 +8,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.store.rows import FindingRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +36,9 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 
 @command(
     "pipeline verify",
-    details="The report of each store is that of `store verify`. One store is cut into pieces "
-    "that workers check; of many stores each is one task, so that a cluster verifies a "
-    "fleet. The output of -o json has the findings. The exit code is 6 with any error or "
-    "warning.",
+    details="Each store is reported as by `store verify`. A single store is split into parts for "
+    "the workers; of several stores, each is one task. The output of -o json contains the "
+    "findings. The exit code is 6 with any error or warning.",
     examples=(
         ("mqadmin pipeline verify /data/store", "one store, on this machine's cores"),
         (
@@ -51,7 +50,7 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
     columns=("store", "ok", "files", "records", "bytes", "seconds", "errors", "warnings"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option(
     "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
@@ -59,6 +58,6 @@ def verify_stores(call: Call, *, where: Engine, deep: bool) -> Outcome:
     """Return one row for each store.
 
     Raises:
-        NotAStore: a directory is no store.
+        NotAStore: a directory is not a store.
     """
     return run_job(call, "verify", where, row=_row, options={"deep": deep})
