@@ -1,12 +1,13 @@
 """The names of RocketMQ's own tool: what command each is, and what its flags fill there.
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
-them with the tool itself. What has no meaning here is taken and changes nothing, or is refused
-with what says the same.
+them with the tool itself. Most names that came with 5.x are in ``later.py``. What has no meaning
+here is taken and changes nothing, or is refused with what says the same.
 """
 
 from typing import Final
 
+from mqadmin.cli.java.later import LATER
 from mqadmin.cli.java.names import Branch, Java, JavaOption
 from mqadmin.cli.positions import parse_force, parse_timestamp
 from mqadmin.cli.tree import fold
@@ -25,7 +26,7 @@ def _of_ms(text: str) -> object:
 
 def _of_semicolons(text: str) -> object:
     """Read Java's list of ids."""
-    return tuple(positive(part) for part in text.split(";") if part)
+    return tuple(int(part) for part in text.split(";") if part.strip())
 
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")
@@ -542,6 +543,7 @@ JAVA: Final = (
         any_of=SERVERS,
     ),
     Java("wipeWritePerm", "broker write-perm wipe", (BROKER_NAME,)),
+    *LATER,
 )
 
 

@@ -252,7 +252,14 @@ def test_the_longest_name_wins(words: tuple[str, ...], name: str) -> None:
     assert parsed(*words).command.name == name
 
 
-VALUES: Final = {"perm": "6", "method": "get"}
+VALUES: Final = {
+    "perm": "6",
+    "method": "get",
+    "mode": "POP",
+    "actions": "Pub",
+    "decision": "Deny",
+    "engine": "R",
+}
 """Values of flags that take no 1."""
 
 
