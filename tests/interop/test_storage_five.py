@@ -136,7 +136,7 @@ def test_modes_of_a_broker_change_and_come_back(ours: OurMqadmin) -> None:
 def test_tasks_say_what_they_did(ours: OurMqadmin) -> None:
     dry = ours("broker", "pop-records", "transfer", "--dry-run")
     moved = ours("broker", "pop-records", "transfer", "-y")
-    exported = ours("broker", "rocksdb", "export-config", "topics")
+    exported = ours("broker", "rocksdb", "dump", "topics")
     checked = ours("broker", "rocksdb", "check")
 
     assert [row["result"] for row in (*dry, *moved)] == ["would change", "changed"]

@@ -152,7 +152,7 @@ LATER: Final = (
     ),
     Java(
         "rocksDBConfigToJson",
-        "broker rocksdb export-config",
+        "broker rocksdb dump",
         (
             JavaOption("t", "configType", "kinds", parse=_of_semicolons),
             JavaOption("p", "configPath", refused=OFFLINE),

@@ -1,8 +1,8 @@
 """The names of RocketMQ's own tool: what command each is, and what its flags fill there.
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
-them with the tool itself. Most names that came with 5.x are in ``later.py``. What has no meaning
-here is taken and changes nothing, or is refused with what says the same.
+them with the tool itself. Most names that came with 5.x are in ``later.py``. Flags without a
+meaning here are accepted and ignored, or are refused with what says the same.
 """
 
 from typing import Final
