@@ -28,7 +28,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "topic perm": "set who may read and write a topic",
         "topic route": "show which brokers have a topic",
         "topic show": "show the queues of a topic with offsets and permission",
-        "topic static grow": "create a static topic, or give it more logical queues",
+        "topic static grow": "create a static topic, or let one grow",
         "topic static plan": "show how logical queues would be mapped",
         "topic static remap": "move the logical queues of a topic to other brokers",
         "topic static show": "show on which brokers logical queues are",
