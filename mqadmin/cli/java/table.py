@@ -15,6 +15,7 @@ from mqadmin.cli.types import falsehood, positive
 
 NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
 KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
+MESSAGE_TYPES: Final = ("NORMAL", "FIFO", "DELAY", "TRANSACTION")
 WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
 EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
 
@@ -22,6 +23,15 @@ EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an o
 def _of_ms(text: str) -> object:
     """Read the ms of Java's flag as the seconds of ``--timeout``."""
     return positive(text) / 1000
+
+
+def _message_type(text: str) -> object:
+    """Read the one attribute of a topic that is changed here, ``+message.type=FIFO``."""
+    name, _, value = text.strip().partition("=")
+    message_type = value.strip().upper()
+    if name != "+message.type" or message_type not in MESSAGE_TYPES:
+        raise ValueError(f"{text!r} is not +message.type= with one of {', '.join(MESSAGE_TYPES)}")
+    return message_type
 
 
 def _of_semicolons(text: str) -> object:
@@ -530,7 +540,7 @@ JAVA: Final = (
             JavaOption("o", "order", "order"),
             JavaOption("u", "unit", "unit"),
             JavaOption("s", "hasUnitSub", "unit_sub"),
-            JavaOption("a", "attributes", since_5=True, refused=NOT_IN_4),
+            JavaOption("a", "attributes", "message_type", parse=_message_type, since_5=True),
         ),
         preset=(("create", "true"),),
         any_of=SERVERS,
