@@ -33,6 +33,7 @@ WRITING = {
     *("apply", "add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
     *("skip", "clone", "import", "resend", "consume-direct", "bench", "promote", "demote"),
     *("recall", "copy", "elect"),
+    *("grow", "remap", "remove", "transfer", "dump", "read-ahead", "timer-engine"),
 }
 """Words of commands that change something on a server."""
 
