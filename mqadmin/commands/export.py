@@ -75,20 +75,20 @@ class ExportedDocument(Row):
         ("mqadmin export --to cluster.yaml", "what `diff` and `apply` read"),
         ("mqadmin export -o json", "the same for a program"),
     ),
-    details="Topics and groups that brokers make themselves are left out, and so are the secrets "
-    "of accounts. The format is YAML unless -o names another one.",
+    details="Topics and groups that brokers create themselves and the secrets of accounts are "
+    "left out. The format is YAML unless -o names another.",
     rows=Document,
     summary_rows=ExportedDocument,
 )
-@click.option("--cluster", type=CLUSTER, help="only this cluster")
+@click.option("--cluster", type=CLUSTER, help="only brokers of this cluster")
 @to_file(default=STDOUT)
 @replace_option
 async def export(call: Call, *, cluster: str | None, to: Path, replace: bool) -> Outcome:
     """Return the document, or what was written.
 
     Raises:
-        ItemNotFound: there is no such cluster, or no broker.
-        Usage: the file is there already.
+        ItemNotFound: the cluster does not exist, or no broker is registered.
+        Usage: the file already exists.
     """
     check_is_new(to, replace=replace)
     manifest = (await source(call, None, cluster=cluster)).manifest
@@ -110,7 +110,7 @@ CONFIGS: Final = (
 )
 
 
-this_cluster = click.option("--cluster", type=CLUSTER, help="only this cluster")
+this_cluster = click.option("--cluster", type=CLUSTER, help="only brokers of this cluster")
 
 
 class JavaFile(NamedTuple):
@@ -160,8 +160,8 @@ def _write(
 
 @command(
     "export configs",
-    examples=(("mqadmin export configs --cluster DefaultCluster", "configs.json, here"),),
-    details="The file has sixteen settings of each master, and the number of servers.",
+    examples=(("mqadmin export configs --cluster DefaultCluster", "writes configs.json here"),),
+    details="The file contains sixteen settings of each master, and the number of servers.",
     rows=ExportedFile,
 )
 @this_cluster
@@ -170,7 +170,7 @@ async def export_configs(call: Call, *, cluster: str | None, target: JavaFile) -
     """Return one row: the file.
 
     Raises:
-        ItemNotFound: there is no such cluster.
+        ItemNotFound: the cluster does not exist.
         OSError: the file cannot be written.
     """
     admin = await call.admin()
@@ -186,10 +186,10 @@ FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionG
 @command(
     "export metadata",
     examples=(
-        ("mqadmin export metadata --cluster DefaultCluster", "metadata.json, here"),
-        ("mqadmin export metadata --only topics -d /backup", "topic.json, there"),
+        ("mqadmin export metadata --cluster DefaultCluster", "writes metadata.json here"),
+        ("mqadmin export metadata --only topics -d /backup", "writes topic.json there"),
     ),
-    details="The queues of all masters are added up, as Java does. `export` keeps them apart, and "
+    details="As in Java, the queues of all masters are added up. `export` keeps them apart, and "
     "`apply` reads its document.",
     rows=ExportedFile,
 )
@@ -212,7 +212,7 @@ async def export_metadata(
     """Return one row: the file.
 
     Raises:
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
         OSError: the file cannot be written.
     """
     admin = await call.admin()
@@ -230,9 +230,9 @@ async def export_metadata(
 
 @command(
     "export metrics",
-    examples=(("mqadmin export metrics --cluster DefaultCluster", "metrics.json, here"),),
-    details="The file has the present rates, the numbers of yesterday, disks, and versions of "
-    "brokers and clients.",
+    examples=(("mqadmin export metrics --cluster DefaultCluster", "writes metrics.json here"),),
+    details="The file contains the present rates, yesterday's counts, disk usage, and versions "
+    "of brokers and clients.",
     rows=ExportedFile,
 )
 @this_cluster
@@ -241,7 +241,7 @@ async def export_metrics(call: Call, *, cluster: str | None, target: JavaFile) -
     """Return one row: the file.
 
     Raises:
-        ItemNotFound: there is no such cluster.
+        ItemNotFound: the cluster does not exist.
         OSError: the file cannot be written.
     """
     admin = await call.admin()

@@ -25,7 +25,7 @@ from mqadmin.health.conditions import (
 )
 
 Parameters = Callable[[Run], Run]
-"""Declare what is looked at; the command gets it as ``condition``."""
+"""Declare the arguments of a condition; the command gets it as ``condition``."""
 Example = tuple[str, str]
 
 
@@ -52,7 +52,9 @@ wait_broker = _wait(
             required=False,
             help="name or HOST:PORT of the broker; any broker if left out",
         ),
-        click.option("--count", type=INTEGER, default=1, help="number of brokers that must answer"),
+        click.option(
+            "--count", type=INTEGER, default=1, help="number of brokers that have to answer"
+        ),
     ),
     ("mqadmin wait broker broker-a --within 2m", "after a restart"),
 )
@@ -64,10 +66,10 @@ wait_group = _wait(
 wait_lag = _wait(
     "wait lag",
     lag_condition,
-    ("mqadmin wait lag billing --within 5m", "until nothing is left"),
+    ("mqadmin wait lag billing --within 5m", "until everything is read"),
 )
 wait_topic = _wait(
     "wait topic",
     topic_condition,
-    ("mqadmin wait topic orders --within 30s", "until it has a route"),
+    ("mqadmin wait topic orders --within 30s", "until the topic has a route"),
 )

@@ -1,14 +1,14 @@
-"""Run a job of the pipeline as a process, so that the command line never imports Spark.
+"""Run a Spark job as a process, so that the command line never imports Spark.
 
     python -m mqspark JOB DIR… --> standard output: rows as JSON lines
                                 --> standard error: the page, progress, a plan, and at the
                                     end what failed, how much was skipped, or the verdict
 
-Rule: rows come before the damage is told, so a damaged store gives what it still has. Lines
-of standard error that are no JSON object are Spark's own; the last of them is told only
-where the job died without a word of ours. ``--explain`` shows Spark's plan before the job
-runs; with ``--dry-run`` beside it, or alone, nothing is run. The job ends with this process,
-however that ends, because it watches its standard input, which only this process holds open.
+Rule: rows come before the damage is reported, so a damaged store gives what it still has. Lines of
+standard error that are not a JSON object are Spark's own; the last of them is reported only if the
+job died without a message of ours. ``--explain`` shows Spark's plan before the job runs; with
+``--dry-run`` beside it, or alone, nothing is run. The job ends with this process, however that
+ends, because it watches its standard input, which only this process holds open.
 """
 
 import json
@@ -59,7 +59,7 @@ class Engine:
 
 
 LOCAL: Final = Engine(engine="local", master=None, parquet=None)
-"""For a job that has no use for Spark."""
+"""For jobs that do not need Spark."""
 
 JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
 """Options of a job by name; None, False and nothing in a list leave one out."""
@@ -67,7 +67,7 @@ JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
 _WHERE: Final = combine(
     click.option(
         "--master",
-        help="Spark's master, as local[2] or spark://HOST:PORT; this machine if left out",
+        help="Spark's master, such as local[2] or spark://HOST:PORT; by default this machine",
     ),
     click.option(
         "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
@@ -78,8 +78,8 @@ _STORE_ENGINE: Final = combine(
         "--engine",
         type=Choice(["auto", "spark", "local"]),
         default="auto",
-        help="spark, or local for the same rows from one process without Java; auto takes local "
-        "below 20 GiB without --master",
+        help="spark, or local: the same rows from one process, without Java; auto chooses local "
+        "below 20 GiB if --master is not given",
     ),
     _WHERE,
 )
@@ -88,7 +88,7 @@ _LIVE_ENGINE: Final = combine(
         "--engine",
         type=Choice(["spark", "local"]),
         default="spark",
-        help="spark, or local for the same rows from one process without Java",
+        help="spark, or local: the same rows from one process, without Java",
     ),
     _WHERE,
 )
@@ -142,7 +142,7 @@ def run_live_job(
 
     Args:
         archive: directory or URI.
-        target: whom it talks to; None for nobody.
+        target: the servers it talks to; None for a job that needs no servers.
 
     Raises:
         CommandError: the job failed; the class follows its exit code.
@@ -177,7 +177,7 @@ def _run(
     if find_spec("pyarrow") is None:
         raise CommandError(
             "jobs of the pipeline need pyarrow, which is not installed",
-            hint="pip install 'mqadmin[spark]' brings it, and Spark",
+            hint="pip install 'mqadmin[spark]' installs it and Spark",
         )
     line = module_command(*words, *where.words(), "--until-stdin-closes")
     line += ["--explain"] if call.settings.explain else []
@@ -261,6 +261,6 @@ def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[
             yield row(**json.loads(text))
     if skipped:
         raise Damaged(
-            f"damaged places of the commit log that were skipped: {skipped}",
-            hint="`store verify` names each",
+            f"skipped {skipped} damaged places of the commit log",
+            hint="`store verify` lists them",
         )

@@ -25,7 +25,7 @@ from mqadmin.output.rows import CHANGED
     "broker config get",
     examples=(
         ("mqadmin broker config get flushDiskType", "one setting on every master"),
-        ("mqadmin broker config get -b broker-a", "all of one broker"),
+        ("mqadmin broker config get -b broker-a", "all settings of one broker"),
     ),
     rows=ServerValue,
     columns=("broker", "key", "value"),
@@ -72,22 +72,21 @@ REWRITES: Final = (
         ("mqadmin broker config set brokerPermission 4 -b broker-a -y", "make one read-only"),
         ("mqadmin broker config set slaveReadEnable true --dry-run", "what would change"),
     ),
-    details="A key that the broker does not have is reported as not found, and a value that does "
-    "not look like the one that is there is refused. A Java broker would take both and "
-    "say nothing.",
+    details="A key that the broker does not have is reported as not found. A value of another "
+    "kind than the present one is refused. A Java broker would silently accept both.",
     rows=SettingChange,
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
 @argument("key", help="name of the setting")
 @argument("value", help="the new value")
-@option_group("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
+@option_group("where", Where, on_broker, of_cluster(help="masters and slaves of this cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
     """Return one row for each broker.
 
     Raises:
-        ItemNotFound: there is no such cluster or broker.
-        Usage: the value does not look like the one that is there.
+        ItemNotFound: the cluster or broker does not exist.
+        Usage: the value is of another kind than the present one.
     """
     admin = await call.admin()
     nodes = await masters(admin, where)

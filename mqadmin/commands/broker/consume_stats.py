@@ -32,9 +32,9 @@ class GroupQueue(Row):
     "broker consume-stats",
     examples=(
         ("mqadmin broker consume-stats -b broker-a", "every group, queue by queue"),
-        ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "where much is left"),
+        ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "the largest lags first"),
     ),
-    details="A queue has no time if its next message was never consumed, or is gone.",
+    details="A queue has no time if its last consumed message is gone, or if nothing was consumed.",
     rows=GroupQueue,
     columns=(
         *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag"),
@@ -44,7 +44,7 @@ class GroupQueue(Row):
 @of_masters
 @click.option("--min-lag", type=INTEGER, default=0, help="only queues with at least this lag")
 @click.option(
-    "--order", type=BOOLEAN, default="false", help="true shows only groups that read in order"
+    "--order", type=BOOLEAN, default="false", help="true: only groups that consume in order"
 )
 async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
     """Return one row for each group and queue, sorted."""

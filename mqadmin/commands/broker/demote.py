@@ -14,14 +14,17 @@ from mqadmin.commands.broker._shared import RoleChange, change_role
 @command(
     "broker demote",
     examples=(
-        ("mqadmin broker demote 10.0.0.1:10911 -y", "it starts anew, as a slave"),
-        ("mqadmin broker demote 10.0.0.1:10911 --cut-tail", "what it alone has is set aside"),
+        ("mqadmin broker demote 10.0.0.1:10911 -y", "it becomes a slave"),
+        (
+            "mqadmin broker demote 10.0.0.1:10911 --cut-tail",
+            "records that only it has are set aside",
+        ),
     ),
-    details="The demotion is refused while the broker leads and has not heard of a promotion; "
-    "with --force it is demoted anyway. A slave whose log parts from the new master's "
-    "takes nothing and says so in `ha status`. With --cut-tail, now or then, it copies "
-    "the end of its log into tails/ of its store directory, where `store log` reads it, "
-    "and cuts it. Only brokers of ours can do this.",
+    details="The demotion is refused while the broker is the master and has not learned of a "
+    "promotion; --force demotes it anyway. A slave whose log diverges from the new master's does "
+    "not replicate, and `ha status` says so. With --cut-tail, now or later, it moves the end of "
+    "its log to tails/ in its store directory, where `store log` reads it. Only our brokers "
+    "support this request.",
     rows=RoleChange,
     writes=True,
 )
@@ -30,9 +33,9 @@ from mqadmin.commands.broker._shared import RoleChange, change_role
     "--broker-id", type=Integer(min=1), help="its id as a slave; by default the smallest free one"
 )
 @click.option(
-    "--cut-tail", is_flag=True, help="copy out and then cut what the new master's log does not have"
+    "--cut-tail", is_flag=True, help="move records that the new master does not have out of the log"
 )
-@click.option("--force", is_flag=True, help="demote it even if it has not heard of a new master")
+@click.option("--force", is_flag=True, help="demote it even if it has not learned of a new master")
 async def demote(
     call: Call, *, address: str, broker_id: int | None, cut_tail: bool, force: bool
 ) -> Outcome:
@@ -48,7 +51,7 @@ async def demote(
     taken = {node.broker_id for node in await all_brokers(admin) if node.broker == name}
     free = next(one for one in range(1, len(taken) + 2) if one not in taken)
     number = broker_id or free
-    cut = ", and cut what it alone has" if cut_tail else ""
+    cut = ", and cut the records that only it has" if cut_tail else ""
     await call.confirm(f"make {address} slave {number} of {name or 'its name'}{cut}?")
     return await change_role(
         call,

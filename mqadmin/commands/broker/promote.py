@@ -22,31 +22,33 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
 @command(
     "broker promote",
     examples=(
-        ("mqadmin broker promote 10.0.0.2:10911 -y", "the log of this one goes on"),
-        ("mqadmin broker promote broker-a --force", "although it lacks messages"),
+        ("mqadmin broker promote 10.0.0.2:10911 -y", "clients continue with the log of this slave"),
+        ("mqadmin broker promote broker-a --force", "even though it lacks messages"),
     ),
-    details="The promotion is refused while the slave still hears its master, when it is behind "
-    "what the master last said, when its log is not its master's, and when another slave "
-    "has more. With --force it is promoted anyway, and what the slave lacks is lost. A "
-    "promotion raises the epoch of the broker name: an old master of ours that hears of "
-    "it takes no more messages, and `broker demote` makes it a slave. Stop a Java master "
-    "first, and start it as a slave. With --force an old master whose log is to be kept "
-    "leads again.",
+    details="The promotion is refused while the slave is still connected to its master, if it is "
+    "behind the last position that the master reported, if its log diverges from its master's, "
+    "and if another slave has more. --force promotes it anyway, and the messages that it lacks "
+    "are lost. A promotion raises the epoch of the broker name: an old master of ours that "
+    "learns of it accepts no more messages, and `broker demote` makes it a slave. Stop a Java "
+    "master first, and start it as a slave. To return to an old master and keep its log, promote "
+    "it with --force.",
     rows=RoleChange,
     writes=True,
 )
-@argument("slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one")
+@argument(
+    "slave", type=BROKER, help="the slave: HOST:PORT, or the broker name if it has only one slave"
+)
 @click.option(
     "--role",
     type=Choice(get_args(Role)),
-    help="its role as a master; by default the one that its master had",
+    help="its role as a master; by default that of its master",
 )
-@click.option("--force", is_flag=True, help="promote it even if it is known to lack messages")
+@click.option("--force", is_flag=True, help="promote it even if it lacks messages")
 async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> Outcome:
     """Return one row.
 
     Raises:
-        ItemNotFound: there is no such slave.
+        ItemNotFound: the slave does not exist.
         Usage: the name has several.
         CommandError: another slave has more, or it was not confirmed.
     """
@@ -57,12 +59,12 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
         try:
             theirs = await _log_end(admin, other)
         except ClientError as error:
-            call.warn(f"note: slave {other.address} does not say what it has: {error}")
+            call.warn(f"note: slave {other.address} does not report where its log ends: {error}")
             continue
         if theirs > end and not force:
             raise CommandError(
                 f"slave {other.address} has {theirs - end} bytes more than {node.address}",
-                hint=f"promote {other.address}, or insist with --force",
+                hint=f"promote {other.address}, or pass --force",
             )
     becomes = role or "master"
     await call.confirm(f"make {node.address} the {becomes} of {node.broker}?")
@@ -78,10 +80,14 @@ async def _choose(admin: Admin, wanted: str) -> tuple[ServerNode, list[ServerNod
     if not here and ":" in wanted:
         return ServerNode("", wanted, 1, wanted), []
     if not here:
-        raise ItemNotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
+        raise ItemNotFound(
+            f"slave {wanted!r} not found", hint="`mqadmin ha status` lists the slaves"
+        )
     if len(here) > 1:
         addresses = "|".join(node.address for node in here)
-        raise Usage(f"{wanted} has several slaves", hint=f"name one of {addresses}")
+        raise Usage(
+            f"broker {wanted} has several slaves", hint=f"give the address of one: {addresses}"
+        )
     one = here[0]
     same = [node for node in slaves if (node.cluster, node.broker) == (one.cluster, one.broker)]
     return one, [node for node in same if node != one]

@@ -50,17 +50,18 @@ class StatsSpan(Row):
 @command(
     "broker stats",
     examples=(
-        ("mqadmin broker stats", "messages put and got, broker by broker"),
+        ("mqadmin broker stats", "messages stored and delivered, broker by broker"),
         ("mqadmin broker stats TOPIC_PUT_NUMS orders", "messages of one topic"),
-        ("mqadmin broker stats GROUP_GET_NUMS orders@billing", "what a group got of it"),
+        (
+            "mqadmin broker stats GROUP_GET_NUMS orders@billing",
+            "messages of the topic that a group got",
+        ),
     ),
     details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
     rows=StatsSpan,
 )
 @argument("name", required=False, help="name of the statistic, such as TOPIC_PUT_NUMS")
-@argument(
-    "key", required=False, help="what it counts: a topic, or TOPIC@GROUP for a statistic of groups"
-)
+@argument("key", required=False, help="a topic, or TOPIC@GROUP for a statistic of groups")
 @of_masters
 async def broker_stats(call: Call, *, name: str | None, key: str | None, where: Where) -> Outcome:
     """Return one row for each broker, statistic and span.
@@ -72,9 +73,12 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     names = OF_BROKER if name is None else (name.upper(),)
     if names[0] not in NAMES:
         hint = did_you_mean(names[0], NAMES, "-h lists them")
-        raise Usage(f"no statistic {name!r}", hint=hint)
+        raise Usage(f"unknown statistic {name!r}", hint=hint)
     if key is None and not names[0].startswith("BROKER_"):
-        raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
+        raise Usage(
+            f"{names[0]} needs a topic",
+            hint="give a topic, or TOPIC@GROUP for a statistic of groups",
+        )
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
     parts = await asyncio.gather(
@@ -83,8 +87,8 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     rows = [row for part in parts for row in part]
     if not rows and name is not None:
         raise ItemNotFound(
-            f"no broker has counted {names[0]} of {key or 'its cluster'}",
-            hint="counting starts with the first message",
+            f"no broker has a count {names[0]} of {key or 'its cluster'}",
+            hint="counts start with the first message",
         )
     return Outcome(rows)
 

@@ -14,8 +14,8 @@ from mqadmin.cluster.server_tables import ServerValue, values_of
 @command(
     "broker status",
     examples=(
-        ("mqadmin broker status -b broker-a", "everything it counts"),
-        ("mqadmin broker status putTps commitLogDiskRatio", "two of them, of every master"),
+        ("mqadmin broker status -b broker-a", "every number of one broker"),
+        ("mqadmin broker status putTps commitLogDiskRatio", "two numbers of every master"),
     ),
     rows=ServerValue,
     columns=("broker", "key", "value"),

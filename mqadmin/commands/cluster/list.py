@@ -58,7 +58,7 @@ class BrokerRow(Row):
 @command(
     "cluster list",
     examples=(
-        ("mqadmin cluster list", "who is there, and how busy"),
+        ("mqadmin cluster list", "every broker, with its rates"),
         ("mqadmin cluster list DefaultCluster", "the brokers of one cluster"),
         ("mqadmin cluster list --totals", "messages of yesterday and today"),
     ),
@@ -71,7 +71,7 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
     """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
-        ItemNotFound: there is no such cluster.
+        ItemNotFound: the cluster does not exist.
     """
     admin = await call.admin()
     if cluster is None:

@@ -49,12 +49,12 @@ class BrokerStatus(Row):
         *("disk_ratio", "behind_bytes", "page_cache_lock_ms", "send_queue", "error"),
     ),
 )
-@click.option("--cluster", type=CLUSTER, help="only this cluster")
+@click.option("--cluster", type=CLUSTER, help="only brokers of this cluster")
 async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
-        ItemNotFound: there is no such cluster, or no broker at all.
+        ItemNotFound: the cluster does not exist, or no broker is registered.
     """
     admin = await call.admin()
     nodes = await processes(admin, Where(cluster=cluster))

@@ -41,6 +41,6 @@ async def group_config(call: Call, *, group: str) -> Outcome:
     ]
     if not rows:
         raise ItemNotFound(
-            f"no broker has settings of group {group}", hint="`group list` shows the groups"
+            f"no broker has settings for group {group}", hint="`group list` shows the groups"
         )
     return Outcome(rows)

@@ -15,8 +15,8 @@ from storefmt.config.tables import SubscriptionGroup
 @command(
     "group create",
     examples=(
-        ("mqadmin group create billing", "on every master, with the settings of a broker"),
-        ("mqadmin group create billing --retry-max 3", "a dead letter after three retries"),
+        ("mqadmin group create billing", "on every master, with the default settings"),
+        ("mqadmin group create billing --retry-max 3", "dead letters after three retries"),
     ),
     details="A group that exists with the same settings is left unchanged. One with other "
     "settings is refused; `group update` changes it.",
@@ -29,8 +29,8 @@ from storefmt.config.tables import SubscriptionGroup
     "--retry-max", type=INTEGER, default=16, help="retries before a message becomes a dead letter"
 )
 @click.option("--retry-queues", type=INTEGER, default=1, help="number of queues of its retry topic")
-@click.option("--disabled", is_flag=True, help="its members may not consume yet")
-@click.option("--no-broadcast", is_flag=True, help="its members may not broadcast")
+@click.option("--disabled", is_flag=True, help="do not allow its members to consume yet")
+@click.option("--no-broadcast", is_flag=True, help="do not allow its members to broadcast")
 @on_masters
 async def create_group(
     call: Call,
@@ -46,7 +46,7 @@ async def create_group(
 
     Raises:
         BadCall: the name is not allowed for a group.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     named = {
         "consume_enable": not disabled,

@@ -26,7 +26,7 @@ from storefmt.config.tables import SubscriptionGroup
         ("mqadmin group import groups.json --broker broker-a", "on one broker"),
     ),
     details='Entries are as {"groupName": "billing", "retryMaxTimes": 3, "consumeEnable": true}. '
-    "A setting that is left out has the default of a broker.",
+    "A setting that is left out has the default of the broker.",
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
@@ -37,9 +37,9 @@ async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
     """Return one row for each group and broker.
 
     Raises:
-        Usage: the file is no list of groups.
+        Usage: the file is not a list of groups.
         BadCall: a name is not allowed for a group.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
     wanted = [

@@ -21,7 +21,7 @@ from mqadmin.cli.decorators import Where, group_argument, on_masters
     "group update",
     examples=(
         ("mqadmin group update billing --retry-max 3", "everything else as it was"),
-        ("mqadmin group update billing --consume false", "stop it; `undo` lets it go on"),
+        ("mqadmin group update billing --consume false", "stop it; `undo` lets it continue"),
     ),
     rows=GroupChange,
     columns=COLUMNS,
@@ -45,7 +45,7 @@ async def update_group(
 
     Raises:
         BadCall: the name is not allowed for a group.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     wanted = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
     return await change_groups(call, [wanted], where=where, update=True, create=create)

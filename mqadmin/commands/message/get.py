@@ -15,8 +15,8 @@ from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 @command(
     "message get",
     examples=(
-        ("mqadmin message get 7F00000100002A9F0000000000000000", "by the id of a broker"),
-        ("mqadmin message get o-17 --topic orders", "by a key, or the id of a producer"),
+        ("mqadmin message get 7F00000100002A9F0000000000000000", "by an offset id"),
+        ("mqadmin message get o-17 --topic orders", "by a key or a unique id"),
         ("mqadmin message get broker-a:3:17 --topic orders", "entry 17 of queue 3"),
     ),
     rows=MessageRow,
@@ -29,9 +29,9 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
     """Return the message, or every one with the key.
 
     Raises:
-        Usage: it is no offset id, and no topic is given.
-        ItemNotFound: there is none.
-        NoRoute: there is no such topic.
+        Usage: it is not an offset id, and no topic is given.
+        ItemNotFound: the message does not exist.
+        NoRoute: the topic does not exist.
     """
     found = await find_messages(call, what, topic=topic)
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]

@@ -4,7 +4,7 @@ key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
 time               those of ``message print``
 
-``message query id`` has a module of its own, because it needs none of these imports.
+``message query id`` has a module of its own, because it does not need these imports.
 """
 
 import click
@@ -39,9 +39,9 @@ from storefmt.names import TOOLS_GROUP
 @command(
     "message query key",
     examples=(
-        ("mqadmin message query key orders o-17", "all with this key"),
-        ("mqadmin message query key orders o-17 --from -1h", "of the last hour"),
-        ("mqadmin message query key orders o-17 --store DIR", "as `store query` finds them"),
+        ("mqadmin message query key orders o-17", "all messages with this key"),
+        ("mqadmin message query key orders o-17 --from -1h", "only the last hour"),
+        ("mqadmin message query key orders o-17 --store DIR", "from a store directory"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -59,7 +59,7 @@ async def query_key(
 
     Raises:
         ItemNotFound: no message has the key.
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
@@ -88,7 +88,7 @@ async def query_key(
         raise ItemNotFound(
             f"no message with key {key!r} in topic {topic}",
             hint=await waiting_hint(admin, topic, key)
-            or "check the key, and the time span where one is given",
+            or "check the key, and the time span if one is given",
         )
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
     return Outcome(rows, exit_code=answers.exit_code)
@@ -105,7 +105,7 @@ COPIES_MAX = 64
     needs=Needs.EITHER,
 )
 @topic_argument()
-@argument("message_id", metavar="ID", help="the id that the producer got")
+@argument("message_id", metavar="ID", help="the unique id that the producer got")
 @stored_at_any_time
 @click.option("--all", "all_", is_flag=True, help="show every copy, not only the first")
 @no_body_option
@@ -116,7 +116,7 @@ async def query_unique_key(
 
     Raises:
         ItemNotFound: no message has the id.
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
@@ -168,8 +168,8 @@ async def query_offset(
     """Return the message.
 
     Raises:
-        ItemNotFound: the queue has no such entry; the error says which it has.
-        NoRoute: there is no such topic.
+        ItemNotFound: the queue has no entry at the offset; the error says which it has.
+        NoRoute: the topic does not exist.
     """
     if call.is_offline:
         from mqadmin.store.offline import stored_at
@@ -195,8 +195,8 @@ async def query_offset(
 @command(
     "message query time",
     examples=(
-        ("mqadmin message query time orders --from -10m", "of the last ten minutes"),
-        ("mqadmin message query time orders --from 10:00 --to 10:05", "of five minutes today"),
+        ("mqadmin message query time orders --from -10m", "the last ten minutes"),
+        ("mqadmin message query time orders --from 10:00 --to 10:05", "five minutes of today"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -209,10 +209,10 @@ async def query_offset(
 async def query_time(
     call: Call, *, topic: str, stored: TimeSpan, limit: int | None, no_body: bool
 ) -> Outcome:
-    """Return one row for each message, queue by queue; none where nothing was stored then.
+    """Return one row for each message, queue by queue; empty if nothing was stored then.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         Usage: the span ends before it begins.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())

@@ -32,7 +32,7 @@ async def query_id(
     """Return the message, or one row for each of several.
 
     Raises:
-        BadCall: that is no id.
+        BadCall: the text is not an id.
         ItemNotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 
-UNDO_ONLINE: Final = "sends the members back; what they read again or pass over until then stays so"
+UNDO_ONLINE: Final = "sends the members back; messages read again or skipped until then stay so"
 
 
 NATIVE_NAMES: Final = ("", "offset reset", "offset skip")
@@ -65,7 +65,7 @@ within_option = click.option(
     "--within",
     type=DURATION,
     default=WITHIN_MS_DEFAULT,
-    help="how long to look whether members that are online moved; 0 does not look",
+    help="how long to wait for online members to move; 0 does not wait",
 )
 """``--within`` of the commands that move a group."""
 
@@ -113,7 +113,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         # Java's tool moves no group that has not committed an offset in every queue.
         raise ItemNotFound(
             f"group {reset.group} has no offset in every queue of {', '.join(reset.topic)}",
-            hint=f"`offset reset {reset.group} TOPIC --to …` moves it all the same",
+            hint=f"`offset reset {reset.group} TOPIC --to …` moves it anyway",
         )
     if call.dry_run:
         rows = await _preview(call, reset, moves)
@@ -129,7 +129,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         reset.group,
         moves,
         title=title,
-        promise=UNDO_ONLINE if is_online else "puts the old state back",
+        promise=UNDO_ONLINE if is_online else "restores the old state",
     )
     if not is_online:
         return Outcome([await store_offset(admin, reset.group, move) for move in moves])
@@ -151,7 +151,7 @@ async def _plan(
 
     Raises:
         ServerRefused: members are online, and cannot be sent there.
-        NoRoute, ItemNotFound: there is no such topic, or no such queue.
+        NoRoute, ItemNotFound: the topic or queue does not exist.
     """
     route = await admin.topic_route(topic)
     nodes, queues = _chosen_queues(reset, topic, route)
@@ -166,9 +166,9 @@ async def _plan(
     is_online = any(ids for _, ids in told)
     if is_online and (reset.queue or not reset.to.is_time_like):
         raise ServerRefused(
-            f"group {reset.group} has members online, whom a broker can only send to a time, "
-            "in all queues",
-            hint="stop them, or use --to earliest, latest or a time",
+            f"group {reset.group} has members online, which a broker can only move to a time, in "
+            "all queues",
+            hint="stop them, or pass --to earliest, latest or a time",
         )
     if is_online:
         await check_members_follow(admin, reset.group, [node for node, _ in told])
@@ -188,7 +188,7 @@ def _chosen_queues(
     """Return the masters and the queues that a line names.
 
     Raises:
-        ItemNotFound: the topic has no such queue, or none on the broker.
+        ItemNotFound: the topic does not have the queue, or has none on the broker.
     """
     nodes = masters_of_route(route)
     queues = routes.subscribe_queues(topic, route)
@@ -226,8 +226,8 @@ def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
     """Return the request with its time fixed to the present moment, and that time in full.
 
     Raises:
-        Usage: the time is yet to come, and RocketMQ's own tool was not named, which takes it for
-            the end.
+        Usage: the time is in the future, and the command is not one of RocketMQ's own tool, which
+            takes it for the end.
     """
     if reset.to.mark is not PositionKind.TIME:
         return reset, ""
@@ -236,8 +236,8 @@ def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
     instant = instant_text(at_ms, now_ms=now_ms)
     if at_ms > now_ms and call.spelled in NATIVE_NAMES:
         raise Usage(
-            f"{reset.to.text} is {instant}, which is yet to come",
-            hint="`--to latest` goes behind the last message; a day before the time may be missing",
+            f"{reset.to.text} is {instant}, which is in the future",
+            hint="`--to latest` skips all messages; if another day is meant, add the date",
         )
     if at_ms >= now_ms:
         return replace(reset, to=replace(reset.to, mark=PositionKind.LATEST)), instant

@@ -27,7 +27,7 @@ from storefmt.paths import check_group_name
         ("mqadmin offset clone billing billing-new --dry-run", "what would move"),
         ("mqadmin offset clone billing billing-new --topic orders -y", "in one topic"),
     ),
-    details="The retry topic of the group is its own and is not copied.",
+    details="The retry topic of the group is not copied.",
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
     writes=True,
@@ -36,7 +36,7 @@ from storefmt.paths import check_group_name
 @argument("target", type=GROUP, metavar="TO", help="the group that gets the offsets")
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[str, ...]) -> Outcome:
-    """Return one row for each queue; queues that are no more are named in a note (exit code 5).
+    """Return one row for each queue; queues that no longer exist are named in a note (exit code 5).
 
     Raises:
         ItemNotFound: the first group has no offset.
@@ -59,5 +59,5 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
         addresses=nodes.values(),
         title=f"offset clone {source} {target}",
         question=lambda count: f"give group {target} {count} offsets of {source}?",
-        missing="no queue any more",
+        missing="the queue no longer exists",
     )

@@ -33,7 +33,7 @@ class ExportedOffsets(Row):
         ("mqadmin offset export billing --to billing.jsonl", "of one group"),
         ("mqadmin offset export --to all.jsonl", "of every group"),
         ("mqadmin offset export --to - > all.jsonl", "to standard output"),
-        ("mqadmin offset export --to all.jsonl --store DIR", "out of a store directory"),
+        ("mqadmin offset export --to all.jsonl --store DIR", "from a store directory"),
     ),
     rows=ExportedOffsets,
     needs=Needs.EITHER,
@@ -48,7 +48,7 @@ async def export_offsets(
     """Return what was written.
 
     Raises:
-        Usage: the file is there already.
+        Usage: the file already exists.
         ItemNotFound: a group has no offset.
     """
     check_is_new(to, replace=replace)

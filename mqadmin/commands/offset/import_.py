@@ -30,7 +30,10 @@ from storefmt.paths import check_group_name
     examples=(
         ("mqadmin offset import billing.jsonl --dry-run", "what would move"),
         ("mqadmin offset import all.jsonl --group billing -y", "one group of a file"),
-        ("mqadmin offset import all.jsonl --map broker-a=broker-5", "for a broker of another name"),
+        (
+            "mqadmin offset import all.jsonl --map broker-a=broker-5",
+            "for a broker with another name",
+        ),
         (
             "mqadmin offset show billing -n old:9876 -o jsonl | mqadmin offset import - -y",
             "from another cluster",
@@ -46,8 +49,8 @@ from storefmt.paths import check_group_name
     help="file of JSON lines, as `offset export` writes it; - reads standard input",
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
-@broker_option(help="broker of the lines that name none (those of a store)")
-@broker_map("lines of broker OLD are for broker NEW here")
+@broker_option(help="broker for lines without a broker (those of a store)")
+@broker_map("import lines of broker OLD to broker NEW")
 @clamp_option
 async def import_offsets(
     call: Call,
@@ -58,13 +61,13 @@ async def import_offsets(
     brokers: tuple[tuple[str, str], ...],
     clamp: bool,
 ) -> Outcome:
-    """Return one row for each queue; queues that are no more are named in a note (exit code 5).
+    """Return one row for each queue; queues that no longer exist are named in a note (exit code 5).
 
     An offset past the end of its queue is refused, and so is its row, unless --clamp is given.
 
     Raises:
-        Usage: a line is no offset.
-        NoRoute: a topic is not there.
+        Usage: a line is not a valid offset.
+        NoRoute: a topic does not exist.
         ServerRefused: members of a group are online.
     """
     text = call.console.text_of(file)
@@ -100,7 +103,7 @@ def _read_file(
             continue
         at = row.broker or broker
         if at is None:
-            raise Usage(f"{where}: no broker", hint="add --broker NAME")
+            raise Usage(f"{where} names no broker", hint="add --broker NAME")
         check_group_name(row.group)
         spots = found.setdefault((row.group, row.topic), {})
         spots[renamed.get(at, at), row.queue_id] = row.consumer_offset
@@ -113,7 +116,7 @@ def _read_line(where: str, line: str) -> GroupOffset:
     try:
         row = read_json(line)
         if not isinstance(row["group"], str) or not isinstance(row["topic"], str):
-            raise TypeError("group and topic must be text")
+            raise TypeError("group and topic must be strings")
         return GroupOffset(
             group=row["group"],
             topic=row["topic"],

@@ -18,16 +18,16 @@ from mqadmin.commands.offset._shared import Reset, move_group, within_option
     "offset reset",
     examples=(
         ("mqadmin offset reset billing orders --to -1h --dry-run", "what would move"),
-        ("mqadmin offset reset billing orders --to latest -y", "skip what is waiting"),
+        ("mqadmin offset reset billing orders --to latest -y", "skip all waiting messages"),
         ("mqadmin offset reset billing orders --to -5 --queue broker-a:0", "5 back, one queue"),
         ("mqadmin offset reset billing orders --to -1h --broker broker-a", "on one broker"),
-        ("mqadmin offset reset billing orders bills --to -1h -y", "two topics, one `undo`"),
+        ("mqadmin offset reset billing orders bills --to -1h -y", "two topics at once"),
     ),
-    details="While members are online, only earliest, latest or a time can be asked for. The "
-    "broker then tells the members, and the command looks whether they moved, queue by queue: exit "
-    "code 5 where some did not, 1 where none did. Several topics are one plan, and one change for "
-    "`undo`. A time without a date is of today, in the zone "
-    "of this machine; one that is yet to come is refused.",
+    details="While members are online, only earliest, latest or a time is possible. The broker "
+    "then asks the members to move, and the command checks each queue: the exit code is 5 if "
+    "some queues did not move, and 1 if none did. `undo` treats several topics as one change. A "
+    "time without a date is today's, in the time zone of this machine; a time in the future is "
+    "refused.",
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
     writes=True,
@@ -42,9 +42,7 @@ from mqadmin.commands.offset._shared import Reset, move_group, within_option
     ),
     click.option("--queue", type=QUEUE, multiple=True, help="only this queue"),
     only_on_broker,
-    click.option(
-        "--cpp", is_flag=True, help="the members are C++ clients: use their form of the request"
-    ),
+    click.option("--cpp", is_flag=True, help="use the request form of C++ clients"),
     click.option("--only-back", is_flag=True, help="skip queues whose offset would move forward"),
     within_option,
 )
@@ -52,9 +50,9 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
     """Return one row for each queue, with the offsets before and after.
 
     Raises:
-        NoRoute: there is no such topic.
-        ItemNotFound: there is no such queue.
-        ServerRefused: members are online and the place is no time.
+        NoRoute: the topic does not exist.
+        ItemNotFound: the queue does not exist.
+        ServerRefused: members are online and the position is not a time.
     """
     return await move_group(
         call, reset, title=f"offset reset {reset.group} {first_of_names(reset.topic)}"

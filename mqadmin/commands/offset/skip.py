@@ -16,10 +16,10 @@ from mqadmin.commands.offset._shared import Reset, move_group, within_option
 @command(
     "offset skip",
     examples=(
-        ("mqadmin offset skip billing orders --dry-run", "what would be passed over"),
-        ("mqadmin offset skip billing orders 1 --queue broker-a:0 -y", "one that is in the way"),
+        ("mqadmin offset skip billing orders --dry-run", "what would be skipped"),
+        ("mqadmin offset skip billing orders 1 --queue broker-a:0 -y", "skip one message"),
     ),
-    details="A number works only while no member is online.",
+    details="A count is possible only while no member is online.",
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
     writes=True,
@@ -30,7 +30,7 @@ from mqadmin.commands.offset._shared import Reset, move_group, within_option
     "count",
     type=Integer(min=1),
     required=False,
-    help="messages to skip in each queue; all that wait if left out",
+    help="messages to skip in each queue; all if left out",
 )
 @click.option("--queue", type=QUEUE, multiple=True, help="only this queue")
 @within_option

@@ -5,7 +5,7 @@ import click
 from mqadmin.cli.declare import argument
 from mqadmin.cli.types import TOPIC
 
-of_archive = argument("archive", help="directory, or URI as s3://bucket/name")
+of_archive = argument("archive", help="directory, or a URI such as s3://bucket/name")
 
 
 only_topics = click.option(

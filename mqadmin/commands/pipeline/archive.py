@@ -33,10 +33,10 @@ class ArchivedRow(Row):
 
 @command(
     "pipeline archive",
-    details="A run archives what the topics have at its start, and the next run goes on there. A "
-    "run that dies at any moment loses and repeats nothing: only files that a manifest "
-    "names count, and the same manifest has the positions. Run it more often than brokers "
-    "remove messages. On one machine --engine local is as good; Spark spreads the queues "
+    details="A run archives the messages that the topics have at its start, and the next run "
+    "continues from there. A run that dies loses and repeats nothing: only files that a manifest "
+    "lists count, and the same manifest contains the positions. Run it more often than brokers "
+    "delete messages. On one machine, --engine local is just as good; Spark spreads the queues "
     "over a cluster.",
     examples=(
         ("mqadmin pipeline archive /data/archive --topic orders --engine local", "without Spark"),
@@ -50,14 +50,14 @@ class ArchivedRow(Row):
     needs=Needs.NAMESRV,
 )
 @of_live_job
-@argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
+@argument("archive", help="directory, or a URI such as s3://bucket/name; created if missing")
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
 )
 @click.option("--pattern", help="archive all topics that match this expression instead")
 @click.option(
     "--start",
-    help="where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset",
+    help="where a new archive starts: earliest, or JSON of topic -> broker -> queue -> offset",
 )
 @click.option(
     "--format",
@@ -73,9 +73,13 @@ class ArchivedRow(Row):
 @click.option(
     "--allow-loss",
     is_flag=True,
-    help="go on where a broker has removed messages before they were archived",
+    help="continue if a broker has deleted messages before they were archived",
 )
-@click.option("--report", type=GROUP, help="also set this group's offsets, so that its lag shows")
+@click.option(
+    "--report",
+    type=GROUP,
+    help="also store offsets for this group, so that its lag shows the progress",
+)
 def archive_topics(
     call: Call,
     *,
@@ -130,12 +134,11 @@ class CompactedRow(Row):
 @command(
     "pipeline archive compact",
     details=(
-        "Each run of `pipeline archive` makes files of its own, so frequent runs make small ones. "
-        "This writes the files of a topic, broker and day again as files of about 256 MiB, and "
-        "commits them. The old files stay until `pipeline archive clean`, for those who read them. "
-        "Bodies that an earlier version kept compressed are written as they were sent; files that "
-        "are large already stay as they are. "
-        "No run of `pipeline archive` may write at the same time."
+        "Each run of `pipeline archive` writes new files, so frequent runs write small ones. "
+        "This command merges the files of a topic, broker and day into files of about 256 MiB, "
+        "and commits them. The old files stay for their readers until `pipeline archive clean`. "
+        "Bodies that an earlier version kept compressed are decompressed; files that are already "
+        "large stay as they are. No run of `pipeline archive` may write at the same time."
     ),
     examples=(
         ("mqadmin pipeline archive compact /data/archive --engine local", "without Spark"),
@@ -154,7 +157,7 @@ def compact_archive(
     """Return a row for each group of files.
 
     Raises:
-        CommandError: there is no archive, or another process writes to it.
+        CommandError: the archive does not exist, or another process writes to it.
     """
     options: JobOptions = {
         "topics": topic,
@@ -177,9 +180,9 @@ class ExpiredRow(Row):
 @command(
     "pipeline archive expire",
     details=(
-        "A file expires as a whole, when its last message was stored before the time; it has the "
-        "messages of one day (UTC). What has expired is not archived again. The bytes are freed "
-        "by `pipeline archive clean`. No run of `pipeline archive` may write at the same time."
+        "A file, which holds messages of one day (UTC), expires as a whole if its last message "
+        "was stored before the time. Expired messages are not archived again. `pipeline archive "
+        "clean` frees the space. No run of `pipeline archive` may write at the same time."
     ),
     examples=(
         ("mqadmin pipeline archive expire /data/archive --before -90d", "keep 90 days"),
@@ -193,7 +196,7 @@ class ExpiredRow(Row):
     needs=Needs.NONE,
 )
 @of_archive
-@click.option("--before", type=TIME, required=True, help="store time; older messages expire")
+@click.option("--before", type=TIME, required=True, help="messages stored before this time expire")
 @only_topics
 async def expire_archive(
     call: Call, *, archive: str, before: When, topic: tuple[str, ...]
@@ -201,9 +204,9 @@ async def expire_archive(
     """Return a row for each file.
 
     Raises:
-        CommandError: there is no archive, or another process writes to it.
+        CommandError: the archive does not exist, or another process writes to it.
     """
-    await call.confirm(f"take messages from before {before} out of {archive}?")
+    await call.confirm(f"remove messages from before {before} from {archive}?")
     options: JobOptions = {"before": before.ms(call.now_ms()), "topics": topic}
     return await asyncio.to_thread(
         run_live_job, call, "expire", archive, LOCAL, row=ExpiredRow, options=options
@@ -220,11 +223,11 @@ class CleanedRow(Row):
 
 @command(
     "pipeline archive clean",
-    details="A killed run, a compaction and an expiry leave files that do not count. Such a file "
-    "is deleted if it was written, or last counted, before the time. Choose a time before "
-    "the start of every run that still writes, since on object storage nothing else tells "
-    "its files from those of a killed run, and before the start of everything that still "
-    "reads.",
+    details="A killed run, a compaction and an expiry leave files that no manifest lists any "
+    "more. Such a file is deleted if it was written, or last listed, before the time. Choose a "
+    "time before the start of every run that still writes, because on object storage nothing "
+    "else distinguishes its files from those of a killed run, and before the start of every "
+    "program that still reads.",
     examples=(
         ("mqadmin pipeline archive clean s3://backup/orders --before -1d", "older than a day"),
     ),
@@ -233,15 +236,18 @@ class CleanedRow(Row):
 )
 @of_archive
 @click.option(
-    "--before", type=TIME, required=True, help="time since which a file must not have counted"
+    "--before",
+    type=TIME,
+    required=True,
+    help="delete files that no manifest has listed since this time",
 )
 async def clean_archive(call: Call, *, archive: str, before: When) -> Outcome:
     """Return a row for each file.
 
     Raises:
-        CommandError: there is no archive, or another process writes to it.
+        CommandError: the archive does not exist, or another process writes to it.
     """
-    await call.confirm(f"delete files of {archive} that have not counted since {before}?")
+    await call.confirm(f"delete files of {archive} that no manifest has listed since {before}?")
     options = {"before": before.ms(call.now_ms())}
     return await asyncio.to_thread(
         run_live_job, call, "clean", archive, LOCAL, row=CleanedRow, options=options

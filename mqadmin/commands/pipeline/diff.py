@@ -17,10 +17,13 @@ class FleetDiffRow(DiffRow):
 
 @command(
     "pipeline diff",
-    details="The job compares a master and its slave, or a store before and after; the rows are "
-    "those of `store diff`. The exit code is 1 where anything is different.",
+    details="The job compares a master with its slaves, or two states of a store; the rows are "
+    "those of `store diff`. The exit code is 1 if anything differs.",
     examples=(
-        ("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),
+        (
+            "mqadmin pipeline diff /mnt/master /mnt/slave",
+            "the log first, then each queue that differs",
+        ),
         ("mqadmin pipeline diff /mnt/master /mnt/s1 /mnt/s2", "two slaves"),
     ),
     rows=FleetDiffRow,

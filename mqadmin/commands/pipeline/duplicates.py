@@ -25,9 +25,9 @@ class DuplicateRow(Row):
 
 @command(
     "pipeline duplicates",
-    details="A producer gives each message one unique key, so two records of a topic with one key "
-    "are a send that was tried again. Retries, delayed and half messages are not counted: "
-    "there the broker itself stores a message again, under another topic.",
+    details="A producer gives each message a unique key, so two records of a topic with the same "
+    "key are one message that was sent again. Retries, delayed and half messages are not "
+    "counted, because the broker itself stores such a message again under another topic.",
     examples=(
         ("mqadmin pipeline duplicates /data/store", "on this machine's cores"),
         ("mqadmin pipeline duplicates /data/store --engine local", "without Spark"),

@@ -19,8 +19,8 @@ class FleetEventRow(EventRow):
     "pipeline events",
     details=EVENTS_DETAILS,
     examples=(
-        ("mqadmin pipeline events /data/store", "the life of the store"),
-        ("mqadmin pipeline events s3://backup/store --pause 5m", "of a copy on S3"),
+        ("mqadmin pipeline events /data/store", "every event of the store"),
+        ("mqadmin pipeline events s3://backup/store --pause 5m", "from a copy on S3"),
     ),
     rows=FleetEventRow,
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),

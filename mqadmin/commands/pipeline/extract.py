@@ -30,8 +30,8 @@ class ExtractedFileRow(Row):
 @command(
     "pipeline extract",
     details="Parquet and jsonl have one file for each topic of each part of a log, below "
-    "topic=NAME; bodies are written as they are stored. manifest.jsonl in the new "
-    "directory lists what is where.",
+    "topic=NAME; bodies are written as they are stored. manifest.jsonl in the new directory "
+    "lists the files.",
     examples=(
         (
             "mqadmin pipeline extract /data/store --to /data/orders --topic orders",
@@ -40,7 +40,7 @@ class ExtractedFileRow(Row):
         (
             "mqadmin pipeline extract /data/store --to /data/hits --body 'card [0-9]{16}' "
             "--format jsonl",
-            "what should not be there",
+            "messages that should not contain such a number",
         ),
     ),
     rows=ExtractedFileRow,

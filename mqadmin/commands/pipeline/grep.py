@@ -24,10 +24,10 @@ class HitRow(Row):
 
 @command(
     "pipeline grep",
-    details="Bodies are searched where they are read, compressed ones after decompression, so "
-    "only hits travel. `store get DIR LOG_OFFSET` shows the whole message of a hit.",
+    details="Bodies are searched where they are read, after decompression, so only matches are "
+    "sent over the network. `store get DIR LOG_OFFSET` shows the whole message.",
     examples=(
-        ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
+        ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "mask the numbers"),
         ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),
     ),
     rows=HitRow,

@@ -26,12 +26,12 @@ class GroupLagRow(Row):
 @command(
     "pipeline lag",
     details="Positions are those of consumerOffset.json when the store was copied; the stores of "
-    "several brokers are added up. With older copies of one store's file there are rows "
-    "for their times, too. The time of the last consumption is the store time of the last "
-    "message read, of the queue that is furthest behind.",
+    "several brokers are added up. Older copies of one store's file add rows for their times. "
+    "The time of the last consumption is the store time of the last message read in the queue "
+    "that is furthest behind.",
     examples=(
         ("mqadmin pipeline lag /data/store", "on this machine's cores"),
-        ("mqadmin pipeline lag /mnt/a/store /mnt/b/store --engine local", "of two brokers"),
+        ("mqadmin pipeline lag /mnt/a/store /mnt/b/store --engine local", "two brokers"),
         (
             "mqadmin pipeline lag /data/store --offsets monday.json@1795233600000,tuesday.json",
             "over time",

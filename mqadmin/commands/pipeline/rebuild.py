@@ -29,12 +29,12 @@ class RebuiltPartRow(Row):
 
 @command(
     "pipeline rebuild",
-    details="The files are those of `store rebuild`, byte for byte. Each queue is made by one "
-    "task, and each file of the index; a log with damage is rebuilt as one task. The exit code "
-    "is 6 where a log has damage.",
+    details="The files are those of `store rebuild`, byte for byte. Each queue and each index "
+    "file is one task; a damaged log is rebuilt as one task. The exit code is 6 if a log is "
+    "damaged.",
     examples=(
         ("mqadmin pipeline rebuild /data/store --to /data/new", "one store, by queue"),
-        ("mqadmin pipeline rebuild /mnt/a /mnt/b --to /mnt/new", "two, below /mnt/new"),
+        ("mqadmin pipeline rebuild /mnt/a /mnt/b --to /mnt/new", "two stores, each below /mnt/new"),
     ),
     rows=RebuiltPartRow,
     needs=Needs.STORE,
@@ -47,12 +47,12 @@ class RebuiltPartRow(Row):
     metavar="OUT",
     help="new directory; each of several stores gets one below it",
 )
-@click.option("--no-index", is_flag=True, help="leave the index out")
+@click.option("--no-index", is_flag=True, help="do not rebuild the index")
 def rebuild_stores(call: Call, *, where: Engine, to: str, no_index: bool) -> Outcome:
     """Return a row for each queue and index.
 
     Raises:
-        NotAStore: a directory is no store.
+        NotAStore: a directory is not a store.
         BadCall: the new directory is not empty, or lies in a store.
     """
     options = {"to": to, "index": "false" if no_index else None}

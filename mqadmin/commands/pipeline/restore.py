@@ -24,11 +24,11 @@ class RestoredRow(Row):
 
 @command(
     "pipeline restore",
-    details="With --to the job makes a store directory that a broker opens: every record is as it "
-    "was, with its queue offset and times; only ids by log offset change. The broker "
-    "builds queues and index when it starts. With --to-topic the messages are sent once "
-    "more. The property RMQ_SPARK_ID of each says where it was "
-    "(topic@broker@queue@offset), because a restore that is run twice sends twice.",
+    details="With --to, the job writes a store directory that a broker can open: every record "
+    "keeps its queue offset and times, and only offset ids change. The broker builds queues and "
+    "index when it starts. With --to-topic, the messages are sent again. The property "
+    "RMQ_SPARK_ID of each message says where it was (topic@broker@queue@offset), because a "
+    "restore that is run twice sends everything twice.",
     examples=(
         ("mqadmin pipeline restore /data/archive --to /data/new --engine local", "a new store"),
         ("mqadmin pipeline restore s3://backup/orders --to-topic orders_again", "send again"),
@@ -39,15 +39,15 @@ class RestoredRow(Row):
 @of_live_job
 @of_archive
 @only_topics
-@click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
-@broker_option(help="with --to: which broker's messages, where the archive has several")
+@click.option("--to", type=DIR, metavar="OUT", help="a new store directory")
+@broker_option(help="with --to: the broker whose messages are restored, if the archive has several")
 @click.option(
-    "--file-size", type=INTEGER, help="with --to: bytes of a commit log file (default 1 GiB)"
+    "--file-size",
+    type=INTEGER,
+    help="with --to: size of a commit log file in bytes (default 1 GiB)",
 )
 @click.option("--to-topic", type=TOPIC, help="send the messages to this topic instead")
-@click.option(
-    "--keep-queues", is_flag=True, help="with --to-topic: into the queues of the same numbers"
-)
+@click.option("--keep-queues", is_flag=True, help="with --to-topic: keep the queue ids")
 async def restore_archive(
     call: Call,
     *,
@@ -64,7 +64,7 @@ async def restore_archive(
 
     Raises:
         Usage: not one of the two targets is named.
-        CommandError: there is no archive, or it cannot be restored there.
+        CommandError: the archive does not exist, or it cannot be restored there.
     """
     if (to is None) == (to_topic is None):
         raise Usage("a restore needs one target", hint="--to DIR, or --to-topic TOPIC")

@@ -30,12 +30,15 @@ class MoveRow(Row):
 
 @command(
     "pipeline rewind plan",
-    details="The plan is made from copied stores by the rules of a broker's reset; nothing is "
-    "changed. COMMAND is the line that would do it on the running cluster, where offsets "
-    "have moved on since.",
+    details="The plan is computed from copied stores by the rules of a broker's reset; nothing "
+    "is changed. COMMAND is the command that performs it on the running cluster, where offsets "
+    "have moved since.",
     examples=(
         ("mqadmin pipeline rewind plan /data/store --to 2026-11-21T10:00:00Z", "every group"),
-        ("mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing", "one, two stores"),
+        (
+            "mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing",
+            "one group, two stores",
+        ),
     ),
     rows=MoveRow,
     columns=(

@@ -35,13 +35,13 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
 
 @command(
     "pipeline stats",
-    details="Hours are hours of the store time, in UTC. Without --master, a store below 20 GiB is "
+    details="Hours are those of the store time, in UTC. Without --master, a store below 20 GiB is "
     "counted in one process, because Spark takes about ten seconds to start.",
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
         ("mqadmin pipeline stats /data/store --engine local -o csv", "without Spark"),
-        ("mqadmin pipeline stats /data/store --by producer", "who sent how much, by hour"),
-        ("mqadmin pipeline stats '/mnt/*/store' --by store", "several stores, each by itself"),
+        ("mqadmin pipeline stats /data/store --by producer", "by producer and hour"),
+        ("mqadmin pipeline stats '/mnt/*/store' --by store", "several stores, counted separately"),
         ("mqadmin pipeline stats /mnt/store --master spark://host:7077", "on a cluster"),
     ),
     rows=TopicHourRow,
@@ -49,7 +49,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
     needs=Needs.STORE,
 )
 @of_stores_job
-@click.option("--by", "-b", type=Choice(list(BY)), help="count by this as well")
+@click.option("--by", "-b", type=Choice(list(BY)), help="also count by this")
 def count_by_hour(
     call: Call,
     *,

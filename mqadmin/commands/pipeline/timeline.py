@@ -9,10 +9,10 @@ from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 @command(
     "pipeline timeline",
-    details="Messages are counted by store time, as `store timeline` does. Spans without messages "
-    "between others are rows, too.",
+    details="Messages are counted by store time, as `store timeline` does. Empty spans between "
+    "others have rows as well.",
     examples=(
-        ("mqadmin pipeline timeline /data/store", "the whole store in some sixty spans"),
+        ("mqadmin pipeline timeline /data/store", "the whole store in about sixty spans"),
         ("mqadmin pipeline timeline /data/store --every 1m --topic orders", "minute by minute"),
     ),
     rows=SpanRow,

@@ -37,8 +37,8 @@ def _row(
 
 @command(
     "pipeline trace",
-    details="Each store is searched by one task, as `store trace` does; all copies are rows, in "
-    "time order over all stores. The exit code is 3 where no store has the message.",
+    details="Each store is searched by one task, as `store trace` does; the rows show all "
+    "copies, in time order over all stores. The exit code is 3 if no store has the message.",
     examples=(
         ("mqadmin pipeline trace /mnt/a o-17 /mnt/b /mnt/c --topic orders", "in three stores"),
     ),
@@ -49,7 +49,7 @@ def _row(
 @argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas")
 @of_stores_job
 @click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
-@click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
+@click.option("--scan", is_flag=True, help="read whole logs instead of looking up the indexes")
 def trace_messages(
     call: Call, *, where: Engine, which: str, topic: str | None, scan: bool
 ) -> Outcome:

@@ -36,10 +36,9 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 
 @command(
     "pipeline verify",
-    details="The report of each store is that of `store verify`. One store is cut into pieces "
-    "that workers check; of many stores each is one task, so that a cluster verifies a "
-    "fleet. The output of -o json has the findings. The exit code is 6 with any error or "
-    "warning.",
+    details="Each store is reported as by `store verify`. A single store is split into parts for "
+    "the workers; of several stores, each is one task. The output of -o json contains the "
+    "findings. The exit code is 6 with any error or warning.",
     examples=(
         ("mqadmin pipeline verify /data/store", "one store, on this machine's cores"),
         (
@@ -59,6 +58,6 @@ def verify_stores(call: Call, *, where: Engine, deep: bool) -> Outcome:
     """Return one row for each store.
 
     Raises:
-        NotAStore: a directory is no store.
+        NotAStore: a directory is not a store.
     """
     return run_job(call, "verify", where, row=_row, options={"deep": deep})

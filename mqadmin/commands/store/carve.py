@@ -23,7 +23,7 @@ from storefmt.offline.repair.carve import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarvedRow(MessageRow):
-    """A record at byte ``pos`` of ``file``; ``log_offset`` is what the record says.
+    """A record at byte ``pos`` of ``file``; ``log_offset`` is the one in the record.
 
     ``in_place``: both agree. ``written``: it is in OUT, at its log offset.
     """
@@ -35,14 +35,16 @@ class CarvedRow(MessageRow):
 
 @command(
     "store carve",
-    details="DIR may also be a file of any name. A record counts when its lengths add up and its "
-    "CRC fits, wherever it lies; the same one found again counts once. With --to the "
-    "records become a commit log again, each at its own log offset, or packed where they "
-    "come from a DLedger log; `store repair` then makes a store of it. The exit code is 3 "
-    "where nothing was found.",
+    details="DIR may also be a file of any name. A record counts if its lengths add up and its "
+    "CRC matches, wherever it lies; copies of a record count once. With --to, the records are "
+    "written as a commit log, each at its own log offset, or packed if they come from a DLedger "
+    "log; `store repair` then makes a store of it. The exit code is 3 if nothing was found.",
     examples=(
         ("mqadmin store carve FILE -o jsonl > found.jsonl", "every record in a file"),
-        ("mqadmin store carve DIR --to OUT --no-body", "all files below DIR, into a new log"),
+        (
+            "mqadmin store carve DIR --to OUT --no-body",
+            "recover all files below DIR into a new log",
+        ),
     ),
     rows=CarvedRow,
     columns=("file", "pos", *MESSAGE_COLUMNS[:-1]),
@@ -52,10 +54,13 @@ class CarvedRow(MessageRow):
     "--to", type=DIR, metavar="OUT", help="also write the records as a log into this new directory"
 )
 @click.option(
-    "--log-file-size", type=INTEGER, default=LOG_FILE_SIZE, help="bytes of a log file in OUT"
+    "--log-file-size",
+    type=INTEGER,
+    default=LOG_FILE_SIZE,
+    help="size of a log file in OUT, in bytes",
 )
-@click.option("--no-crc", is_flag=True, help="also take records whose body does not fit its CRC")
-@click.option("--copies", is_flag=True, help="list a record each time it is found")
+@click.option("--no-crc", is_flag=True, help="include records whose body does not match its CRC")
+@click.option("--copies", is_flag=True, help="list every copy of a record")
 @body_options
 def carve_files(
     call: Call, *, to: str | None, log_file_size: int, no_crc: bool, copies: bool, body: BodyForm
@@ -68,7 +73,10 @@ def carve_files(
         BadCall: OUT is not empty, or lies in DIR.
     """
     if call.dry_run and to:
-        raise Usage("store carve writes into a directory of its own", hint="leave --dry-run out")
+        raise Usage(
+            "store carve --to has no dry run: it only writes into a new directory",
+            hint="omit --dry-run",
+        )
     carver = Carver(check_crc=not no_crc, dedupe=not copies)
     paths = files_to_carve(call.store_dir)
     log = None
@@ -79,7 +87,7 @@ def carve_files(
     return Outcome(
         _rows(call, body, carver, log),
         exit_code=lambda: 0 if found.records else ItemNotFound.exit_code,
-        notes=() if paths else ("no file to search",),
+        notes=() if paths else ("no files to search",),
     )
 
 
@@ -107,8 +115,8 @@ def _rows(call: Call, body: BodyForm, carver: Carver, log: CarvedLog | None) -> 
 
 def _told(count: CarveCount, log: CarvedLog | None) -> str:
     text = (
-        f"{count.records} records in {count.files} files, {count.copies} copies passed over, "
-        f"{count.torn} places with a magic that are not whole records"
+        f"{count.records} records in {count.files} files, {count.copies} copies skipped, "
+        f"{count.torn} magic numbers without a whole record"
     )
     if count.not_remembered:
         text += f"; {count.not_remembered} records were not compared with others"

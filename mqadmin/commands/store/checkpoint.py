@@ -23,7 +23,7 @@ class CheckpointRow(Row):
 
 @command(
     "store checkpoint",
-    examples=(("mqadmin store checkpoint DIR", "its three times"),),
+    examples=(("mqadmin store checkpoint DIR", "its times"),),
     rows=CheckpointRow,
     needs=Needs.STORE,
 )
@@ -31,13 +31,13 @@ def show_checkpoint(call: Call) -> Outcome:
     """Return the checkpoint.
 
     Raises:
-        ItemNotFound: there is no checkpoint file.
+        ItemNotFound: the checkpoint file does not exist.
         RecordDamaged: it is too short.
     """
     with StoreDir.open(call.store_dir) as store:
         found = store.checkpoint()
         if found is None:
             raise ItemNotFound(
-                f"no checkpoint in {store.root}", hint="a broker makes one when it starts"
+                f"no checkpoint in {store.root}", hint="a broker creates it when it starts"
             )
         return one(CheckpointRow.of(found, aborted=store.aborted))

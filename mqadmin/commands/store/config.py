@@ -43,20 +43,20 @@ class ConfigRow(Row):
     "store config",
     examples=(
         ("mqadmin store config DIR topics.json --name orders", "the settings of one topic"),
-        ("mqadmin store config DIR consumerOffset.json.bak", "where groups stood a save earlier"),
+        ("mqadmin store config DIR consumerOffset.json.bak", "the offsets of the previous save"),
     ),
-    details="Where a file cannot be read, its .bak is read instead, as a broker does, and a note "
+    details="If a file cannot be read, its .bak is read instead, as a broker does, and a note "
     "says so.",
     rows=ConfigRow,
     needs=Needs.STORE,
 )
 @argument("file", required=False, help="one file, such as topics.json or its .bak; all if left out")
-@click.option("--name", help="only of this topic, group, topic@group or level")
+@click.option("--name", help="only entries of this topic, group, topic@group or level")
 def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
     """Return one row for each value, in the order of the files.
 
     Raises:
-        ItemNotFound: the file is not there, and no ``.bak`` of it.
+        ItemNotFound: neither the file nor its ``.bak`` exists.
         ConfigDamaged: neither the file that was named nor its ``.bak`` can be read.
     """
     with StoreDir.open(call.store_dir) as store:
@@ -70,7 +70,7 @@ def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
         reads = [_read(store, one) for one in wanted]
     if file is not None and reads[0].value is None:
         damaged, problem = reads[0].problems[0]
-        raise ConfigDamaged(f"{damaged}: {problem}; `mqadmin store verify` looks at the rest")
+        raise ConfigDamaged(f"{damaged}: {problem}; `mqadmin store verify` checks the rest")
     rows = [
         row
         for read in reads
@@ -81,7 +81,7 @@ def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
 
 
 def _paths(store: StoreDir, name: str) -> list[Path]:
-    """Return the file of a name, and the one that replaces it, as far as they are there."""
+    """Return the file of a name and its backup, as far as they exist."""
     if name.removesuffix(BACKUP) not in MEANINGS:
         return []
     both = (store.paths.config_file(name), store.paths.config_file(name + BACKUP))
@@ -134,5 +134,5 @@ def _text(key: Key) -> str:
 def _notes(reads: list[ConfigRead[Json]]) -> Iterator[str]:
     for read in reads:
         for file, problem in read.problems:
-            instead = f"{read.file} is used instead" if read.file else "nothing replaces it"
+            instead = f"{read.file} is used instead" if read.file else "it has no backup"
             yield f"{file}: {problem}; {instead}"

@@ -13,10 +13,10 @@ from storefmt.offline.views.storedir import StoreDir
 
 @command(
     "store diff",
-    details="The command compares a master and its slave, or a store before and after. A log that "
-    "starts later or ends earlier does not diverge, but its queues lack messages. CHANGED "
-    "counts the messages that both have and that differ; of the log, the bytes from the "
-    "first difference to the end. The exit code is 1 where anything is different.",
+    details="The command compares a master with its slave, or two states of a store. A log that "
+    "starts later or ends earlier does not diverge, but its queues lack messages. CHANGED counts "
+    "messages that differ; for the log, the bytes from the first difference to the end. The exit "
+    "code is 1 if anything differs.",
     examples=(("mqadmin store diff A B", "the log first, then each queue that differs"),),
     rows=DiffRow,
     needs=Needs.STORE,
@@ -26,7 +26,7 @@ def diff_stores(call: Call, *, other: str) -> Outcome:
     """Return a row for the log and one for each queue that is not the same.
 
     Raises:
-        NotAStore: one of the directories is no store.
+        NotAStore: one of the directories is not a store.
     """
     with StoreDir.open(call.store_dir) as a, StoreDir.open(Path(other)) as b:
         with Progress(call.console, "diff") as progress:

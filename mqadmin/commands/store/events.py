@@ -12,8 +12,8 @@ from storefmt.offline.views.storedir import StoreDir
     "store events",
     details=EVENTS_DETAILS,
     examples=(
-        ("mqadmin store events DIR", "the life of the store"),
-        ("mqadmin store events DIR --pause 5m", "with shorter pauses"),
+        ("mqadmin store events DIR", "every event of the store"),
+        ("mqadmin store events DIR --pause 5m", "include shorter pauses"),
     ),
     rows=EventRow,
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
@@ -24,7 +24,7 @@ def show_events(call: Call, *, pause: int | None) -> Outcome:
     """Return one row for each event, oldest first.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "events") as progress:
         total = store.log.end - store.log.min_offset

@@ -14,7 +14,7 @@ LOG_OFFSET_DIGITS_MAX = 20
 
 @command(
     "store get",
-    details="A unique key is looked up in the index, and in the whole log if it is not there.",
+    details="A unique key is looked up in the index, and then in the whole log.",
     examples=(
         ("mqadmin store get DIR 297161", "the record at this byte of the log"),
         ("mqadmin store get DIR 7F0000010000559700000000000488C9", "by its offset id"),
@@ -34,7 +34,7 @@ def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
     """Return the message.
 
     Raises:
-        NotInStore: there is none.
+        NotInStore: the message does not exist.
         RecordDamaged: what lies there is damaged.
     """
     with StoreDir.open(call.store_dir) as store:

@@ -35,7 +35,7 @@ def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
     """Return one row for each entry, file by file.
 
     Raises:
-        ItemNotFound: there is no such file.
+        ItemNotFound: the file does not exist.
     """
     store = StoreDir.open(call.store_dir)
     views = [view for view in store.index_files if file in (None, view.name, view.span.path.name)]

@@ -12,10 +12,13 @@ from storefmt.offline.views.storedir import StoreDir
 
 @command(
     "store log",
-    details="Damaged records are passed over with a warning; `store verify` explains them.",
+    details="Damaged records are skipped with a warning; `store verify` explains them.",
     examples=(
-        ("mqadmin store log DIR --topic orders --from -1h", "what came in the last hour"),
-        ("mqadmin store log DIR --log-offset 4096- --limit 10 -o jsonl", "ten from there on"),
+        ("mqadmin store log DIR --topic orders --from -1h", "messages of the last hour"),
+        (
+            "mqadmin store log DIR --log-offset 4096- --limit 10 -o jsonl",
+            "ten messages from an offset on",
+        ),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -27,7 +30,7 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
     """Return one row for each record, in log order.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     now_ms = call.now_ms()
     wanted = selection.wanted(bound_ms(selection.from_, now_ms), bound_ms(to, now_ms))

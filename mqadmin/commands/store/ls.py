@@ -34,7 +34,7 @@ def list_files(call: Call) -> Outcome:
     """Return one row for each file.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     with StoreDir.open(call.store_dir) as store:
         return Outcome([FileRow.of(view, file=view.name) for view in store.files()])

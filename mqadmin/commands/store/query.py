@@ -15,8 +15,9 @@ from mqadmin.store.offline import stored_by_key
 
 @command(
     "store query",
-    details="The index files say where to look; what they do not cover is read from the log.",
-    examples=(("mqadmin store query DIR orders o-17", "all with this key"),),
+    details="Messages are looked up in the index files; the log is read where they do not cover "
+    "it.",
+    examples=(("mqadmin store query DIR orders o-17", "all messages with this key"),),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
     needs=Needs.STORE,
@@ -25,7 +26,7 @@ from mqadmin.store.offline import stored_by_key
 @argument("key", help="the key, or a unique key")
 @stored_at_any_time
 @limit_option(
-    type=Integer(min=1), default=64, help="largest number of messages, the newest of them"
+    type=Integer(min=1), default=64, help="largest number of messages; the newest ones are kept"
 )
 @body_options
 def query_key(

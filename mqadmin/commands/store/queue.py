@@ -34,7 +34,7 @@ class EntryRow(Row):
 
 @command(
     "store queue",
-    details="A size of 2147483647 marks a filler: the queue started late.",
+    details="A size of 2147483647 marks a filler entry of a queue that started late.",
     examples=(
         ("mqadmin store queue DIR orders 0", "all entries of queue 0"),
         ("mqadmin store queue DIR orders --start 100 --limit 10", "ten of each queue"),
@@ -45,7 +45,7 @@ class EntryRow(Row):
 )
 @topic_argument(required=False, help="the topic; all of them if left out")
 @argument("queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out")
-@click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
+@click.option("--start", type=INTEGER, help="queue offset to start at; the first if left out")
 @limit_option(help="largest number of entries of each queue")
 def list_queue(
     call: Call, *, topic: str | None, queue: str | None, start: int | None, limit: int | None
@@ -53,10 +53,11 @@ def list_queue(
     """Return one row for each entry, queue by queue.
 
     Raises:
-        ItemNotFound: there is no such queue.
+        ItemNotFound: the queue does not exist.
     """
     wanted = None if queue is None else queue_number(queue)
     store = StoreDir.open(call.store_dir)
+    store.need_queues()
     keys = [
         key
         for key in (*store.queues(), *store.tree.batch_queues)

@@ -31,29 +31,32 @@ class RebuiltRow(Row):
 
 @command(
     "store rebuild",
-    details="The result is what a broker would have made, byte for byte. The store itself is "
+    details="The result is byte for byte what a broker would have written. The store itself is "
     "only read: move `consumequeue` and `index` of OUT into it while no broker runs. Sizes and "
-    "names of files, entries of expired messages and ext units come from what is left of the "
-    "old files. The exit code is 6 where the log has damage, see `store repair`.",
+    "names of files, entries of expired messages and ext units are taken from the remaining old "
+    "files. The exit code is 6 if the log is damaged; see `store repair`.",
     examples=(
-        ("mqadmin store rebuild DIR --to OUT", "queues and index into OUT"),
-        ("mqadmin store rebuild DIR --to OUT --no-index", "the queues alone"),
+        ("mqadmin store rebuild DIR --to OUT", "write queues and index to OUT"),
+        ("mqadmin store rebuild DIR --to OUT --no-index", "only the queues"),
     ),
     rows=RebuiltRow,
     needs=Needs.STORE,
 )
 @shape_options
-@click.option("--no-index", is_flag=True, help="leave the index out")
+@click.option("--no-index", is_flag=True, help="do not rebuild the index")
 def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> Outcome:
     """Return a row for each queue and one for the index.
 
     Raises:
         Usage: ``--dry-run`` was given.
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
         BadCall: OUT is not empty, or lies in the store.
     """
     if call.dry_run:
-        raise Usage("store rebuild writes into a directory of its own", hint="leave --dry-run out")
+        raise Usage(
+            "store rebuild has no dry run: it only writes into a new directory",
+            hint="omit --dry-run",
+        )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "rebuild") as progress:
         out = OutputDirectory.make(to, source=call.store_dir)
         done = rebuild(store, out, shape=shape, with_index=not no_index, progress=progress)

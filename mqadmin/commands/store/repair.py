@@ -17,7 +17,7 @@ class RepairRow(Row):
     """One thing that was lost, changed or left out.
 
     ``action``: lost (``count`` messages, the first one named, or a state file that nothing
-    brings back), replaced or cut (bytes of the log that are no record), corrected, restored,
+    can restore), replaced or cut (bytes of the log that are not a record), corrected, restored,
     copied, left_out, note. Unknown offsets are -1.
     """
 
@@ -34,14 +34,13 @@ class RepairRow(Row):
 
 @command(
     "store repair",
-    details="Damage in the log is overwritten in the copy with records of the same size, since "
-    "the recovery of a broker stops at the first bytes that are not a record; everything "
-    "behind it keeps its place. A message that is lost leaves an empty one with the tag "
-    "MQADMIN_DAMAGED in its queue. Queues and index are made from the log; state files "
-    "come from their .bak where they must. The rows say what is lost; without rows "
-    "nothing is. DIR is only read.",
+    details="In the copy, damage in the log is overwritten with records of the same size, "
+    "because the recovery of a broker stops at the first bytes that are not a record; everything "
+    "behind keeps its place. A lost message is replaced by an empty one with the tag "
+    "MQADMIN_DAMAGED. Queues and index are rebuilt from the log; a damaged state file is "
+    "replaced by its .bak. The rows list everything that was lost or changed. DIR is only read.",
     examples=(
-        ("mqadmin store repair DIR --to OUT", "what was lost, and the copy in OUT"),
+        ("mqadmin store repair DIR --to OUT", "repair into OUT, and list what was lost"),
         ("mqadmin store repair DIR --to OUT -o json > lost.json", "the report as a file"),
     ),
     rows=RepairRow,
@@ -54,11 +53,14 @@ def repair_store(call: Call, *, to: str, shape: StoreShape) -> Outcome:
 
     Raises:
         Usage: ``--dry-run`` was given.
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
         BadCall: OUT is not empty, or lies in the store.
     """
     if call.dry_run:
-        raise Usage("store repair writes into a directory of its own", hint="leave --dry-run out")
+        raise Usage(
+            "store repair has no dry run: it only writes into a new directory",
+            hint="omit --dry-run",
+        )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "repair") as progress:
         out = OutputDirectory.make(to, source=call.store_dir)
         done = repair(store, out, shape=shape, progress=progress)

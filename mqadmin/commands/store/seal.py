@@ -28,13 +28,12 @@ class SealRow(Row):
 
 @command(
     "store seal",
-    details="This is the one command that writes into a store directory: it writes files into "
-    "DIR/checksums, which no broker looks at. `store verify` then finds every flipped bit "
-    "of the log, also those that no CRC of RocketMQ covers. Run it again to cover what "
-    "was written since; bytes that changed are never sealed again: the row says differs, "
-    "and the exit code is 6.",
+    details="Unless --to is given, this command writes into the store directory: its files go to "
+    "DIR/checksums, which brokers ignore. `store verify` then finds every flipped bit of the "
+    "log, even those that no CRC of RocketMQ covers. Run it again to cover new records. Bytes "
+    "that have changed are not sealed again: the row says differs, and the exit code is 6.",
     examples=(
-        ("mqadmin store seal DIR", "into DIR/checksums"),
+        ("mqadmin store seal DIR", "write DIR/checksums"),
         ("mqadmin store seal DIR --to OUT", "elsewhere; `store verify --checksums OUT` reads it"),
     ),
     rows=SealRow,
@@ -49,11 +48,11 @@ def seal_store(call: Call, *, to: str | None, jobs: int | None) -> Outcome:
 
     Raises:
         Usage: ``--dry-run`` was given.
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
         BadCall: the target holds other files.
     """
     if call.dry_run:
-        raise Usage("store seal writes into a directory of checksums", hint="leave --dry-run out")
+        raise Usage("store seal has no dry run: it only writes checksums", hint="omit --dry-run")
     rows = list(_rows(call, to, jobs))
     differs = any(row.result == "differs" for row in rows)
     return Outcome(rows, exit_code=Damaged.exit_code if differs else 0)

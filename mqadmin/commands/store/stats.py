@@ -45,10 +45,10 @@ class StatRow(Row):
 
 @command(
     "store stats",
-    details="Every record of the log is counted, also those of the broker's own topics. The "
-    "largest come first; hours come in their order.",
+    details="Every record of the log is counted, including those of the broker's own topics. The "
+    "largest come first; hours are in order of time.",
     examples=(
-        ("mqadmin store stats DIR", "what the topics take"),
+        ("mqadmin store stats DIR", "messages and bytes of every topic"),
         ("mqadmin store stats DIR --by tag --topic orders -o csv", "the tags of one topic"),
         ("mqadmin store stats DIR --by hour --from -1d", "the last day, hour by hour"),
     ),
@@ -79,7 +79,7 @@ def show_stats(
     """Return one row for each topic, queue, tag, producer host or hour.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     wanted = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)

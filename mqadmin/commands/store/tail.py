@@ -10,12 +10,15 @@ from mqadmin.store.follow import follow
 
 @command(
     "store tail",
-    details="The command works beside a running broker: nothing is locked, and a message is shown "
-    "once all of it is written. A warning names what retention deletes before it was "
-    "read.",
+    details="The command works beside a running broker: nothing is locked, and a message is "
+    "shown once it is completely written. A warning names files that retention deletes before "
+    "they were read.",
     examples=(
-        ("mqadmin store tail DIR", "what comes from now on; Ctrl-C ends it"),
-        ("mqadmin store tail DIR --topic orders --from -5m -o jsonl", "and the last 5 minutes"),
+        ("mqadmin store tail DIR", "new messages, until Ctrl-C"),
+        (
+            "mqadmin store tail DIR --topic orders --from -5m -o jsonl",
+            "starting with the last 5 minutes",
+        ),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -28,10 +31,10 @@ from mqadmin.store.follow import follow
 def tail_store(
     call: Call, *, topic: str | None, tag: tuple[str, ...], tail: TailOptions, inflate: bool
 ) -> Outcome:
-    """Return rows that go on until ``--count`` or Ctrl-C.
+    """Return rows that continue until ``--count`` or Ctrl-C.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     body = body_form(no_body=tail.no_body, inflate=inflate)
     return follow(call, tail, tail.filter(topic=topic, tags=tag), body=body)

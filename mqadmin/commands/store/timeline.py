@@ -24,10 +24,9 @@ SPANS_MAX: Final = 10_000
 
 @command(
     "store timeline",
-    details="Messages are counted by store time. Spans without messages between others are rows, "
-    "too.",
+    details="Messages are counted by store time. Empty spans between others have rows as well.",
     examples=(
-        ("mqadmin store timeline DIR", "the whole store in some sixty spans"),
+        ("mqadmin store timeline DIR", "the whole store in about sixty spans"),
         ("mqadmin store timeline DIR --every 1m --topic orders --from -1h", "minute by minute"),
     ),
     rows=SpanRow,
@@ -45,7 +44,7 @@ def show_timeline(
 
     Raises:
         Usage: the span is so short that there are too many.
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     wanted = CountFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
@@ -63,7 +62,10 @@ def show_timeline(
     tallies = {start: tally for (start, *_), tally in found.items() if isinstance(start, int)}
     spans = with_empty_spans(tallies, bucket_ms)
     if len(spans) > SPANS_MAX:
-        raise Usage(f"{len(spans)} spans, at most {SPANS_MAX}", hint="take a longer --every")
+        raise Usage(
+            f"{len(spans)} spans are too many, the limit is {SPANS_MAX}",
+            hint="use a longer --every",
+        )
     return Outcome(list(_rows(spans, bucket_ms)))
 
 

@@ -30,12 +30,12 @@ class ReportRow(Row):
 @command(
     "store verify",
     details="An error means that a message is lost or wrong, or that a broker would not start. A "
-    "warning means that the store is not as a broker leaves it, but every message can be "
-    "read. An info is normal, and worth knowing. The exit code is 6 with any error or "
+    "warning means that the store is not in the state that a broker leaves, but every message "
+    "can be read. An info is normal, but worth knowing. The exit code is 6 with any error or "
     "warning.",
     examples=(
         ("mqadmin store verify DIR", "check every record, entry and file"),
-        ("mqadmin store verify DIR --deep -o json", "and every key of the index"),
+        ("mqadmin store verify DIR --deep -o json", "also check every key of the index"),
     ),
     rows=ReportRow,
     needs=Needs.STORE,
@@ -53,12 +53,14 @@ def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | N
     """Return the report.
 
     Raises:
-        NotAStore: the directory is no store.
-        ItemNotFound: there are no checksums where the option says.
+        NotAStore: the directory is not a store.
+        ItemNotFound: the directory of checksums does not exist.
     """
     sums = Path(checksums) if checksums else None
     if sums is not None and not sums.is_dir():
-        raise ItemNotFound(f"{sums}: no directory of checksums", hint="`store seal` makes one")
+        raise ItemNotFound(
+            f"{sums} is not a directory of checksums", hint="`store seal` creates one"
+        )
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "verify") as progress:
         report = verify(store, deep=deep, checksums=sums, jobs=jobs, progress=progress)
     findings = tuple(

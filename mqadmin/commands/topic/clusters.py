@@ -20,7 +20,7 @@ class TopicCluster(Row):
 
 @command(
     "topic clusters",
-    examples=(("mqadmin topic clusters orders", "clusters and brokers that have it"),),
+    examples=(("mqadmin topic clusters orders", "its clusters and brokers"),),
     rows=TopicCluster,
 )
 @topic_argument()
@@ -28,7 +28,7 @@ async def topic_clusters(call: Call, *, topic: str) -> Outcome:
     """Return one row for each cluster, sorted by name.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     admin = await call.topics()
     found: dict[str, set[str]] = {}

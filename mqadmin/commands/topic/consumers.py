@@ -35,10 +35,10 @@ class TopicConsumer(Row):
 )
 @topic_argument()
 async def topic_consumers(call: Call, *, topic: str) -> Outcome:
-    """Return one row for each group, sorted by name; none where nobody ever read the topic.
+    """Return one row for each group, sorted by name; empty if no group ever read the topic.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     admin = await call.admin()
     masters = routes.masters(await admin.topic_route(topic))

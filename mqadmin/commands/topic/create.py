@@ -26,7 +26,7 @@ from mqadmin.output.topic_kinds import parse_perm
     examples=(
         ("mqadmin topic create orders", "8 queues on every master"),
         ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
-        ("mqadmin topic create payments --message-type FIFO", "for messages in order (5.x)"),
+        ("mqadmin topic create payments --message-type FIFO", "for FIFO messages (5.x)"),
     ),
     details="A topic that exists with the same settings is left unchanged. One with other "
     "settings is refused; `topic update` changes it.",
@@ -44,7 +44,7 @@ from mqadmin.output.topic_kinds import parse_perm
     click.option("--read-queues", type=INTEGER, help="read queues, if the two numbers differ"),
     click.option("--write-queues", type=INTEGER, help="write queues, if the two numbers differ"),
     click.option("--perm", type=TextType(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
-    click.option("--order", is_flag=True, help="make it an ordered topic"),
+    click.option("--order", is_flag=True, help="create an ordered topic"),
     message_type_option,
 )
 @force_option
@@ -54,7 +54,7 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, force: bool, where: W
 
     Raises:
         BadCall: the name is not allowed for a topic.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     # A topic that exists and is ordered stays so.
     wanted = replace(wanted, order=wanted.order or None)

@@ -45,9 +45,9 @@ async def import_topics(call: Call, *, file: Path, force: bool, where: Where) ->
     """Return one row for each topic and broker.
 
     Raises:
-        Usage: the file is no list of topics.
+        Usage: the file is not a list of topics.
         BadCall: a name is not allowed for a topic.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
     return await change_topics(

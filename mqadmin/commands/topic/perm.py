@@ -15,10 +15,10 @@ from mqadmin.output.topic_kinds import parse_perm
 @command(
     "topic perm",
     examples=(
-        ("mqadmin topic perm orders R -y", "nobody writes to it any more"),
-        ("mqadmin topic perm orders RW --broker broker-a", "everybody, on one broker"),
+        ("mqadmin topic perm orders R -y", "producers can no longer write"),
+        ("mqadmin topic perm orders RW --broker broker-a", "allow both again, on one broker"),
     ),
-    details="A question is asked before a permission is taken away, and none before one is given.",
+    details="Removing a permission needs confirmation; granting one does not.",
     rows=TopicChange,
     columns=("topic", "broker", "perm", "was", "result", "remark"),
     writes=True,
@@ -34,7 +34,7 @@ async def set_topic_perm(
 
     Raises:
         BadCall: the name is not allowed for a topic.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     done = await change_topics(
         call,

@@ -34,12 +34,12 @@ class TopicRoute(Row):
     columns=("cluster", "broker", "addresses", "read_queues", "write_queues", "perm"),
 )
 @topic_argument()
-@click.option("--brief", is_flag=True, help="with --compat: Java's table, not its JSON")
+@click.option("--brief", is_flag=True, help="with --compat: print Java's table instead of its JSON")
 async def topic_route(call: Call, *, topic: str, brief: bool) -> Outcome:
     """Return one row for each broker.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     admin = await call.topics()
     route = await admin.topic_route(topic)

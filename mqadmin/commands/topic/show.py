@@ -7,8 +7,8 @@ from mqadmin.commands.topic._shared import queues_command
 
 show_topic = queues_command(
     "topic show",
-    ("mqadmin topic show orders", "ends of every queue of orders"),
-    ("mqadmin topic show orders --store DIR", "of the files of a stopped broker"),
+    ("mqadmin topic show orders", "the offsets of every queue"),
+    ("mqadmin topic show orders --store DIR", "from the files of a stopped broker"),
     columns=(
         *("topic", "broker", "queue_id", "min_offset", "max_offset", "last_updated_time"),
         *("perm", "message_type"),

@@ -7,6 +7,6 @@ from mqadmin.commands.topic._shared import queues_command
 
 topic_status = queues_command(
     "topic status",
-    ("mqadmin topic status orders", "first and next offset of every queue"),
+    ("mqadmin topic status orders", "the first and next offset of every queue"),
     columns=("broker", "queue_id", "min_offset", "max_offset", "last_updated_time"),
 )

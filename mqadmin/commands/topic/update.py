@@ -26,10 +26,10 @@ from mqadmin.output.topic_kinds import parse_perm
     "topic update",
     examples=(
         ("mqadmin topic update orders -q 16", "16 queues, everything else as it was"),
-        ("mqadmin topic update orders --perm R", "nobody writes to it any more"),
+        ("mqadmin topic update orders --perm R", "producers can no longer write"),
     ),
-    details="A change that takes queues away is refused while groups have unread messages there, "
-    "or while messages would go on to queues that are never read; --force makes it all the same.",
+    details="Removing queues is refused while groups have unread messages in them, or if "
+    "messages would still go to queues that are not read; --force removes them anyway.",
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
@@ -43,15 +43,17 @@ from mqadmin.output.topic_kinds import parse_perm
     click.option("--write-queues", type=INTEGER, help="write queues"),
     click.option("--perm", type=TextType(read=parse_perm), help="RW, R, W, or 6, 4, 2"),
     click.option("--order", type=BOOLEAN, help="whether the topic is ordered"),
-    click.option("--unit", type=BOOLEAN, help="whether it is a topic of one unit (topicSysFlag 1)"),
     click.option(
-        "--unit-sub", type=BOOLEAN, help="whether groups of units read it (topicSysFlag 2)"
+        "--unit", type=BOOLEAN, help="whether the topic belongs to one unit (topicSysFlag 1)"
+    ),
+    click.option(
+        "--unit-sub", type=BOOLEAN, help="whether groups of units read the topic (topicSysFlag 2)"
     ),
     click.option(
         "--replace", is_flag=True, help="reset the settings that are not named, as Java does"
     ),
 )
-@click.option("--create", is_flag=True, help="create it where it does not exist")
+@click.option("--create", is_flag=True, help="create the topic if it does not exist")
 @message_type_option
 @force_option
 @on_masters
@@ -68,7 +70,7 @@ async def update_topic(
 
     Raises:
         BadCall: the name is not allowed for a topic.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     wanted = replace(wanted, message_type=message_type)
     return await change_topics(call, [wanted], where=where, update=True, create=create, force=force)

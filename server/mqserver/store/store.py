@@ -23,15 +23,13 @@ from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
 from mqserver.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
-from mqserver.store.commitlog.groups import Group, GroupEvent
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group, GroupEvent
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
 from mqserver.store.entry_writes import EntryWrite
-from mqserver.store.errors import StoreFailed, StoreFull, disk_error
 from mqserver.store.index.key_search import KeySearch
 from mqserver.store.queues.queue_table import QueueHandle
 from mqserver.store.queues.removal import RemoveJob
@@ -47,7 +45,9 @@ from mqserver.store.results import (
     RecoveryReport,
     RunResult,
 )
-from mqserver.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed, StoreFull, disk_error
+from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, timer_files_exist
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 
@@ -153,7 +153,7 @@ class MessageStore:
             if not self.is_read_only:
                 self.write(now_ms)
                 while job := self._flushing or self.begin_flush() or self._next_again():
-                    job.run()
+                    job.do_work()
                     self.end_flush(job)
                 self._closed = True
                 self._upkeep.close(self._log.flushed_offset)
@@ -168,7 +168,7 @@ class MessageStore:
 
     @property
     def takes_messages(self) -> bool:
-        """Tell whether messages may be put; if not, ``failure`` may say why."""
+        """Return whether messages may be put; if not, ``failure`` may say why."""
         if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return False
@@ -183,7 +183,7 @@ class MessageStore:
         if not self.takes_messages:
             return _REFUSED
         try:
-            return self.appender.put(message, now_ms)
+            return self.appender.append_message(message, now_ms)
         except OSError as error:
             return PutResult(self._no_file(error), -1, -1, 0)
 
@@ -216,7 +216,7 @@ class MessageStore:
         """
         job = self.begin_write(now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             self.end_write(job)
             self.show_written(now_ms)
 
@@ -244,7 +244,7 @@ class MessageStore:
         except OSError as error:
             self.appender.undo()
             raise self._not_written(error) from error
-        puts = self.appender.take()
+        puts = self.appender.take_unwritten()
         # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
         self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
@@ -252,7 +252,7 @@ class MessageStore:
 
     @property
     def is_put(self) -> bool:
-        """Tell whether something was put since the last ``begin_write``."""
+        """Return whether something was put since the last ``begin_write``."""
         return self._log.is_pending
 
     def end_write(self, job: LogWrite) -> None:
@@ -296,12 +296,12 @@ class MessageStore:
     def dispatch_copied(self, now_ms: int) -> None:
         """Add the records that ``raw.take`` found in written bytes to queues and index."""
         if self.appender.entries:
-            copied = self.appender.take()
+            copied = self.appender.take_unwritten()
             self._dispatch(copied.entries, copied.handles, now_ms)
 
     @property
     def needs_flush(self) -> bool:
-        """Tell whether written bytes may not be on the disk yet."""
+        """Return whether written bytes may not be on the disk yet."""
         return self._log.written_offset > self._log.flushed_offset
 
     def begin_flush(self) -> FlushJob | None:
@@ -427,7 +427,7 @@ class MessageStore:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether ``housekeeping`` has finished what it began."""
+        """Return whether ``housekeeping`` has finished what it began."""
         return not self._again and self._upkeep.is_settled
 
     def housekeeping(self, now_ms: int) -> DiskJob | None:
@@ -573,7 +573,7 @@ class MessageStore:
         return self._table.keys()
 
     def was_deleted(self, topic: str) -> bool:
-        """Tell whether a topic was deleted while the log still holds its older records."""
+        """Return whether a topic was deleted while the log still holds its older records."""
         return self._upkeep.safe_file.was_deleted(topic)
 
     def deleted_until(self, topic: str) -> int:
@@ -586,6 +586,6 @@ class MessageStore:
         return self._upkeep.safe_file.deleted_until(topic)
 
     def has(self, topic: str, queue_id: int | None = None) -> bool:
-        """Tell whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
+        """Return whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
         table = self._table
         return table.has_topic(topic) if queue_id is None else table.has(topic, queue_id)

@@ -37,8 +37,8 @@ from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 
@@ -93,8 +93,8 @@ class GroupCommit:
         clock: measures writes and syncs.
         answers: formats refusals.
         sync_flush: whether answers wait for the disk (SYNC_FLUSH).
-        overload: is told how long the disk takes.
-        times: is told how long messages took to be stored.
+        overload: gets the times that the disk takes.
+        times: gets the times that messages took to be stored.
         after_write: called with ``now_ms`` when messages became visible (wakes held pulls).
         sends: writes answers to the sockets at once, not on the next pass of the loop.
     """
@@ -190,12 +190,12 @@ class GroupCommit:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether a commit is scheduled, because something that was put is not written."""
+        """Return whether a commit is scheduled, because something that was put is not written."""
         return self._scheduled
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a write runs, which may fail and undo what was put."""
+        """Return whether a write runs, which may fail and undo what was put."""
         return self._writing is not None
 
     def commit(self) -> None:
@@ -233,7 +233,7 @@ class GroupCommit:
     def _has_ended(self, job: LogWrite) -> bool:
         """Let a thread write; return whether it has ended, for which a small write is waited."""
         if self._writer is None:
-            job.run()
+            job.do_work()
             return True
         wait_ms_max = WRITE_WAIT_MS if job.size <= WAITED_SIZE_MAX else 0
         return self._writer.begin(job, wait_ms_max=wait_ms_max)
@@ -282,7 +282,7 @@ class GroupCommit:
             self._refuse(group.hasty_acks + group.acks, group.done, remark)
 
     def _in_doubt(self, waiting: _Waiting) -> None:
-        """Refuse the messages of a group after an error that nobody expects."""
+        """Refuse the messages of a group after an unexpected error."""
         LOG.exception("it is not known whether the messages of one turn were stored")
         remark = "the broker has an error; see its log"
         self._refuse(waiting.hasty_acks + waiting.acks, waiting.done, remark)
