@@ -210,6 +210,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "pipeline timeline": "show when the messages of a store were stored, on Spark",
         "pipeline trace": "show the life of messages in many stores, on Spark",
         "pipeline verify": "look for damage in stores, on Spark",
+        "pipeline views": "print SQL views of the tables of a store, for Spark",
     },
     "The tool itself": {
         "shell": "run commands with completion, or a script",
