@@ -14,6 +14,7 @@ from mqadmin.changes.write import result_of
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_broker, of_cluster, option_group
 from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
+from mqadmin.cluster.replicas import with_end
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
 from mqadmin.output.rows import UNREACHABLE
 from mqclient.errors import ClientError
@@ -157,9 +158,7 @@ async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
     except ClientError as error:
         result, remark = result_of(error)
         return LogEpochs.of(node, log_end=None, epochs=[], remark=remark), result
-    parts = [EpochPart.of(entry) for entry in cache.epoch_list]
-    if parts:
-        parts[-1] = EpochPart.of(parts[-1], end_offset=cache.max_offset)
+    parts = [EpochPart.of(entry) for entry in with_end(cache.epoch_list, cache.max_offset)]
     row = LogEpochs(
         cache.cluster_name or node.cluster,
         cache.broker_name or node.broker,
