@@ -51,6 +51,13 @@ class ReplicaLog:
     error: str | None = None
 
     @property
+    def standing(self) -> str:
+        """Return MASTER, IN_SYNC, or BEHIND for a replica that lacks acknowledged messages."""
+        if self.is_master:
+            return "MASTER"
+        return "IN_SYNC" if self.is_in_sync else "BEHIND"
+
+    @property
     def name(self) -> str:
         """Return id and address for people."""
         return f"broker {self.broker_id} ({self.address})"

@@ -27,7 +27,9 @@ LINES_EACH: Final = 3
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
     details="The checks look at addresses that do not answer, missing masters, disks, clocks, "
-    "slaves, routes against the brokers' own settings, and name servers that differ; at groups for "
+    "slaves, routes against the brokers' own settings, and name servers that differ; at "
+    "controllers that are silent or disagree, and at the groups that they lead (masters, in-sync "
+    "sets, replicas that are dead or behind, brokers that name another master); at groups for "
     "members that do not answer, subscriptions that differ, queues that no member of an online "
     "group reads, offsets past the end of a queue or on queues that cannot be read, members that "
     "hold messages and finish none, full caches, orderly listeners that give their queue back, "

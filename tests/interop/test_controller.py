@@ -36,6 +36,7 @@ class Group(NamedTuple):
     namesrv: Namesrv
     controller: Controller
     brokers: list[Broker]
+    settings: dict[str, str]
 
     def broker_at(self, address: str) -> Broker:
         """Return the broker that listens at an address."""
@@ -69,7 +70,7 @@ def group(
             stack.callback(broker.kill)
         for broker in brokers:
             broker.await_ready()
-        yield Group(namesrv, controller, brokers)
+        yield Group(namesrv, controller, brokers, settings)
 
 
 async def group_of(group: Group) -> ReplicasInfo | None:
@@ -136,6 +137,32 @@ def comparable(text: str) -> list[str]:
     return sorted(lines) if "#brokerAddr" in text else lines
 
 
+def test_doctor_top_exporter_and_report_know_a_healthy_group(group: Group, tmp_path: Path) -> None:
+    wait(lambda: asyncio.run(group_of(group)), lambda info: in_sync_count(info) == 2, timeout_s=180)
+    mqadmin = OurMqadmin(group.namesrv.address, {"HOME": str(tmp_path)})
+
+    findings = mqadmin("doctor", "--check", "replica", "--check", "controller")
+    metrics = {
+        (row["metric"], row["labels"].get("brokerId")): row["value"]
+        for row in mqadmin("exporter", "--once")
+    }
+    standings = {
+        str(row["replica"]).split()[0]
+        for row in mqadmin("top", "--once", "--interval", "0.1")
+        if row["kind"] == "broker"
+    }
+    page = tmp_path / "page.html"
+    mqadmin.text("report", "--to", str(page))
+
+    assert findings == []
+    assert metrics["mqadmin_controller_is_leader", None] == 1
+    assert metrics["mqadmin_replicas_in_sync_count", None] == 2
+    assert metrics["mqadmin_replica_log_end", "1"] == metrics["mqadmin_replica_log_end", "2"]
+    assert ("mqadmin_replica_confirm_offset", "2") in metrics
+    assert standings == {"MASTER", "IN_SYNC"}
+    assert "replica, epoch" in page.read_text()
+
+
 async def send(producer: Producer, body: bytes) -> list[bytes]:
     """Return the body in a list if it was acknowledged, else an empty list."""
     try:
@@ -175,3 +202,42 @@ def test_after_the_kill_of_its_master_a_group_goes_on_with_every_acknowledged_me
     assert after.master_address != before.master_address
     assert [replica.broker_id for replica in after.in_sync_replicas] == [after.master_broker_id]
     assert bodies >= acknowledged
+
+
+def test_an_unclean_election_loses_what_it_was_said_to_lose(
+    five: JavaSide, group: Group, tmp_path: Path
+) -> None:
+    # The test above has left the new master alone in the set, with messages of its own.
+    mqadmin = OurMqadmin(group.namesrv.address, {"HOME": str(tmp_path)})
+    where = ("--controller", group.controller.address)
+    (master,) = (row for row in mqadmin("ha", "epochs", "-b", "g") if row["broker_id"] == 0)
+    wait(
+        lambda: asyncio.run(group_of(group)),
+        lambda info: info is not None and info.in_sync_replicas[0].max_offset == master["log_end"],
+        timeout_s=60,
+    )
+    group.broker_at(master["address"]).kill()
+    (old,) = (broker for broker in group.brokers if broker.address != master["address"])
+    port = int(old.address.rpartition(":")[2])
+    with ExitStack() as stack:
+        back = Broker(
+            five, store=old.store, namesrv=group.namesrv.address, settings=group.settings, port=port
+        )
+        stack.callback(back.kill)
+        behind = wait(
+            lambda: mqadmin("controller", "status", "g", *where),
+            lambda rows: [row["state"] for row in rows if row["is_alive"]] == ["BEHIND"],
+            timeout_s=180,
+        )
+        (candidate,) = (str(row["broker_id"]) for row in behind if row["is_alive"])
+        line = ("controller", "elect", "g", candidate, "-c", "TestCluster", *where)
+        (planned,) = mqadmin(*line, "--unclean", "--dry-run")
+        not_seen = mqadmin.err
+        (kept,) = (part for part in master["epochs"][-2:-1])
+        (elected,) = mqadmin(*line, "--unclean", "-y")
+
+    assert planned["lost_size_most"] == master["log_end"] - kept["end_offset"]
+    assert 0 < planned["lost_size_least"] <= planned["lost_size_most"]
+    assert planned["lost_since_ms"] is not None
+    assert f"{master['address']}) does not answer; its log ended at" in not_seen
+    assert str(elected["master_id"]) == candidate
