@@ -166,7 +166,7 @@ def _replica(
 
 def _masters(group: ReplicaGroup, master: ReplicaLog | None) -> Iterator[CheckupFinding]:
     """Yield who names another master than the controller does."""
-    error, warning = CheckupSeverity.ERROR, CheckupSeverity.WARNING
+    error = CheckupSeverity.ERROR
     hint = "wait some seconds after a failover; else see its log: does it reach the controller?"
     named = "none" if master is None else master.name
     epoch = 0 if group.info is None else group.info.master_epoch or 0
@@ -178,9 +178,12 @@ def _masters(group: ReplicaGroup, master: ReplicaLog | None) -> Iterator[Checkup
         elif log.is_master and log.claims_master is False:
             found = "the controller names it as the master; it calls itself a slave"
             yield _finding(error, Check.REPLICA, subject, found, hint)
-        elif log.is_master and log.newest_epoch not in (None, epoch):
-            found = f"it writes under epoch {log.newest_epoch}; the controller is at {epoch}"
-            yield _finding(warning, Check.REPLICA, subject, found, hint)
+        # An older epoch is well: a master writes none into its log before its first message.
+        if log.newest_epoch is not None and log.newest_epoch > epoch:
+            found = f"its log has epoch {log.newest_epoch}; the controller is at {epoch}"
+            yield _finding(
+                error, Check.REPLICA, subject, found, "did the controller lose its records?"
+            )
     known = {log.address for log in group.logs}
     for node in group.nodes:
         subject = f"{node.broker} ({node.broker_id}) at {node.address}"

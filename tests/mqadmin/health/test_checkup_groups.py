@@ -137,7 +137,8 @@ def test_brokers_of_a_group_that_name_other_controllers() -> None:
             "it calls itself the master; the controller names broker 1",
         ),
         (group(log(1, A, claims_master=False), *WELL[1:]), [("error", "replica")], "a slave"),
-        (group(log(1, A, newest_epoch=3), *WELL[1:]), [("warning", "replica")], "under epoch 3"),
+        (group(log(1, A, newest_epoch=3), *WELL[1:]), [], "no message of this epoch yet"),
+        (group(*WELL[:2], log(3, C, newest_epoch=5)), [("error", "replica")], "has epoch 5"),
         (
             group(nodes=(ServerNode("c", "g", 0, B),)),
             [("error", "replica")],
