@@ -69,13 +69,18 @@ INSIDE: Final = "MQ_FAILOVER_INSIDE"
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """How one fault went; ``gap_s`` is None if sends were not accepted again while it lasted."""
+    """How one fault went.
+
+    ``gap_s`` is None if sends were not accepted again while it lasted; ``complete_s`` is how long
+    after its end all brokers were in the in-sync set, None if not within ``WAIT_S``.
+    """
 
     number: int
     fault: str
     old_master: str
     new_master: str
     gap_s: float | None
+    complete_s: float | None
     epoch: int
     load: float
 
@@ -151,7 +156,6 @@ class Play:
         await self._accepted(SETTLED_COUNT)
         for number in range(self._options.cycles):
             await self._cycle(number, self._options.faults[number % len(self._options.faults)])
-        await until(self._all_in_sync, "the group is complete at the end")
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -183,8 +187,15 @@ class Play:
             return False
         return True
 
+    async def _complete_s(self, mended_s: float) -> float | None:
+        try:
+            await until(self._all_in_sync, "the group is complete")
+        except TimeoutError:
+            # It goes on with the master that it has.
+            return None
+        return round(time.monotonic() - mended_s, 1)
+
     async def _cycle(self, number: int, fault: str) -> None:
-        await until(self._all_in_sync, f"the group is complete before cycle {number}")
         await self._accepted(self._chance.randrange(SETTLED_COUNT, 5 * SETTLED_COUNT))
         old = self._compass.master
         begin_s = time.monotonic()
@@ -196,14 +207,17 @@ class Play:
         self._group.mend(fault, old)
         if not is_back:
             await self._accepted(SETTLED_COUNT)
+        mended_s = time.monotonic()
         # The old master may still answer for a moment after it hears of the new one.
         await asyncio.sleep(3)
         fixed.cancel()
+        complete_s = await self._complete_s(mended_s)
         info = await self._cluster.info()
         self.cycles.append(
             Cycle(
                 number, fault, old, self._compass.master,
                 round(self.seen.longest_gap(begin_s - 0.2, end_s), 2) if is_back else None,
+                complete_s,
                 (info.master_epoch or 0) if info is not None else 0,
                 round(os.getloadavg()[0], 1),
             )
