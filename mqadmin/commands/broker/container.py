@@ -29,7 +29,9 @@ class ContainerChange(Row):
 
 @command(
     "broker container add",
-    examples=(("mqadmin broker container add 10.0.0.1:10811 /etc/rmq/b.conf -y", "its file is there"),),
+    examples=(
+        ("mqadmin broker container add 10.0.0.1:10811 /etc/rmq/b.conf -y", "its file is there"),
+    ),
     details=WHAT,
     rows=ContainerChange,
     writes=True,
@@ -52,7 +54,9 @@ async def add(call: Call, *, container: str, path: str) -> Outcome:
 
 @command(
     "broker container remove",
-    examples=(("mqadmin broker container remove 10.0.0.1:10811 cluster-a:broker-b:0 -y", "its master"),),
+    examples=(
+        ("mqadmin broker container remove 10.0.0.1:10811 cluster-a:broker-b:0 -y", "its master"),
+    ),
     details=f"The broker is stopped; its store and its settings stay. {WHAT}",
     rows=ContainerChange,
     writes=True,
