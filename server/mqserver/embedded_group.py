@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import Final
 
 from mqserver.broker import app as broker_app
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.namesrv.app import NamesrvApp
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import SystemClock
 from mqserver.runtime.jsonfile import write_atomic

@@ -12,9 +12,9 @@ from mqclient.errors import BadRequest, BrokerRefused, NoRoute, TimedOut, Unreac
 from mqclient.message import BODY_SIZE_MAX, Message
 from mqclient.producer import send_request
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_request import THREAD_SIZE, MessagePacker
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command

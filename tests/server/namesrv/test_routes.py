@@ -319,7 +319,7 @@ def promoted(table: RouteTable) -> None:
 def test_master_with_a_lower_epoch_does_not_take_the_place_back(pair: RouteTable) -> None:
     promoted(pair)
 
-    with pytest.raises(OldEpoch, match=r"epoch 0, and a broker of this name has told epoch 7"):
+    with pytest.raises(OldEpoch, match=r"epoch 0, but a broker of this name has reported epoch 7"):
         register(pair, broker(MASTER))
 
     assert addresses(pair) == {0: SLAVE}

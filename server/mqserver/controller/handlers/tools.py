@@ -6,9 +6,9 @@ Source: controller/processor/ControllerRequestProcessor.java (5.4.0).
 import json
 from typing import Final
 
-from mqserver.controller.config import CHANGEABLE, FIXED
+from mqserver.controller.controller_config import CHANGEABLE, FIXED
+from mqserver.controller.controller_state import ControllerState
 from mqserver.controller.group_rules import rule_clean
-from mqserver.controller.state import ControllerState
 from mqserver.runtime.properties import format_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
