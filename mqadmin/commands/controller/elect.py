@@ -50,7 +50,7 @@ class ElectionRow(Row):
     "controller elect",
     examples=(
         ("mqadmin controller elect broker-a 2 -y", "broker 2 of the group leads from now on"),
-        ("mqadmin controller elect broker-a 3 --unclean --dry-run", "estimate what would be lost"),
+        ("mqadmin controller elect broker-a 3 --unclean --dry-run", "estimate the loss"),
         ("mqadmin controller elect broker-a 3 --unclean", "even though it lacks messages"),
     ),
     details="A broker in the in-sync set has every acknowledged message. With --unclean, a "
