@@ -67,6 +67,7 @@ PRINTED: Final = (
     JavaOption("d", "printBody", "no_body", parse=falsehood),
 )
 CONTROLLERS: Final = JavaOption("a", "controllerAddress", "controller", required=True)
+CONTAINER: Final = JavaOption("c", "brokerContainerAddr", "container", required=True)
 GROUP_OF_BROKERS: Final = JavaOption("bn", "brokerName", "group", required=True)
 KEY: Final = JavaOption("k", "key", "key", required=True)
 VALUE: Final = JavaOption("v", "value", "value", required=True)
@@ -77,6 +78,11 @@ EXPORTS: Final = (("directory", "/tmp/rocketmq/export"),)
 """Where Java's tool writes what it exports."""
 
 JAVA: Final = (
+    Java(
+        "addBroker",
+        "broker container add",
+        (CONTAINER, JavaOption("b", "brokerConfigPath", "path", required=True)),
+    ),
     Java("addWritePerm", "broker write-perm add", (BROKER_NAME,)),
     Java(
         "allocateMQ",
@@ -390,6 +396,16 @@ JAVA: Final = (
             JavaOption("c", "maxNum", since_5=True, refused=WHOLE_LIFE),
         ),
         aliases=("QueryMsgTraceById",),
+    ),
+    Java(
+        "removeBroker",
+        "broker container remove",
+        (CONTAINER, JavaOption("b", "brokerIdentity", "broker", required=True)),
+    ),
+    Java(
+        "resetMasterFlushOffset",
+        "ha reset-flush-offset",
+        (BROKER, JavaOption("o", "offset", "offset")),
     ),
     Java(
         "resetOffsetByTime",
