@@ -23,6 +23,7 @@ from mqadmin.output.compat import (
     messages,
     offsets,
     printed,
+    rocksdb,
     running,
     topics,
 )
@@ -197,6 +198,8 @@ LAYOUTS: Final[dict[str, Layout]] = {
 LINE_LAYOUTS: Final[dict[str, LineLayout]] = {
     "acl delete": accounts.delete,
     "acl version": accounts.versions,
+    "exportMetadataInRocksDB": rocksdb.metadata,
+    "store rocksdb": rocksdb.config_to_json,
     "broker config get": _broker_settings,
     "broker consume-stats": _consume_stats,
     "broker status": _status,
