@@ -77,7 +77,9 @@ def test_binary_form_is_taken_as_well_as_text(engine: FilterEngine) -> None:
         pytest.param(wat.module(wat.TRAP), "unreachable", id="trap"),
         pytest.param(wat.module(wat.RECURSION), "stack|fuel", id="recursion"),
         pytest.param(
-            wat.module("(i32.const 0)", allocate="(i32.const -5)"), "allocate returned -5", id="below"
+            wat.module("(i32.const 0)", allocate="(i32.const -5)"),
+            "allocate returned -5",
+            id="below",
         ),
         pytest.param(
             wat.module("(i32.const 0)", allocate="(i32.const 65535)"), "outside", id="beyond"
