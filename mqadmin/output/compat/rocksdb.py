@@ -25,7 +25,9 @@ def config_to_json(records: Iterable[Record], line: Line) -> Iterator[str]:
     sections = _sections(records)
     if _OFFSETS in sections:
         sections = {_OFFSETS: {key: _by_queue(of) for key, of in sections[_OFFSETS].items()}}
-    ordered = {name: sections[name] for name in hash_order(sections, lambda name: string_hash(str(name)))}
+    ordered = {
+        name: sections[name] for name in hash_order(sections, lambda name: string_hash(str(name)))
+    }
     if line.is_on("j", default=True):
         yield _pretty(ordered)
         return
