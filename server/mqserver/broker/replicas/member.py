@@ -71,7 +71,7 @@ ONLY_ELECTED: Final = (
 )
 
 
-class GroupMember(Replication):
+class ReplicaMember(Replication):
     """Replication of a broker that belongs to a group with a controller.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.app import BrokerApp
-from mqserver.broker.replicas.member import GroupMember
+from mqserver.broker.replicas.member import ReplicaMember
 from mqserver.broker.replicas.roles import Role
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
@@ -249,6 +249,6 @@ async def test_a_broker_without_a_group_has_no_epochs(tmp_path: Path) -> None:
     await client.close()
     await app.stop()
 
-    assert not isinstance(app.broker.ha, GroupMember)
+    assert not isinstance(app.broker.ha, ReplicaMember)
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "enableControllerMode" in (answer.remark or "")
