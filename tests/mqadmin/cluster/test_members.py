@@ -107,7 +107,7 @@ def test_other_clients_of_a_silent_process_are_not_asked() -> None:
         MemberOutcome.SILENT: PARALLEL_AT_BROKER,
         MemberOutcome.NOT_ASKED: 9 - PARALLEL_AT_BROKER,
     }
-    assert "of the same process was silent" in answers[names[-1]].remark
+    assert "of the same process did not answer" in answers[names[-1]].remark
 
 
 def test_after_many_silences_the_others_at_a_broker_are_not_asked() -> None:
@@ -143,5 +143,5 @@ def test_members_that_disagree_are_told_apart() -> None:
 
     assert disagreement({"a": wants("T"), "b": wants("T")}) == ""
     assert disagreement({"a": wants("T"), "b": wants("U"), "c": wants()}) == (
-        "members disagree on what they read: a: T (*); b: U (*); c: nothing"
+        "members have different subscriptions: a: T (*); b: U (*); c: nothing"
     )

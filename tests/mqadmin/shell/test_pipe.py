@@ -60,7 +60,7 @@ def test_a_filter_that_has_enough_ends_the_command() -> None:
 
 
 def test_a_filter_that_cannot_read_a_line_says_so_at_that_line() -> None:
-    with pytest.raises(Usage, match="record: the rows before are no json"):
+    with pytest.raises(Usage, match="record: its input is not JSON"):
         pipe("record")[0].write("TOPIC\n")
 
 
