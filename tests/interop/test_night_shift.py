@@ -194,7 +194,7 @@ def test_a_half_message_that_waits_is_found(
         job.stop()
 
     assert [row["check"] for row in found] == ["transaction"]
-    assert "1 half messages wait for a decision" in found[0]["found"]
+    assert "1 half messages are undecided" in found[0]["found"]
 
 
 def lag_of(ask: OurMqadmin, group: str, topic: str) -> list[list[Row]]:

@@ -76,7 +76,7 @@ def test_a_member_is_asked_once_in_a_command() -> None:
     assert set(clients.asked.values()) == {1}
     assert members.exit_code() == 5
     (note,) = members.notes("its queues are not known")
-    assert note.startswith("member 10.0.0.7@0#1 (no answer for ")
+    assert note.startswith("member 10.0.0.7@0#1 (no answer within ")
     assert note.endswith(" of group g did not answer: its queues are not known")
 
 
@@ -92,7 +92,7 @@ def test_many_groups_with_silent_members_share_a_note() -> None:
 
     assert members.notes("its queues are not known") == (
         "members of groups g0, g1, g2 and 2 more did not answer, such as 10.0.0.7@0#1 "
-        "(no answer for 10 s): its queues are not known",
+        "(no answer within 10 s): its queues are not known",
     )
 
 

@@ -67,7 +67,7 @@ def test_messages_that_wait_for_a_group_are_found(at: Run, odd: None) -> None:
     found = at.rows("doctor", "--check", "backlog", "--backlog", "0")
 
     assert cells(found, "subject", "found") == [
-        (f"group {GROUP}, topic {TOPIC}", "1 messages wait")
+        (f"group {GROUP}, topic {TOPIC}", "1 messages are waiting")
     ]
     assert at.rows("doctor", "--check", "backlog") == []
 

@@ -23,7 +23,7 @@ def test_a_topic_that_a_send_has_made_is_told(at: Run) -> None:
     done = at("message", "send", "MADE_BY_SEND", "a body")
 
     assert done.exit_code == 0
-    assert "topic MADE_BY_SEND was not there: broker-a has made it" in done.err
+    assert "topic MADE_BY_SEND did not exist: broker-a created it" in done.err
     # The broker tells the name server in its own time.
     wait(lambda: at("topic", "route", "MADE_BY_SEND").exit_code == 0)
     assert "did not exist" not in at("message", "send", "MADE_BY_SEND", "again").err

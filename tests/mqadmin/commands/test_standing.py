@@ -126,7 +126,7 @@ def test_a_topic_whose_messages_would_go_in_vain_is_not_made(at: Run) -> None:
     refused = at.row(*words, exit_code=1)
     forced = at(*words, "--force")
 
-    assert "queues 4 to 7 would be written and never read" in refused["remark"]
+    assert "queues 4 to 7 would be written but never read" in refused["remark"]
     assert forced.exit_code == 0
 
 

@@ -200,7 +200,7 @@ def test_account_files_that_others_can_read_are_refused(tmp_path: Path) -> None:
         ("[" * 100_000, "not a contexts file"),
         ("[]", "not an object"),
         ('{"contexts": []}', "`contexts` is not an object"),
-        ('{"contexts": {"a": 5}}', "a is no object"),
+        ('{"contexts": {"a": 5}}', "a is not an object"),
         ('{"contexts": {"a": {}}}', "a has no `namesrv`"),
         ('{"contexts": {"a": {"namesrv": 5}}}', "a: `namesrv` is 5"),
         ('{"contexts": {"a": {"namesrv": "h:1", "timeout_s": "x"}}}', "a: `timeout_s` is 'x'"),
