@@ -39,7 +39,7 @@ from mqserver.broker.app import BrokerApp
 from mqserver.broker.config import BrokerConfig
 from mqserver.runtime.clock import SystemClock
 from mqserver.runtime.tls import Tls
-from mqserver.store.config import StoreConfig
+from mqserver.store.store_config import StoreConfig
 from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.aio.tls import ServerTls, TlsMode

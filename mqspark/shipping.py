@@ -84,7 +84,8 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
     Spark plans a stream in a process of its own beside the driver. It passes the names of shipped
     files to that process, but with a directory in which they are not (4.1 to 4.3). The planner
     that made the data source ran on the same machine and had the code, so the pickle has the path
-    from which that was imported.
+    from which that was imported. Under Spark Connect the tasks of a stream lack shipped files as
+    well, wherever they run, so the pickle also has the zip file itself, if that was shipped.
 
     Args:
         kind: the class of the data source.
@@ -93,27 +94,58 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
     # Not above: whoever only writes the zip file needs no Spark.
     from pyspark import cloudpickle
 
-    root = str(Path(__file__).parent.parent)
+    root = Path(__file__).parent.parent
+    archive = root.read_bytes() if root.is_file() else b""
+    # A subclass made in a function, a notebook or a test has no name to import it by, so Spark's
+    # pickle takes such a class by value.
+    pickled = cloudpickle.dumps((kind, dict(state)))  # type: ignore[no-untyped-call]
+    return _restoring(), (str(root), archive, pickled)
 
-    # Spark pickles a function inside another one by value, so it runs where our code is missing.
-    def restore(root: str, pickled: bytes) -> Any:
+
+def _restoring() -> Callable[[str, bytes, bytes], Any]:
+    """Return the function that unpickles a source.
+
+    Spark pickles a function inside another one by value, so it runs where our code is missing.
+    """
+
+    def restore(root: str, archive: bytes, pickled: bytes) -> Any:
+        import hashlib
+        import os
         import pickle
+        import platform
         import sys
+
+        def code() -> str:
+            if os.path.exists(root):
+                return root
+            if not archive:
+                raise ModuleNotFoundError(
+                    f"{platform.node()} does not have the package mqspark, which the driver has "
+                    f"in {root}: install mqadmin on the executors"
+                )
+            # Where Spark itself puts shipped files: the directory of this application.
+            path = os.path.abspath(f"mqspark-{hashlib.sha256(archive).hexdigest()[:16]}.zip")
+            if not os.path.exists(path):
+                draft = f"{path}.{os.getpid()}"
+                with open(draft, "wb") as file:
+                    file.write(archive)
+                os.replace(draft, path)
+            return path
 
         # As everything that Spark sends between its processes.
         try:
             kind, state = pickle.loads(pickled)  # noqa: S301
-        except ModuleNotFoundError:
-            sys.path.insert(1, root)
+        except ModuleNotFoundError as error:
+            # A package that a user's own class needs is not ours to bring.
+            if (error.name or "").partition(".")[0] not in ("mqspark", "storefmt"):
+                raise
+            sys.path.insert(1, code())
             kind, state = pickle.loads(pickled)  # noqa: S301
         restored = kind.__new__(kind)
         restored.__dict__.update(state)
         return restored
 
-    # A subclass made in a function, a notebook or a test has no name to import it by, so Spark's
-    # pickle takes such a class by value.
-    pickled = cloudpickle.dumps((kind, dict(state)))  # type: ignore[no-untyped-call]
-    return restore, (root, pickled)
+    return restore
 
 
 def without_kernels(hosts: Sequence[str]) -> str:

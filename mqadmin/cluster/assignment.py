@@ -20,8 +20,8 @@ from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Row
 from mqclient.client import routes
+from mqclient.consumer.consumer_settings import Strategy
 from mqclient.consumer.rebalance.allocate import plan
-from mqclient.consumer.settings import Strategy
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
 from storefmt.names import RETRY_PREFIX
 

@@ -36,8 +36,8 @@ from mqadmin.cluster.members import MemberSurvey
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
+from mqclient.consumer.consumer_settings import Strategy
 from mqclient.consumer.rebalance.allocate import plan
-from mqclient.consumer.settings import Strategy
 from mqclient.errors import BrokerRefused, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, MessageRequestMode
 from remoting.codes import ResponseCode

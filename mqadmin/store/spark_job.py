@@ -47,39 +47,56 @@ class Engine:
     """Where a job runs, and on which stores beside ``call.store_uri``."""
 
     engine: str
-    master: str
+    master: str | None
     parquet: Path | None
     more: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
         """Return what the process is told of it."""
-        words = ["--engine", self.engine, "--master", self.master]
+        words = ["--engine", self.engine]
+        words += ["--master", self.master] if self.master is not None else []
         return words + (["--parquet", str(self.parquet)] if self.parquet is not None else [])
 
 
-LOCAL: Final = Engine(engine="local", master="local", parquet=None)
+LOCAL: Final = Engine(engine="local", master=None, parquet=None)
 """For jobs that do not need Spark."""
 
 JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
 """Options of a job by name; None, False and nothing in a list leave one out."""
 
-_ENGINE: Final = combine(
+_WHERE: Final = combine(
+    click.option(
+        "--master",
+        help="Spark's master, such as local[2] or spark://HOST:PORT; by default this machine",
+    ),
+    click.option(
+        "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
+    ),
+)
+_STORE_ENGINE: Final = combine(
+    click.option(
+        "--engine",
+        type=Choice(["auto", "spark", "local"]),
+        default="auto",
+        help="spark, or local: the same rows from one process, without Java; auto chooses local "
+        "below 20 GiB if --master is not given",
+    ),
+    _WHERE,
+)
+_LIVE_ENGINE: Final = combine(
     click.option(
         "--engine",
         type=Choice(["spark", "local"]),
         default="spark",
         help="spark, or local: the same rows from one process, without Java",
     ),
-    click.option(
-        "--master", default="local[*]", help="Spark's master, such as local[2] or spark://HOST:PORT"
-    ),
-    click.option(
-        "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
-    ),
+    _WHERE,
 )
-of_job = option_group("where", Engine, _ENGINE)
-of_store_job = option_group("where", Engine, _ENGINE, more_stores)
-"""Options of the engine, and further stores behind the first."""
+of_live_job = option_group("where", Engine, _LIVE_ENGINE)
+"""The options of a job over topics or an archive: there is no size to choose an engine by."""
+of_store_job = option_group("where", Engine, _STORE_ENGINE)
+of_stores_job = option_group("where", Engine, _STORE_ENGINE, more_stores)
+"""The options of the engine, and further stores after the first."""
 
 
 @dataclass(slots=True)

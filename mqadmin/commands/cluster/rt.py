@@ -20,7 +20,7 @@ from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 
 LOG_ZONE: Final = timedelta(hours=8)
 """Lines of ``--log`` tell the time in GMT+8, wherever they are written."""

@@ -19,8 +19,8 @@ from mqadmin.output.rows import WOULD_CHANGE
 from mqclient.errors import ClientError, NoRoute, TimedOut
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendResult
-from mqclient.producer.settings import ProducerSettings
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import MessageQueue
 from remoting.frame import FRAME_SIZE_MAX

@@ -16,7 +16,7 @@ from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, INTEGER, TOPIC, Choice
 from mqadmin.commands.pipeline._shared import of_archive, only_topics
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_job, run_live_job
+from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_live_job, run_live_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ArchivedRow(Row):
     columns=("commit", "topic", "broker", "messages", "size"),
     needs=Needs.NAMESRV,
 )
-@of_job
+@of_live_job
 @argument("archive", help="directory, or a URI such as s3://bucket/name; created if missing")
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
@@ -147,7 +147,7 @@ class CompactedRow(Row):
     rows=CompactedRow,
     needs=Needs.NONE,
 )
-@of_job
+@of_live_job
 @of_archive
 @only_topics
 @click.option("--keep-compressed", is_flag=True, help="leave compressed bodies as they are")

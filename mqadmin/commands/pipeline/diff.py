@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import DIR
 from mqadmin.store.rows import DiffRow
-from mqadmin.store.spark_job import Engine, of_job, run_job
+from mqadmin.store.spark_job import Engine, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class FleetDiffRow(DiffRow):
     rows=FleetDiffRow,
     needs=Needs.STORE,
 )
-@of_job
+@of_store_job
 @argument(
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )

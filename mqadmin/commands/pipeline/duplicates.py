@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class DuplicateRow(Row):
     columns=("topic", "unique_key", "copies", "first_stored_time", "last_stored_time"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 def find_duplicates(call: Call, *, where: Engine) -> Outcome:
     """Return one row for each key that has copies, the most copies first."""
     return run_job(call, "duplicates", where, row=DuplicateRow)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import pause_option
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class FleetEventRow(EventRow):
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @pause_option
 def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
     """Return one row for each event, oldest first."""

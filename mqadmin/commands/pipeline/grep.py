@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
-from mqadmin.store.spark_job import Engine, JobOptions, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, JobOptions, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class HitRow(Row):
     needs=Needs.STORE,
 )
 @argument("pattern", help="regular expression (RE2), matched anywhere in a body")
-@of_store_job
+@of_stores_job
 @click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
     """Return one row for each message, by store and log offset."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class GroupLagRow(Row):
     columns=("at_time", "group", "topic", "queues", "lag", "last_consumed_time"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option(
     "--offsets",
     metavar="FILE[@EPOCH_MS]",

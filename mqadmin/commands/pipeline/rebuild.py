@@ -6,7 +6,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import DIR
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class RebuiltPartRow(Row):
     rows=RebuiltPartRow,
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option(
     "--to",
     type=DIR,

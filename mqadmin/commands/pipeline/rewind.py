@@ -8,7 +8,7 @@ from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class MoveRow(Row):
     ),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option("--to", type=TIME, required=True, help="store time to move to")
 @click.option("--group", "-g", type=GROUP, help="only this group")
 @click.option("--topic", "-t", type=TOPIC, help="only this topic")

@@ -7,7 +7,7 @@ import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.types import Choice
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
 
 @command(
     "pipeline stats",
-    details="Hours are those of the store time, in UTC. Spark takes about ten seconds to start; "
-    "on one machine, --engine local is faster below about 20 GiB.",
+    details="Hours are those of the store time, in UTC. Without --master, a store below 20 GiB is "
+    "counted in one process, because Spark takes about ten seconds to start.",
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
         ("mqadmin pipeline stats /data/store --engine local -o csv", "without Spark"),
@@ -48,7 +48,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
     columns=COLUMNS,
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option("--by", "-b", type=Choice(list(BY)), help="also count by this")
 def count_by_hour(
     call: Call,

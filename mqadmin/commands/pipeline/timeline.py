@@ -4,7 +4,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import every_span, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.store.rows import SpanRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @command(
@@ -19,7 +19,7 @@ from mqadmin.store.spark_job import Engine, of_store_job, run_job
     columns=("start_time", "count", "bytes", "bar"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @every_span
 @of_topic("-t")
 @stored_between

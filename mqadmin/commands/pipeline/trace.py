@@ -7,7 +7,7 @@ import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, argument, command
 from mqadmin.cli.types import TOPIC
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def _row(
     needs=Needs.STORE,
 )
 @argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas")
-@of_store_job
+@of_stores_job
 @click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read whole logs instead of looking up the indexes")
 def trace_messages(

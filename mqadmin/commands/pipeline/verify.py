@@ -8,7 +8,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.store.rows import FindingRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
     columns=("store", "ok", "files", "records", "bytes", "seconds", "errors", "warnings"),
     needs=Needs.STORE,
 )
-@of_store_job
+@of_stores_job
 @click.option(
     "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )

@@ -23,15 +23,14 @@ from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
 from mqserver.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
-from mqserver.store.commitlog.groups import Group, GroupEvent
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group, GroupEvent
+from mqserver.store.confirm_gate import ConfirmGate
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
 from mqserver.store.entry_writes import EntryWrite
-from mqserver.store.errors import StoreFailed, StoreFull, disk_error
 from mqserver.store.index.key_search import KeySearch
 from mqserver.store.queues.queue_table import QueueHandle
 from mqserver.store.queues.removal import RemoveJob
@@ -47,7 +46,9 @@ from mqserver.store.results import (
     RecoveryReport,
     RunResult,
 )
-from mqserver.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed, StoreFull, disk_error
+from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, timer_files_exist
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 
@@ -114,6 +115,7 @@ class MessageStore:
         """Groups that are written and not safe yet."""
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
+        self._gate = ConfirmGate()
         # Jobs that could not open a file for lack of a descriptor; they are run again.
         self._again: list[DiskJob] = []
 
@@ -151,9 +153,10 @@ class MessageStore:
             return
         try:
             if not self.is_read_only:
+                self.confirm(None, now_ms)
                 self.write(now_ms)
                 while job := self._flushing or self.begin_flush() or self._next_again():
-                    job.run()
+                    job.do_work()
                     self.end_flush(job)
                 self._closed = True
                 self._upkeep.close(self._log.flushed_offset)
@@ -168,7 +171,7 @@ class MessageStore:
 
     @property
     def takes_messages(self) -> bool:
-        """Tell whether messages may be put; if not, ``failure`` may say why."""
+        """Return whether messages may be put; if not, ``failure`` may say why."""
         if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return False
@@ -183,7 +186,7 @@ class MessageStore:
         if not self.takes_messages:
             return _REFUSED
         try:
-            return self.appender.put(message, now_ms)
+            return self.appender.append_message(message, now_ms)
         except OSError as error:
             return PutResult(self._no_file(error), -1, -1, 0)
 
@@ -208,15 +211,13 @@ class MessageStore:
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; with ASYNC_FLUSH it becomes readable.
 
-        It does in one step what ``begin_write``, the job and ``end_write`` do without waiting.
-
         Raises:
             StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
             StoreFailed: the write failed; the puts are undone and the store is read-only.
         """
         job = self.begin_write(now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             self.end_write(job)
             self.show_written(now_ms)
 
@@ -244,7 +245,7 @@ class MessageStore:
         except OSError as error:
             self.appender.undo()
             raise self._not_written(error) from error
-        puts = self.appender.take()
+        puts = self.appender.take_unwritten()
         # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
         self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
@@ -252,7 +253,7 @@ class MessageStore:
 
     @property
     def is_put(self) -> bool:
-        """Tell whether something was put since the last ``begin_write``."""
+        """Return whether something was put since the last ``begin_write``."""
         return self._log.is_pending
 
     def end_write(self, job: LogWrite) -> None:
@@ -296,12 +297,12 @@ class MessageStore:
     def dispatch_copied(self, now_ms: int) -> None:
         """Add the records that ``raw.take`` found in written bytes to queues and index."""
         if self.appender.entries:
-            copied = self.appender.take()
+            copied = self.appender.take_unwritten()
             self._dispatch(copied.entries, copied.handles, now_ms)
 
     @property
     def needs_flush(self) -> bool:
-        """Tell whether written bytes may not be on the disk yet."""
+        """Return whether written bytes may not be on the disk yet."""
         return self._log.written_offset > self._log.flushed_offset
 
     def begin_flush(self) -> FlushJob | None:
@@ -395,9 +396,20 @@ class MessageStore:
         job.error = None
         return job
 
+    def confirm(self, log_offset: int | None, now_ms: int) -> None:
+        """Let messages be read only up to a log offset, from which a failover may take them back.
+
+        None lifts the limit. What is readable already stays so.
+        """
+        self._gate.limit = log_offset
+        self._dispatch([], [], now_ms)
+
     def _dispatch(
         self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
     ) -> None:
+        entries, handles = self._gate.admit(entries, handles)
+        if not entries:
+            return
         self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
         try:
             self.dispatched(entries)
@@ -427,7 +439,7 @@ class MessageStore:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether ``housekeeping`` has finished what it began."""
+        """Return whether ``housekeeping`` has finished what it began."""
         return not self._again and self._upkeep.is_settled
 
     def housekeeping(self, now_ms: int) -> DiskJob | None:
@@ -481,11 +493,7 @@ class MessageStore:
         return TimerFiles(self._disk, self._paths, self._config, log_end=self._opened_end)
 
     def remove_timer_files(self) -> bool:
-        """Remove the files of the timer; return whether there were any.
-
-        Raises:
-            OSError: the disk refused.
-        """
+        """Remove the files of the timer; return whether there were any. Raises OSError."""
         if not timer_files_exist(self._disk, self._paths):
             return False
         remove_timer_files(self._disk, self._paths)
@@ -495,13 +503,11 @@ class MessageStore:
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the next message to be dispatched; 0 if there is no queue."""
-        row = self._table.row(topic, queue_id)
-        return 0 if row is None else row.end
+        return 0 if (row := self._table.row(topic, queue_id)) is None else row.end
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the first retained message; 0 if there is no queue."""
-        row = self._table.row(topic, queue_id)
-        return 0 if row is None else row.minimum
+        return 0 if (row := self._table.row(topic, queue_id)) is None else row.minimum
 
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
@@ -542,10 +548,11 @@ class MessageStore:
 
     @property
     def waiting_count(self) -> int:
-        """Number of records that are put and wait for the disk before they can be read."""
+        """Number of records that wait for the disk, or to be confirmed, before they can be read."""
         writing = [] if self._writing is None else [self._writing]
         groups = chain(self._unseen, writing)
-        return len(self.appender.entries) + sum(len(group.puts.entries) for group in groups)
+        count = len(self.appender.entries) + len(self._gate)
+        return count + sum(len(group.puts.entries) for group in groups)
 
     @property
     def waiting_size(self) -> int:
@@ -573,7 +580,7 @@ class MessageStore:
         return self._table.keys()
 
     def was_deleted(self, topic: str) -> bool:
-        """Tell whether a topic was deleted while the log still holds its older records."""
+        """Return whether a topic was deleted while the log still holds its older records."""
         return self._upkeep.safe_file.was_deleted(topic)
 
     def deleted_until(self, topic: str) -> int:
@@ -586,6 +593,6 @@ class MessageStore:
         return self._upkeep.safe_file.deleted_until(topic)
 
     def has(self, topic: str, queue_id: int | None = None) -> bool:
-        """Tell whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
+        """Return whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
         table = self._table
         return table.has_topic(topic) if queue_id is None else table.has(topic, queue_id)

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqserver.store.commitlog.flush import FlushJob, QueueSyncJob, write_checkpoint
-from mqserver.store.commitlog.groups import Group
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group
 from mqserver.store.disk.disk import FilePath
 from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.index.index import PAGES_A_STEP
@@ -35,6 +34,7 @@ from mqserver.store.recovery.index_rewind import IndexEnds
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point import Listing
 from mqserver.store.recovery.safe_point_file import SafePointFile
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250
@@ -125,7 +125,7 @@ class Upkeep:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether ``step`` has finished what it began."""
+        """Return whether ``step`` has finished what it began."""
         is_busy = self._round is not None or self._job is not None
         return not (is_busy or self._to_write is not None or self._is_behind)
 
@@ -168,7 +168,7 @@ class Upkeep:
         return self._job_of(self._round, QUEUES_A_STEP)
 
     def _has_rolled(self) -> bool:
-        """Tell whether the flushed part of the log has reached a new file since the last round."""
+        """Return whether the flushed part of the log reached a new file since the last round."""
         size = self._log.file_size
         return self._log.flushed_offset // size > self._synced_offset // size
 
@@ -323,7 +323,7 @@ class Upkeep:
             OSError: a write or sync failed; the abort file stays.
         """
         for removal in self._table.removals[:]:
-            removal.run()
+            removal.do_work()
             if removal.error is not None:
                 raise removal.error
             self._table.end_removal(removal)
@@ -351,7 +351,7 @@ class Upkeep:
         while not is_synced:
             job = self._job_of(round_, LOOKS_A_STEP)
             if job is not None:
-                job.run()
+                job.do_work()
                 error = self._write_ended(job) if isinstance(job, EntryWrite) else job.error
                 if error is not None:
                     raise error
@@ -366,5 +366,5 @@ class Upkeep:
 
 
 def _is_due(next_ms: int, now_ms: int, interval_ms: int) -> bool:
-    """Tell whether it is time, or whether the clock was set back, which would delay it."""
+    """Return whether it is time, or whether the clock was set back, which would delay it."""
     return not 0 < next_ms - now_ms <= interval_ms

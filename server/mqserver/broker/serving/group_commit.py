@@ -37,8 +37,8 @@ from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 
@@ -68,6 +68,8 @@ AwaitSlaves = Callable[[list[Ack], int, int, int], list[Ack]]
 messages begin and end, and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
 """Called with SUCCESS when a message is safe, or with the code of the failure."""
+HoldDone = Callable[[list[Done], int, int, int], list[Done]]
+"""Makes callbacks also wait for replicas; it takes what ``AwaitSlaves`` takes."""
 
 
 @dataclass(slots=True)
@@ -93,8 +95,8 @@ class GroupCommit:
         clock: measures writes and syncs.
         answers: formats refusals.
         sync_flush: whether answers wait for the disk (SYNC_FLUSH).
-        overload: is told how long the disk takes.
-        times: is told how long messages took to be stored.
+        overload: gets the times that the disk takes.
+        times: gets the times that messages took to be stored.
         after_write: called with ``now_ms`` when messages became visible (wakes held pulls).
         sends: writes answers to the sockets at once, not on the next pass of the loop.
     """
@@ -114,6 +116,10 @@ class GroupCommit:
         self.overload = overload
         self.await_slaves: AwaitSlaves | None = None
         """Makes answers wait for a slave; set only with SYNC_MASTER."""
+        self.hold_done: HoldDone | None = None
+        """Makes callbacks wait for the replicas as well; set only in a group."""
+        self.synced = Observers[[]]()
+        """Told when more of the log is on the disk, with SYNC_FLUSH."""
         self.written = Observers[[]]()
         """Told when the log has grown."""
         self._times = times
@@ -190,12 +196,12 @@ class GroupCommit:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether a commit is scheduled, because something that was put is not written."""
+        """Return whether a commit is scheduled, because something that was put is not written."""
         return self._scheduled
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a write runs, which may fail and undo what was put."""
+        """Return whether a write runs, which may fail and undo what was put."""
         return self._writing is not None
 
     def commit(self) -> None:
@@ -233,7 +239,7 @@ class GroupCommit:
     def _has_ended(self, job: LogWrite) -> bool:
         """Let a thread write; return whether it has ended, for which a small write is waited."""
         if self._writer is None:
-            job.run()
+            job.do_work()
             return True
         wait_ms_max = WRITE_WAIT_MS if job.size <= WAITED_SIZE_MAX else 0
         return self._writer.begin(job, wait_ms_max=wait_ms_max)
@@ -282,7 +288,7 @@ class GroupCommit:
             self._refuse(group.hasty_acks + group.acks, group.done, remark)
 
     def _in_doubt(self, waiting: _Waiting) -> None:
-        """Refuse the messages of a group after an error that nobody expects."""
+        """Refuse the messages of a group after an unexpected error."""
         LOG.exception("it is not known whether the messages of one turn were stored")
         remark = "the broker has an error; see its log"
         self._refuse(waiting.hasty_acks + waiting.acks, waiting.done, remark)
@@ -295,6 +301,8 @@ class GroupCommit:
         _apart(self.written)
         if self.await_slaves is not None and acks:
             acks = self._held(acks, begin, end, now_ms)
+        if self.hold_done is not None and done:
+            done = self.hold_done(done, begin, end, now_ms)
         if waiting.hasty_acks:
             self._release(waiting.hasty_acks, [])
         if not self._sync_flush:
@@ -414,6 +422,7 @@ class GroupCommit:
                 self._refuse(unsafe_acks, unsafe_done, remark)
             self._sends.flush()
             return
+        _apart(self.synced)
         now_ms = self._clock.now_ms()
         self._times.add(now_ms - self._flush_began_ms, count=_count(acks))
         # Before the answers leave, so that the disk does not wait for them.

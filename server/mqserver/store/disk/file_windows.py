@@ -50,11 +50,11 @@ class FileWindows:
         Raises:
             OSError: the disk could not read them.
         """
-        at = pos - self.start
-        if at < 0 or at + size > len(self.data):
+        window_pos = pos - self.start
+        if window_pos < 0 or window_pos + size > len(self.data):
             self.data, self.start = self._window(pos, size)
-            at = pos - self.start
-        return at
+            window_pos = pos - self.start
+        return window_pos
 
     def _window(self, pos: int, size: int) -> tuple[bytes, int]:
         start, end = self._part_start, self._part_start + len(self._part)
@@ -84,7 +84,7 @@ class FileWindows:
     def close(self) -> None:
         """Wait until no thread reads the file any more."""
         if self._next is not None:
-            # Nobody used this part; a disk error will be raised for whoever reads it.
+            # This part was not used; a disk error will be raised where it is read.
             with contextlib.suppress(OSError):
                 self._next()
             self._next = None

@@ -8,11 +8,11 @@ from the log (see ``recover``), so no key is lost.
 Source: store/index/IndexService.java#load (which keeps fewer files and rebuilds none).
 """
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk
 from mqserver.store.index.index import Index
 from mqserver.store.index.index_file import IndexFile
 from mqserver.store.results import RecoveryReport
+from mqserver.store.store_config import StoreConfig
 from storefmt.errors import RecordDamaged
 from storefmt.formats.index import ENTRY, HEADER, SLOT, index_file_size
 from storefmt.paths import StorePaths
@@ -86,7 +86,7 @@ def open_index_file(
 
 
 def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
-    """Tell whether a header can be right, and whether the file was synced when it was full.
+    """Return whether a header can be right, and whether the file was synced when it was full.
 
     The last entry must be of the record that the header names, unless there are no entries.
     """

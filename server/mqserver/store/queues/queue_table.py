@@ -5,7 +5,7 @@
     put ── handle ──> a ConsumeQueue, or the slot if many are loaded ──> backlog
 
 Rule: a queue exists from its first message on and gets a directory with its first written
-entries. It is an object ("loaded") only while it is in use: nobody keeps a reference for longer
+entries. It is an object ("loaded") only while it is in use: no code keeps a reference for longer
 than a call, unless one of its messages is still to be dispatched. While many queues are loaded,
 a put does not load another one: with tens of thousands of queues used in turn, loading would
 take as long as the put. A deleted topic leaves an empty directory, as in Java: it tells a later
@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Final
 
-from mqserver.store.config import EXT_FILE_SIZE
 from mqserver.store.disk.disk import Disk
 from mqserver.store.queues.entry_backlog import CHUNK_SIZE
 from mqserver.store.queues.evicted_queues import NONE, Numbers, QueueColumns
@@ -34,6 +33,7 @@ from mqserver.store.queues.queue import (
 )
 from mqserver.store.queues.queue_rows import QueueRow
 from mqserver.store.queues.removal import RemoveJob
+from mqserver.store.store_config import EXT_FILE_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 LOADED_IDLE_MAX: Final = 256
@@ -92,7 +92,7 @@ class QueueTable:
         return len(self.columns)
 
     def has(self, topic: str, queue_id: int) -> bool:
-        """Tell whether a queue exists."""
+        """Return whether a queue exists."""
         return self.columns.slot(topic, queue_id) != NONE
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
@@ -128,7 +128,7 @@ class QueueTable:
                 self._evict_one(queue)
 
     def is_evicted(self, slot: int) -> bool:
-        """Tell whether the queue of a slot is not loaded."""
+        """Return whether the queue of a slot is not loaded."""
         return self.columns.written[slot] != NONE
 
     def evict_again(self, queue: ConsumeQueue) -> None:
@@ -144,7 +144,7 @@ class QueueTable:
 
     def _evict_one(self, queue: ConsumeQueue) -> None:
         queue.evict()
-        self.columns.put(queue.slot, queue.numbers)
+        self.columns.set_row(queue.slot, queue.numbers)
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return a queue, created if it does not exist.
@@ -183,21 +183,21 @@ class QueueTable:
         Raises:
             BadCall: the topic cannot be part of a path.
         """
-        known = self._places.get(topic)
-        if known is None:
+        places = self._places.get(topic)
+        if places is None:
             if len(self._places) >= PLACES_MAX:
                 self._places.clear()
-            known = self._places[topic] = TopicPlace.of(self._paths, topic)
-        return known
+            places = self._places[topic] = TopicPlace.of(self._paths, topic)
+        return places
 
     @property
     def has_room(self) -> bool:
-        """Tell whether the backlog has room for more unwritten entries."""
+        """Return whether the backlog has room for more unwritten entries."""
         return self.files.backlog.chunk_count < BACKLOG_MAX
 
     @property
     def is_crowded(self) -> bool:
-        """Tell whether so many queues are loaded that some should be evicted."""
+        """Return whether so many queues are loaded that some should be evicted."""
         return len(self.queues) > LOADED_MAX + SLACK
 
     def evict_idle(self) -> None:
@@ -263,7 +263,7 @@ class QueueTable:
         """Add or replace an evicted queue that is fully on the disk; return its slot."""
         first, minimum, end = row
         slot = self.columns.add(topic, queue_id)
-        self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
+        self.columns.set_row(slot, Numbers(first, minimum, end, end, end, NONE, end))
         return slot
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
@@ -308,7 +308,7 @@ class QueueTable:
         return sorted((columns.topic(slot), columns.queue_ids[slot]) for slot in columns)
 
     def has_topic(self, topic: str) -> bool:
-        """Tell whether a topic has any queue."""
+        """Return whether a topic has any queue."""
         return bool(self.columns.slots_of(topic))
 
     def forget(self, queue: ConsumeQueue) -> None:
@@ -333,7 +333,7 @@ class QueueTable:
         self.removals.remove(job)
 
     def is_being_removed(self, key: tuple[str, int]) -> bool:
-        """Tell whether the files of an older queue of this name may not be moved away yet."""
+        """Return whether the files of an older queue of this name may not be moved away yet."""
         return any(key in job.keys for job in self.removals)
 
     def take_topic(self, topic: str) -> list[ConsumeQueue]:
@@ -344,10 +344,10 @@ class QueueTable:
         """
         check_topic_name(topic)
         queues = [self.at(slot) for slot in self.columns.slots_of(topic)]
-        known = [queue for queue in queues if queue is not None]
-        for queue in known:
+        existing = [queue for queue in queues if queue is not None]
+        for queue in existing:
             self.forget(queue)
-        return known
+        return existing
 
     def close(self) -> None:
         """Close every file."""

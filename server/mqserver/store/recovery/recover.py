@@ -80,7 +80,7 @@ class Recovery:
         self._due = DueTimes(delays_ms)
         self._save_at = self.start + SAVE_EVERY_SIZE
 
-    def run(self, now_ms: int, *, cut_at: int | None) -> None:
+    def recover(self, now_ms: int, *, cut_at: int | None) -> None:
         """Recover the log, queues and index, so that they are ready to serve.
 
         Args:
@@ -136,7 +136,7 @@ class Recovery:
                         for gap in gaps:
                             self._report_gap(gap)
                         gaps.clear()
-                    self._take(item)
+                    self._process_records(item)
                     end = item[-1].log_offset + item[-1].size
                 elif isinstance(item, LogGap):
                     gaps.append(item)
@@ -152,7 +152,7 @@ class Recovery:
         return bases[0] if bases else 0
 
     def _is_tail(self, gap: LogGap, following: ScannedRecord, last_data: int) -> bool:
-        """Tell whether the log ends at a gap although whole records follow it.
+        """Return whether the log ends at a gap although whole records follow it.
 
         A flush makes a beginning of the log durable, so records after a hole that was never
         synced were not synced either. A store of the Java broker does not record how far it was
@@ -189,12 +189,12 @@ class Recovery:
     def _report_gap(self, gap: LogGap) -> None:
         self.report.damaged.append((gap.start, gap.end - gap.start))
         self.report.notes.append(
-            f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "
+            f"commit log from {gap.start} to {gap.end} is not a record ({gap.reason}); "
             "it is left as it is, look at it with `mqadmin store verify`"
         )
         self.queues.lost_size += gap.end - gap.start
 
-    def _take(self, records: Sequence[ScannedRecord]) -> None:
+    def _process_records(self, records: Sequence[ScannedRecord]) -> None:
         """Process adjacent records, and save progress after the first one that is far enough."""
         while records:
             count = bisect_left(records, self._save_at, key=_log_offset) + 1
@@ -250,7 +250,7 @@ class Recovery:
             self.keys = []
 
     def _index_lacks(self, index: Index, entry: DispatchEntry) -> bool:
-        """Tell whether the index lacks a record with keys; drop the files that skipped it.
+        """Return whether the index lacks a record with keys; drop the files that skipped it.
 
         The index then lacks all later records too.
         """
@@ -289,9 +289,9 @@ class Recovery:
         self.keys = []
         start = index.files[-1].end_log_offset if index.files else self.log.min_offset
         for item in LogWalk(self.log, self.log.bases).items(max(start, self.log.min_offset)):
-            for found in item if isinstance(item, list) else ():
-                if found.log_offset < end:
-                    self.keys += dispatch_entries((found,), self._due)
+            for record in item if isinstance(item, list) else ():
+                if record.log_offset < end:
+                    self.keys += dispatch_entries((record,), self._due)
                     if len(self.keys) % _ENTRIES_A_STEP == 0:
                         self._put_keys(index)
         self._put_keys(index)
@@ -330,7 +330,8 @@ def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
         return
     for base in reversed(log.bases):
         report.notes.append(
-            f"commit log file {base} follows one that was never synced and is gone; it goes, too"
+            f"removed commit log file {base}, because it follows one that was never synced and is "
+            "missing"
         )
         report.cut_size += log.file_size
         log.remove(base)
