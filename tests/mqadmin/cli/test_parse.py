@@ -252,7 +252,7 @@ def test_the_longest_name_wins(words: tuple[str, ...], name: str) -> None:
     assert parsed(*words).command.name == name
 
 
-VALUES: Final = {"perm": "6", "method": "get"}
+VALUES: Final = {"perm": "6", "method": "get", "table": "topics"}
 """Values of flags that take no 1."""
 
 
