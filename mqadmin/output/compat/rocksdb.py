@@ -66,7 +66,7 @@ def _by_queue(value: Json) -> Json:
 
 
 def _pretty(sections: Mapping[str, dict[Key, Json]]) -> str:
-    whole: dict[Key, Json] = {**sections}
+    whole: dict[Key, Json] = dict(sections.items())
     return dumps(whole, pretty=True, dialect=Dialect.FASTJSON2) + "\n"
 
 
