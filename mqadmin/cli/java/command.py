@@ -100,12 +100,16 @@ class JavaCommand(Command):
     def values(self, ctx: click.Context) -> dict[str, object]:
         """Return the values of the native parameters: given, implied by the name, or default."""
         made: dict[str, object] = {}
+        lists = {flag.field for flag in self.spelling.options if flag.parse is not None}
         for one in self.native.params:
             implied = self._preset(one)
             # A flag of ours that takes a value in Java's spelling has no default there.
             has_default = one.name in ctx.params and not is_flag(one)
             if is_given(ctx, one.name) or (has_default and implied is None):
                 made[one.name] = ctx.params[one.name]
+                if one.name in lists and is_many(one):
+                    # One flag of Java's has a whole list, and may be given again all the same.
+                    made[one.name] = tuple(item for part in ctx.params[one.name] for item in part)
             else:
                 value = default_of(one) if implied is None else implied
                 made[one.name] = converted(one, value, ctx)
@@ -122,9 +126,14 @@ class JavaCommand(Command):
         for flag in java.options:
             if flag.refused and flag.key in given:
                 raise RefusedOption(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
+        # Flags of Java's that only lead to this command are never required in Java's own list.
+        needed = {one.name for one in self.native.params if one.required and java.is_branch}
         for flag in java.options:
-            if flag.required and flag.key not in given:
+            if (flag.required or flag.field in needed) and flag.key not in given:
                 raise click.UsageError(f"{java.name} needs {flag.spelled}", ctx)
+        if any(given.issuperset(branch.flags) for branch in java.branches):
+            # The other command of the name says what it needs.
+            return
         one_of = [flag for flag in java.options if flag.field in java.any_of]
         if one_of and given.isdisjoint(flag.key for flag in one_of):
             names = ", ".join(flag.spelled for flag in one_of)
