@@ -1,4 +1,4 @@
-"""The commands by name, and what each does: all that is known before a module is imported.
+"""The commands by name with their summaries: all that is known before a module is imported.
 
     topic list          -> mqadmin/commands/topic/list.py
     message query id    -> mqadmin/commands/message/query_id.py
@@ -170,6 +170,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "store checkpoint": "show how far a store directory was flushed",
         "store compaction": "show the messages in a log of a compaction topic",
         "store config": "list the values in the config/ files of a store directory",
+        "store cq-diff": "compare consume queues that are in files and in RocksDB",
         "store diff": "compare two stores: the first divergence, then each queue",
         "store epoch": "show or repair which promotion a store directory follows",
         "store events": "show what happened to a store directory, and when",
@@ -188,6 +189,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "store rebuild": "rebuild consume queues and index from the commit log",
         "store repair": "copy a damaged store so that a broker can open it",
         "store report": "write a report on a store directory as an HTML page",
+        "store rocksdb": "list topics, groups or offsets that are in RocksDB",
         "store seal": "write checksums of whole records beside a store",
         "store stats": "count the messages of a store directory",
         "store tail": "follow a store directory: print messages as they are stored",
@@ -228,7 +230,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "completion names": "list live names for completion",
     },
 }
-"""What each command does, in the order in which ``--help`` lists them."""
+"""The summary of each command, in the order of ``--help``."""
 
 DESTRUCTIVE_WORDS: Final = frozenset(
     {
