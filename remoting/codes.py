@@ -195,7 +195,7 @@ class RequestCode(IntEnum):
 
 
 class LaterCode(IntEnum):
-    """Requests of RocketMQ 5 that our servers handle as well."""
+    """Requests of RocketMQ 5 that our servers handle, or that our tools send."""
 
     GET_TIMER_CHECK_POINT = 60
     GET_TIMER_METRICS = 61
@@ -207,8 +207,15 @@ class LaterCode(IntEnum):
     QUERY_ASSIGNMENT = 400
     SET_MESSAGE_REQUEST_MODE = 401
     GET_ALL_MESSAGE_REQUEST_MODE = 402
+    ADD_BROKER = 902
+    """Starts a broker in a BrokerContainer; REMOVE_BROKER stops one there."""
+    REMOVE_BROKER = 903
     BROKER_HEARTBEAT = 904
     """A broker to every controller; one-way from a Java broker."""
+    EXCHANGE_BROKER_HA_INFO = 906
+    """A slave asks the master of its group where slaves connect."""
+    GET_BROKER_HA_STATUS = 907
+    RESET_MASTER_FLUSH_OFFSET = 908
     CONTROLLER_ALTER_SYNC_STATE_SET = 1001
     CONTROLLER_ELECT_MASTER = 1002
     CONTROLLER_REGISTER_BROKER = 1003

@@ -1,4 +1,4 @@
-"""The commands by name, and what each does: all that is known before a module is imported.
+"""The commands by name with their summaries: all that is known before a module is imported.
 
     topic list          -> mqadmin/commands/topic/list.py
     message query id    -> mqadmin/commands/message/query_id.py
@@ -92,6 +92,8 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "broker config set": "change a setting of running brokers",
         "broker connections": "show who is connected to a broker",
         "broker consume-stats": "show how far every group on a broker has read",
+        "broker container add": "start a broker in a BrokerContainer of RocketMQ 5",
+        "broker container remove": "stop a broker in a BrokerContainer of RocketMQ 5",
         "broker demote": "make a replaced master a slave of the new one",
         "broker list": "list the brokers and their addresses",
         "broker pop-records transfer": "move records of POP from RocksDB to files",
@@ -113,6 +115,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "namesrv kv get": "show values of the name servers' table",
         "namesrv kv set": "set a value in the name servers' table",
         "ha epochs": "show under which masters each log was written",
+        "ha reset-flush-offset": "tell a slave how far its master has flushed",
         "ha status": "show masters, and how far behind their slaves are",
         "controller clean": "remove brokers, or a whole group, from controllers",
         "controller config get": "show the settings of controllers",
@@ -167,6 +170,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "store checkpoint": "show how far a store directory was flushed",
         "store compaction": "show the messages in a log of a compaction topic",
         "store config": "list the values in the config/ files of a store directory",
+        "store cq-diff": "compare consume queues that are in files and in RocksDB",
         "store diff": "compare two stores: the first divergence, then each queue",
         "store epoch": "show or repair which promotion a store directory follows",
         "store events": "show what happened to a store directory, and when",
@@ -185,6 +189,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "store rebuild": "rebuild consume queues and index from the commit log",
         "store repair": "copy a damaged store so that a broker can open it",
         "store report": "write a report on a store directory as an HTML page",
+        "store rocksdb": "list topics, groups or offsets that are in RocksDB",
         "store seal": "write checksums of whole records beside a store",
         "store stats": "count the messages of a store directory",
         "store tail": "follow a store directory: print messages as they are stored",
@@ -210,6 +215,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "pipeline timeline": "show when the messages of a store were stored, on Spark",
         "pipeline trace": "show the life of messages in many stores, on Spark",
         "pipeline verify": "look for damage in stores, on Spark",
+        "pipeline views": "print SQL views of the tables of a store, for Spark",
     },
     "The tool itself": {
         "shell": "run commands with completion, or a script",
@@ -224,7 +230,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "completion names": "list live names for completion",
     },
 }
-"""What each command does, in the order in which ``--help`` lists them."""
+"""The summary of each command, in the order of ``--help``."""
 
 DESTRUCTIVE_WORDS: Final = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Find the controllers that a line means.
+"""Find the controllers that a line names.
 
 --controller HOST:PORT[;HOST:PORT]   these
 not given                            those that a broker of the cluster names (controllerAddr)
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 async def controllers(call: "Call", given: str | None) -> list[str]:
-    """Return the addresses of the controllers, one at least.
+    """Return the addresses of the controllers, at least one.
 
     Raises:
         ItemNotFound: none are given, and no broker names any.
         ClientError: none are given, and no broker answered.
     """
     if given is not None:
-        found = _addresses(given)
+        found = split_addresses(given)
         if not found:
             raise ItemNotFound("no controller given", hint="give it as --controller HOST:PORT")
         return found
@@ -33,7 +33,7 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
         await all_brokers(admin), lambda node: admin.broker_config(node.address)
     )
     for _, settings in told:
-        found = _addresses(settings.get("controllerAddr", ""))
+        found = split_addresses(settings.get("controllerAddr", ""))
         if found and settings.get("enableControllerMode") == "true":
             return found
     for text in unsaid.texts:
@@ -43,7 +43,8 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
     )
 
 
-def _addresses(text: str) -> list[str]:
+def split_addresses(text: str) -> list[str]:
+    """Return the addresses of a ``controllerAddr``, which separates them by ``;``."""
     return [address.strip() for address in text.split(";") if address.strip()]
 
 
@@ -52,7 +53,7 @@ async def leader(call: "Call", given: str | None) -> str:
 
     Raises:
         ItemNotFound: no controller is given or known.
-        ClientError: no controller says who leads; the error is that of the last one.
+        ClientError: no controller knows the leader; the error is that of the last one.
     """
     admin = await call.admin()
     *others, last = await controllers(call, given)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from remoting.bodies.consumequeue import *
     from remoting.bodies.controller import *
     from remoting.bodies.filters import *
+    from remoting.bodies.ha import *
     from remoting.bodies.heartbeat import *
     from remoting.bodies.locks import *
     from remoting.bodies.offsets import *
@@ -86,6 +87,7 @@ _FAMILIES: Final = {
         "BrokerMemberGroup BrokerReplicasInfo ElectMasterResponseBody EpochEntry EpochEntryCache "
         "ReplicaIdentity ReplicasInfo SyncStateSet"
     ),
+    "remoting.bodies.ha": "HAClientRuntimeInfo HAConnectionRuntimeInfo HARuntimeInfo",
     "remoting.bodies.timer": "TimerMetric TimerMetrics",
     "remoting.bodies.transactions": "OpenTransaction OpenTransactions",
 }

@@ -52,10 +52,11 @@ _FAMILIES: Final = {
         "ViewBrokerStatsData"
     ),
     "remoting.headers.controller": (
-        "AlterSyncStateSet AlterSyncStateSetResponse ApplyBrokerId ApplyBrokerIdResponse "
-        "BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse GetMetaDataResponse "
-        "GetNextBrokerId GetNextBrokerIdResponse GetReplicaInfo GetReplicaInfoResponse "
-        "NotifyBrokerRoleChanged RegisterBrokerToController RegisterBrokerToControllerResponse"
+        "AddBroker AlterSyncStateSet AlterSyncStateSetResponse ApplyBrokerId "
+        "ApplyBrokerIdResponse BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse "
+        "ExchangeHaInfo GetMetaDataResponse GetNextBrokerId GetNextBrokerIdResponse GetReplicaInfo "
+        "GetReplicaInfoResponse NotifyBrokerRoleChanged RegisterBrokerToController "
+        "RegisterBrokerToControllerResponse RemoveBroker ResetMasterFlushOffset"
     ),
     "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "

@@ -181,3 +181,44 @@ class ApplyBrokerIdResponse(Header):
 
     cluster_name: str
     broker_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddBroker(Header):
+    """Start a broker in a BrokerContainer of RocketMQ 5 (request code 902)."""
+
+    config_path: str
+    """Of the broker's settings, on the machine of the container."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveBroker(Header):
+    """Stop a broker in a BrokerContainer of RocketMQ 5 (request code 903)."""
+
+    broker_name: str
+    broker_cluster_name: str
+    broker_id: Int64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetMasterFlushOffset(Header):
+    """Tell a slave of RocketMQ 5 how far its master has flushed (request code 908)."""
+
+    master_flush_offset: Int64
+    """A log offset, in bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeHaInfo(Header):
+    """Ask a broker where slaves connect (request code 906), and its answer.
+
+    Only a master answers with addresses. The fields are those of Java's two headers.
+    """
+
+    master_ha_address: str | None = None
+    """The HA port, ``host:port``; a request that has it would change it, so ours never do."""
+    master_flush_offset: Int64 | None = None
+    master_address: str | None = None
+    broker_name: str | None = None
+    master_epoch: Int32 | None = None
+    """Our extension: the epoch by which the master leads."""

@@ -65,6 +65,60 @@ def encode(entries: Sequence[EpochStart]) -> str:
     return f"{len(entries)}\n{_crc(content)}\n{content}"
 
 
+def common_end(
+    ours: Sequence[EpochStart], *, our_end: int, theirs: Sequence[EpochStart], their_end: int
+) -> int | None:
+    """Return the log offset up to which two logs are the same.
+
+    The newest epoch that both logs began at the same offset decides: they are the same up to where
+    the first of them leaves it.
+
+    Args:
+        ours: the epochs of a log, the oldest first.
+        our_end: its end.
+        theirs: the epochs of another log.
+        their_end: its end.
+
+    Returns:
+        The offset, or None if they have no epoch in common.
+
+    Source: store/ha/autoswitch/EpochFileCache.java#findConsistentPoint.
+    """
+    their_ends = dict(zip(theirs, _ends(theirs, their_end), strict=True))
+    for entry, end in reversed(list(zip(ours, _ends(ours, our_end), strict=True))):
+        if entry in their_ends:
+            return min(end, their_ends[entry])
+    return None
+
+
+def appended(entries: Sequence[EpochStart], epoch: int, start_offset: int) -> list[EpochStart]:
+    """Return the epochs after a new one began at ``start_offset``.
+
+    An epoch in which nothing was written leaves no entry, since two may not begin at one offset.
+
+    Raises:
+        ValueError: the epoch is not higher than the newest one that has bytes.
+    """
+    kept = [entry for entry in entries if entry.start_offset < start_offset]
+    if kept and kept[-1].epoch >= epoch:
+        raise ValueError(f"epoch {epoch} follows epoch {kept[-1].epoch}")
+    return [*kept, EpochStart(epoch, start_offset)]
+
+
+def cut(entries: Sequence[EpochStart], end_offset: int) -> list[EpochStart]:
+    """Return the epochs of a log whose bytes from ``end_offset`` on were removed."""
+    return [entry for entry in entries if entry.start_offset < end_offset]
+
+
+def epoch_at(entries: Sequence[EpochStart], log_offset: int) -> EpochStart | None:
+    """Return the epoch under which a byte was written, or None if it is older than all."""
+    return next((entry for entry in reversed(entries) if entry.start_offset <= log_offset), None)
+
+
+def _ends(entries: Sequence[EpochStart], log_end: int) -> list[int]:
+    return [entry.start_offset for entry in entries[1:]] + [log_end] * bool(entries)
+
+
 def _entry(line: str, number: int) -> EpochStart:
     epoch, separator, start_offset = line.rstrip("\n").partition("-")
     if not separator:

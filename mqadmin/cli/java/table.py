@@ -1,4 +1,4 @@
-"""The names of RocketMQ's own tool: what command each is, and what its flags fill there.
+"""The names of RocketMQ's own tool, their commands, and the parameters that their flags fill.
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
 them with the tool itself. Most names that came with 5.x are in ``later.py``. Flags without a
@@ -67,16 +67,22 @@ PRINTED: Final = (
     JavaOption("d", "printBody", "no_body", parse=falsehood),
 )
 CONTROLLERS: Final = JavaOption("a", "controllerAddress", "controller", required=True)
+CONTAINER: Final = JavaOption("c", "brokerContainerAddr", "container", required=True)
 GROUP_OF_BROKERS: Final = JavaOption("bn", "brokerName", "group", required=True)
 KEY: Final = JavaOption("k", "key", "key", required=True)
 VALUE: Final = JavaOption("v", "value", "value", required=True)
 """Flags that many names have."""
 SERVERS: Final = ("broker", "cluster")
-"""Of which many names want one."""
+"""Options of which many names need one."""
 EXPORTS: Final = (("directory", "/tmp/rocketmq/export"),)
-"""Where Java's tool writes what it exports."""
+"""Where Java's tool writes its exports."""
 
 JAVA: Final = (
+    Java(
+        "addBroker",
+        "broker container add",
+        (CONTAINER, JavaOption("b", "brokerConfigPath", "path", required=True)),
+    ),
     Java("addWritePerm", "broker write-perm add", (BROKER_NAME,)),
     Java(
         "allocateMQ",
@@ -392,6 +398,16 @@ JAVA: Final = (
         aliases=("QueryMsgTraceById",),
     ),
     Java(
+        "removeBroker",
+        "broker container remove",
+        (CONTAINER, JavaOption("b", "brokerIdentity", "broker", required=True)),
+    ),
+    Java(
+        "resetMasterFlushOffset",
+        "ha reset-flush-offset",
+        (BROKER, JavaOption("o", "offset", "offset")),
+    ),
+    Java(
         "resetOffsetByTime",
         "offset reset",
         (
@@ -558,7 +574,7 @@ JAVA: Final = (
 
 
 def java_of(word: str, command: str | None = None) -> Java | None:
-    """Return the entry of a name in any case, for one of its commands where that is said."""
+    """Return the entry of a name in any case, for one of its commands if given."""
     folded = fold(word)
     for one in JAVA:
         wanted = not one.is_branch if command is None else one.command == command
@@ -568,7 +584,7 @@ def java_of(word: str, command: str | None = None) -> Java | None:
 
 
 def native_of(word: str) -> str | None:
-    """Return the command that a name of Java's tool stands for, None for no such name."""
+    """Return the command of a name of Java's tool, None if the name is unknown."""
     found = java_of(word)
     return found.command if found is not None else None
 

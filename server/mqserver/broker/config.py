@@ -223,6 +223,37 @@ class BrokerConfig:
     slave_resync: bool = setting(False)
     """Extension: when a slave starts, cut its log where it was found to diverge from its
     master's."""
+    enable_controller_mode: bool = setting(False, important=True)
+    """Extension: join the group of brokerName, whose master a controller elects, as in 5.x;
+    brokerId and brokerRole have no effect then."""
+    controller_addr: str = setting("", important=True)
+    """Extension: the controllers, ``host:port`` joined by ``;``, as in 5.x."""
+    broker_heartbeat_interval_ms: int = setting(500, key="brokerHeartbeatInterval", low=10)
+    """Extension: the time in ms between two heartbeats to controllers; 1,000 in 5.x."""
+    controller_heartbeat_timeout_ms: int = setting(
+        2_000, key="controllerHeartBeatTimeoutMills", low=100
+    )
+    """Extension: the silence in ms after which controllers take this broker for dead; 10,000 in
+    5.x."""
+    sync_broker_metadata_period_ms: int = setting(1_000, key="syncBrokerMetadataPeriod", low=10)
+    """Extension: how often in ms a slave asks who the master is; 5,000 in 5.x."""
+    broker_election_priority: int = setting((1 << 31) - 1, low=0)
+    """Extension: of equal logs the broker with the lower number is elected, as in 5.x."""
+    all_ack_in_sync_state_set: bool = setting(True)
+    """Extension: answer a send when every replica of the in-sync set has it; false in 5.x, where a
+    failover may lose what was answered."""
+    in_sync_replicas: int = setting(1, low=1)
+    """Extension: without allAckInSyncStateSet, how many replicas a send waits for, the master
+    included, as in 5.x."""
+    min_in_sync_replicas: int = setting(1, low=1)
+    """Extension: with a smaller in-sync set sends are refused, as in 5.x."""
+    ha_max_time_slave_not_catchup_ms: int = setting(2_500, key="haMaxTimeSlaveNotCatchup", low=100)
+    """Extension: how long in ms a slave may lack bytes before it leaves the in-sync set; 15,000 in
+    5.x, where sends wait for a slave that hangs as long as that."""
+    sync_from_last_file: bool = setting(False)
+    """Extension: let an empty replica begin with the master's last log file, as in 5.x."""
+    async_learner: bool = setting(False)
+    """Extension: copy the log and never join the in-sync set, as in 5.x."""
     long_polling_enable: bool = setting(True)
     """Hold a pull that finds no message for as long as the consumer asks; otherwise for
     shortPollingTimeMills."""
@@ -321,6 +352,11 @@ class BrokerConfig:
         return _addresses(self.namesrv_addr)
 
     @property
+    def controller_addrs(self) -> list[str]:
+        """The controllers, each ``host:port``."""
+        return _addresses(self.controller_addr)
+
+    @property
     def other_brokers(self) -> list[str]:
         """The other brokers of this name in brokerAddresses, each ``host:port``."""
         return _addresses(self.broker_addresses)
@@ -374,7 +410,9 @@ def _commitlog_of(store: StoreConfig) -> Path:
 
 def faults(config: BrokerConfig) -> Iterator[str]:
     """Yield an error for each value that the type allows and the broker cannot use."""
-    if config.is_slave and config.broker_id == 0:
+    if config.enable_controller_mode:
+        yield from _group_faults(config)
+    elif config.is_slave and config.broker_id == 0:
         yield "brokerId is 0, expected 1 or more for a slave"
     elif not config.is_slave and config.broker_id != 0:
         yield f"brokerId is {config.broker_id}, expected 0 for a master"
@@ -399,6 +437,7 @@ def faults(config: BrokerConfig) -> Iterator[str]:
     for key, addresses in (
         ("namesrvAddr", config.namesrv_addrs),
         ("brokerAddresses", config.other_brokers),
+        ("controllerAddr", config.controller_addrs),
     ):
         for address in addresses:
             if not _is_address(address):
@@ -418,6 +457,20 @@ def faults(config: BrokerConfig) -> Iterator[str]:
             check()
         except ValueError as error:
             yield str(error)
+
+
+def _group_faults(config: BrokerConfig) -> Iterator[str]:
+    """Yield an error for each value that a broker with a controller cannot use."""
+    if not config.controller_addrs:
+        yield "enableControllerMode is true, and no controllerAddr says where controllers are"
+    if config.controller_heartbeat_timeout_ms < 2 * config.broker_heartbeat_interval_ms:
+        yield (
+            f"controllerHeartBeatTimeoutMills is {config.controller_heartbeat_timeout_ms}, "
+            "expected at least twice brokerHeartbeatInterval, which is "
+            f"{config.broker_heartbeat_interval_ms}"
+        )
+    if config.ha_master_address:
+        yield "haMasterAddress is set; with enableControllerMode the controller names the master"
 
 
 def _addresses(text: str | None) -> list[str]:

@@ -70,7 +70,7 @@ def test_damage_is_reported_after_the_rows_with_exit_code_6(golden: Golden) -> N
 
     assert done.returncode == 6
     assert sum(json.loads(line)["messages"] for line in done.stdout.splitlines()) == 1419
-    assert "that were skipped: 1" in done.stderr
+    assert "skipped 1 damaged places" in done.stderr
 
 
 def test_a_file_that_cannot_be_made_is_told_before_the_job(tmp_path: Path, golden: Golden) -> None:
@@ -134,3 +134,14 @@ def test_grep_prints_hits_and_refuses_a_bad_expression(golden: Golden) -> None:
     assert all(any(char.isdigit() for char in row["excerpt"]) for row in json.loads(done.stdout))
     assert refused.returncode == 2
     assert "no regular expression" in refused.stderr
+
+
+def test_views_are_printed_as_a_script(basic: Path) -> None:
+    done = mqadmin("pipeline", "views", str(basic), "--prefix", "a_")
+    refused = mqadmin("pipeline", "views", str(basic), "--prefix", "a-")
+
+    statements = done.stdout.splitlines()
+    assert all(line.startswith("create or replace temporary view `a_") for line in statements)
+    assert all(line.endswith(");") and f"path '{basic}'" in line for line in statements)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "option prefix is 'a-'" in refused.stderr

@@ -1,5 +1,6 @@
 """Commands on store directories whose queues and settings are in RocksDB."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -94,3 +95,38 @@ def test_report_is_written(run: Run, store: Path, tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.err
     assert "orders" in (tmp_path / "page.html").read_text()
+
+
+def test_settings_of_a_directory(run: Run, store: Path) -> None:
+    rows = run.rows("store", "rocksdb", str(store / "config"), "topics")
+
+    tables = {row["table"] for row in rows}
+    (orders,) = [row for row in rows if row["key"] == "orders"]
+    assert tables == {"dataVersion", "topicConfigTable"}
+    assert json.loads(orders["value"])["readQueueNums"] == 2
+
+
+def test_a_directory_without_the_table_is_not_found(run: Run, store: Path) -> None:
+    done = run("store", "rocksdb", str(store), "topics")
+
+    assert done.exit_code == 3
+    assert "no topics in RocksDB" in done.err
+
+
+def test_queues_in_both_forms_are_compared(run: Run, golden: Golden) -> None:
+    both = golden.family("rocksdb", "combine")
+    path = next((both / "consumequeue" / "orders" / "0").iterdir())
+
+    whole = run.rows("store", "cq-diff", str(both), "--topic", "orders")
+    with path.open("r+b") as file:
+        file.seek(20)
+        file.write(bytes(8))
+    (changed, same) = run.rows("store", "cq-diff", str(both), "--topic", "orders", exit_code=1)
+
+    assert cells(whole, "same", "files_max", "rocksdb_max") == [(True, 7, 7), (True, 6, 6)]
+    assert (changed["differing_count"], changed["first_differing"]) == (1, 1)
+    assert same["same"]
+
+
+def test_a_store_with_one_form_has_nothing_to_compare(run: Run, store: Path) -> None:
+    assert run("store", "cq-diff", str(store)).exit_code == 3

@@ -2,7 +2,15 @@
 
 import pytest
 
-from storefmt.config.master_epochs import EpochStart, decode, encode
+from storefmt.config.master_epochs import (
+    EpochStart,
+    appended,
+    common_end,
+    cut,
+    decode,
+    encode,
+    epoch_at,
+)
 from storefmt.errors import ConfigDamaged
 
 TWO = [EpochStart(1, 0), EpochStart(2, 256632)]
@@ -50,3 +58,53 @@ def test_every_cut_of_a_file_is_noticed() -> None:
     for size in range(len(text) - 1):
         with pytest.raises(ConfigDamaged):
             decode(text[:size])
+
+
+@pytest.mark.parametrize(
+    ("ours", "our_end", "theirs", "their_end", "expected"),
+    [
+        ([(1, 0)], 527952, [(1, 0), (2, 256632)], 1229304, 256632),
+        ([(1, 0), (2, 256632)], 300000, [(1, 0), (2, 256632)], 290000, 290000),
+        ([(1, 0), (2, 100)], 150, [(1, 0), (3, 120)], 500, 100),
+        ([(1, 0), (2, 100)], 150, [(1, 0), (2, 90)], 500, 90),
+        ([(2, 100)], 150, [(3, 100)], 150, None),
+        ([], 0, [(1, 0)], 10, None),
+        ([(1, 0)], 10, [], 0, None),
+    ],
+    ids=[
+        "as measured on 5.4.0", "same epochs", "two followers", "other start",
+        "nothing in common", "empty here", "empty there",
+    ],
+)  # fmt: skip
+def test_logs_are_the_same_up_to_the_end_of_their_last_common_epoch(
+    ours: list[tuple[int, int]],
+    our_end: int,
+    theirs: list[tuple[int, int]],
+    their_end: int,
+    expected: int | None,
+) -> None:
+    one = [EpochStart(*entry) for entry in ours]
+    other = [EpochStart(*entry) for entry in theirs]
+
+    assert common_end(one, our_end=our_end, theirs=other, their_end=their_end) == expected
+    assert common_end(other, our_end=their_end, theirs=one, their_end=our_end) == expected
+
+
+def test_an_epoch_without_bytes_leaves_no_entry() -> None:
+    assert appended(TWO, 3, 300000) == [*TWO, EpochStart(3, 300000)]
+    assert appended(TWO, 3, 256632) == [TWO[0], EpochStart(3, 256632)]
+    assert appended([], 1, 0) == TWO[:1]
+    with pytest.raises(ValueError, match="epoch 2 follows epoch 2"):
+        appended(TWO, 2, 300000)
+
+
+def test_a_cut_log_loses_the_epochs_behind_its_end() -> None:
+    assert cut(TWO, 256633) == TWO
+    assert cut(TWO, 256632) == TWO[:1]
+    assert cut(TWO, 0) == []
+
+
+def test_the_epoch_of_a_byte_is_the_last_that_began_before_it() -> None:
+    assert epoch_at(TWO, 256631) == TWO[0]
+    assert epoch_at(TWO, 256632) == TWO[1]
+    assert epoch_at(TWO[1:], 0) is None

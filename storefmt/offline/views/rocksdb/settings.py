@@ -124,12 +124,12 @@ def _named(database: Database, table: _Table, name: str) -> StoredTable | None:
     raw = database.get(VERSION_KEY, family=version_family)
     if raw is not None:
         json |= _objects([(b"dataVersion", raw)], problems)
-    rows = dict(_objects(database.entries(family), problems))
+    rows: dict[Key, Json] = dict(_objects(database.entries(family), problems))
     if table.field == "offsetTable":
         rows = {key: _wrapped_offsets(value) for key, value in rows.items()}
     if table.field == "subscriptionGroupTable":
         json["forbiddenTable"] = dict(_objects(database.entries(_FORBIDDEN), problems))
-    json[table.field] = dict(rows)
+    json[table.field] = rows
     return StoredTable(name, dumps(json), counter_of(json), tuple(problems))
 
 
