@@ -1,4 +1,4 @@
-"""Global options: they may stand before or after the command, for every command."""
+"""Global options, which every command takes, before or after its name."""
 
 from collections.abc import Iterator
 from typing import Final, get_args
@@ -99,7 +99,7 @@ def is_given(ctx: click.Context, name: str) -> bool:
 
 
 def levels(ctx: click.Context) -> Iterator[click.Context]:
-    """Yield a context, then those of the groups above it up to the program's own."""
+    """Yield a context, then those of the groups above it up to that of the program."""
     level: click.Context | None = ctx
     while level is not None:
         yield level

@@ -1,4 +1,4 @@
-"""The commands by name, and what each does: all that is known before a module is imported.
+"""The commands by name with their summaries: all that is known before a module is imported.
 
     topic list          -> mqadmin/commands/topic/list.py
     message query id    -> mqadmin/commands/message/query_id.py
@@ -230,7 +230,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "completion names": "list live names for completion",
     },
 }
-"""What each command does, in the order in which ``--help`` lists them."""
+"""The summary of each command, in the order of ``--help``."""
 
 DESTRUCTIVE_WORDS: Final = frozenset(
     {

@@ -310,7 +310,7 @@ OWN: dict[str, Own] = {
         "every field of the account", "changes what is named only; secrets are never printed"
     ),
     "deleteAclConfig": Own(
-        "that there is no account any more", "asks first; `undo` brings the account back"
+        "that there is no account any more", "asks first; `undo` restores the account"
     ),
     "getAclConfig": Own("every field of every account", "secrets are never printed"),
     "clusterAclConfigVersion": Own("file and time of its last change"),

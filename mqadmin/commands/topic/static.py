@@ -47,7 +47,7 @@ SENT: Final = (CHANGED, UNCHANGED, WOULD_CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
-class QueuePart(Row):
+class LogicalQueuePart(Row):
     """A part of a logical queue; offsets in entries. ``logic_offset`` is None until decided."""
 
     identity = "logic_queue"
@@ -63,7 +63,7 @@ class QueuePart(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class StaticTopicChange(QueuePart):
+class StaticTopicChange(LogicalQueuePart):
     """A part after the call; ``files`` are those that have the mapping before and after."""
 
     result: str
@@ -74,10 +74,10 @@ class StaticTopicChange(QueuePart):
 COLUMNS: Final = ("logic_queue", "generation", "broker", "queue_id", "logic_offset", "is_leader")
 
 
-def _rows(topic: str, configs: Configs) -> Iterator[QueuePart]:
+def _rows(topic: str, configs: Configs) -> Iterator[LogicalQueuePart]:
     for queue_id, parts in queues_of(configs).items():
         for part in parts:
-            yield QueuePart(
+            yield LogicalQueuePart(
                 topic,
                 queue_id,
                 part.gen,
@@ -117,7 +117,7 @@ async def _configs(admin: "Admin", topic: str, nodes: Iterable[ServerNode]) -> C
     examples=(("mqadmin topic static show orders", "which broker has which part of a queue"),),
     details="A logical queue goes on in another broker where it was remapped. Its parts are read "
     "one after the other, and the last one is written to.",
-    rows=QueuePart,
+    rows=LogicalQueuePart,
     columns=COLUMNS,
 )
 @topic_argument()
@@ -160,7 +160,7 @@ queues_option = click.option("--queues", type=Integer(min=1), help="logical queu
     ),
     details="With --queues the plan is that of `topic static grow`, without it that of `topic "
     "static remap`.",
-    rows=QueuePart,
+    rows=LogicalQueuePart,
     columns=COLUMNS,
 )
 @topic_argument()

@@ -16,7 +16,7 @@ from storefmt.formats.javamaps import hash_order
 _VERSION, _OFFSETS = "dataVersion", "offsetTable"
 _NOT_PRINTED: Final = frozenset({"forbiddenTable"})
 """What a broker exports, and the tool does not."""
-_Sections = dict[str, dict[Key, Json]]
+_Sections = dict[Key, dict[Key, Json]]
 
 
 def config_to_json(records: Iterable[Record], line: Line) -> Iterator[str]:
@@ -25,7 +25,9 @@ def config_to_json(records: Iterable[Record], line: Line) -> Iterator[str]:
     sections = _sections(records)
     if _OFFSETS in sections:
         sections = {_OFFSETS: {key: _by_queue(of) for key, of in sections[_OFFSETS].items()}}
-    ordered = {name: sections[name] for name in hash_order(sections, string_hash)}
+    ordered = {
+        name: sections[name] for name in hash_order(sections, lambda name: string_hash(str(name)))
+    }
     if line.is_on("j", default=True):
         yield _pretty(ordered)
         return
@@ -65,8 +67,8 @@ def _by_queue(value: Json) -> Json:
     return {number: queues[str(number)] for number in sorted(int(str(key)) for key in queues)}
 
 
-def _pretty(sections: Mapping[str, dict[Key, Json]]) -> str:
-    whole: dict[Key, Json] = dict(sections.items())
+def _pretty(sections: Mapping[Key, dict[Key, Json]]) -> str:
+    whole: dict[Key, Json] = {**sections}
     return dumps(whole, pretty=True, dialect=Dialect.FASTJSON2) + "\n"
 
 
