@@ -164,6 +164,13 @@ def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(fact_tables:
         }
 
 
+def test_all_90_names_of_the_tool_of_5_are_known(fact_tables: Path) -> None:
+    names = {command["name"] for command in java_tool(fact_tables, "5.4.0")}
+
+    assert len(names) == 90
+    assert names - spellings().keys() == set()
+
+
 def test_java_options_are_those_of_the_java_tool(fact_tables: Path) -> None:
     # Some came with 5.x.
     facts = (*java_tool(fact_tables, "5.4.0"), *java_tool(fact_tables, "4.9.7"))
