@@ -1,4 +1,4 @@
-"""What commands about brokers share: a change of role, and rows of how brokers of 5.x store."""
+"""What verbs of ``broker`` share: changes of a role, and of the storage of 5.x brokers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class StorageChange(Row):
 
 @dataclass(frozen=True, slots=True)
 class StorageTask(Row):
-    """How one broker took a task."""
+    """The result of a task on one broker."""
 
     broker: str
     address: str
@@ -62,11 +62,11 @@ async def give_task(
     otherwise: str,
     question: str = "",
 ) -> Outcome:
-    """Give a task to each broker that has what it is about.
+    """Give a task to each broker whose settings call for it.
 
     Args:
         needs: a setting, and the value with which there is something to do.
-        otherwise: what is said of the other brokers, which are not asked.
+        otherwise: remark on the other brokers, which are not asked.
     """
     admin = await call.admin()
     if question:

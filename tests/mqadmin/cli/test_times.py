@@ -13,7 +13,7 @@ def test_a_span_is_a_duration(text: str, span_ms: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("0s", "the duration must be longer than 0s"), ("soon", "'soon' is no duration")],
+    [("0s", "the duration must be longer than 0s"), ("soon", "'soon' is not a duration")],
 )
 def test_what_nothing_can_be_counted_by_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):

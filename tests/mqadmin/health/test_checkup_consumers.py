@@ -73,7 +73,7 @@ def test_a_silent_member_is_an_error(outcome: MemberOutcome) -> None:
 
     assert brief([found]) == [("error", "member")]
     assert found.member == "m"
-    assert found.found == "no answer within 10 s; 5 messages are waiting for the group"
+    assert found.found == "no answer within 10 s; 5 messages wait for the group"
     assert "group running g --client m --jstack" in found.hint
 
 
@@ -93,7 +93,7 @@ def test_a_silent_process_with_members_in_many_groups_is_one_finding() -> None:
     assert [(one.subject, one.found) for one in found] == [
         (
             "group a, b, c and 2 more, member p@1#9",
-            "no answer within 10 s; 45 messages are waiting for the groups",
+            "no answer within 10 s; 45 messages wait for the groups",
         ),
         ("group x, member q@7#1", "no answer within 9 s"),
     ]
