@@ -126,9 +126,14 @@ class JavaCommand(Command):
         for flag in java.options:
             if flag.refused and flag.key in given:
                 raise RefusedOption(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
+        # Flags of Java's that only lead to this command are never required in Java's own list.
+        needed = {one.name for one in self.native.params if one.required and java.is_branch}
         for flag in java.options:
-            if flag.required and flag.key not in given:
+            if (flag.required or flag.field in needed) and flag.key not in given:
                 raise click.UsageError(f"{java.name} needs {flag.spelled}", ctx)
+        if any(given.issuperset(branch.flags) for branch in java.branches):
+            # The other command of the name says what it needs.
+            return
         one_of = [flag for flag in java.options if flag.field in java.any_of]
         if one_of and given.isdisjoint(flag.key for flag in one_of):
             names = ", ".join(flag.spelled for flag in one_of)

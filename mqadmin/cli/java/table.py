@@ -223,15 +223,6 @@ JAVA: Final = (
     ),
     Java("exportConfigs", "export configs", (ONE_CLUSTER, DIRECTORY), preset=EXPORTS),
     Java(
-        "exportMetadataInRocksDB",
-        "store rocksdb",
-        (
-            JavaOption("p", "path", "config", required=True),
-            JavaOption("t", "configType", "table", required=True),
-            JavaOption("j", "jsonEnable"),
-        ),
-    ),
-    Java(
         "exportMetadata",
         "export metadata",
         (

@@ -166,8 +166,7 @@ class RouteTable:
             announced: the result of ``announce`` for its topics, of version ``data_version``.
             conn_id: the connection it registers on; ``filter_servers`` are its addresses.
             now_ms: the wall clock.
-            epoch: time (ms) at which the newest promotion that the broker knows of was ordered;
-                0 for none.
+            epoch: when the newest promotion that the broker knows of was ordered, in ms; or 0.
             registrar: who registers it.
 
         Raises:

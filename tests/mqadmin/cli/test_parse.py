@@ -259,6 +259,7 @@ VALUES: Final = {
     "actions": "Pub",
     "decision": "Deny",
     "engine": "R",
+    "table": "topics",
 }
 """Values of flags that take no 1."""
 

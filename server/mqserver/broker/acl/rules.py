@@ -329,6 +329,12 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
 """Without access control these are accepted only from this machine and from adminAddresses. 308 is
 among them because it deletes offsets in Java."""
 
+OPEN_CODES: Final[frozenset[int]] = frozenset({
+    ExtensionCode.GET_EPOCH, LaterCode.NOTIFY_BROKER_ROLE_CHANGED,
+})  # fmt: skip
+"""Requests that need no account. A controller has none, and its notice (1008) only lets the broker
+ask it, once at a time."""
+
 READS_LOG: Final[frozenset[int]] = frozenset({
     RequestCode.END_TRANSACTION,
     RequestCode.VIEW_MESSAGE_BY_ID,
@@ -339,7 +345,6 @@ READS_LOG: Final[frozenset[int]] = frozenset({
 
 def rule_of(code: int, *, strict: bool) -> Rule:
     """Return the rule of a request code, by the strict rules or by Java's."""
-    # A controller has no account, and its notice only lets the broker ask it.
-    if code in (ExtensionCode.GET_EPOCH, LaterCode.NOTIFY_BROKER_ROLE_CHANGED):
+    if code in OPEN_CODES:
         return ANYBODY
     return STRICT.get(code, ADMIN) if strict else JAVA.get(code, KEY)
