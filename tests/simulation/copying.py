@@ -45,7 +45,7 @@ class Sending:
         self._frames = SlaveFrames()
         self._sent_end: int | None = None
         self._heard_ms = master.steady_ms()
-        self._beat()
+        master.later(HEARTBEAT_MS, self._beat)
 
     def received(self, conn: Conn, payload: Any) -> None:
         """Handle what the slave sent."""
@@ -63,9 +63,8 @@ class Sending:
 
     def close(self) -> None:
         """End the connection from this side."""
-        if self._conn.is_open:
-            self._conn.close(self._master)
-            self.closed(self._conn)
+        self._conn.close(self._master)
+        self.closed(self._conn)
 
     def _shake_hands(self, broker_id: int) -> None:
         master = self._master
@@ -119,7 +118,7 @@ class Sending:
             self._conn.send(master, b"".join(pieces))
 
     def _beat(self) -> None:
-        if not self._conn.is_open:
+        if self not in self._master.sendings:
             return
         if self._master.steady_ms() - self._heard_ms > SILENCE_MS:
             self.close()
@@ -158,8 +157,7 @@ class Receiving:
 
     def close(self) -> None:
         """End the connection from this side."""
-        if self.conn.is_open:
-            self.conn.close(self._slave)
+        self.conn.close(self._slave)
         self._slave.receiving_ended(self)
 
     def _begin(self, handshake: MasterHandshake) -> None:
@@ -217,7 +215,7 @@ class Receiving:
         self.conn.send(self._slave, encode_report(self._slave.reported_end()))
 
     def _watch(self) -> None:
-        if self._slave.receiving not in (self, None) or not self.conn.is_open:
+        if self._slave.receiving not in (self, None):
             return
         if self._slave.steady_ms() - self._heard_ms > SILENCE_MS:
             self.close()

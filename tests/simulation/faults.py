@@ -6,7 +6,7 @@ always on hide each other. Targets are roles (the master, some slave) as often a
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -39,7 +39,7 @@ class Kind(Enum):
     FULL_DISK = auto()
     """Writes of small files fail."""
     CRASHES = auto()
-    """Brokers die just before or after they save something, or in the middle of a cut."""
+    """Brokers die just before or after they save or ask something, or in the middle of a cut."""
     SLOW_NETWORK = auto()
     KILL_CONTROLLER = auto()
     STORE_UNREACHABLE = auto()
@@ -66,34 +66,44 @@ class Fault(NamedTuple):
         return f"{self.start_ms:6} ms for {self.length_ms:5}: {self.kind.name} {who}, {self.other}"
 
 
-LONGEST: Final = 9_000
+LONGEST_MS: Final = 9_000
+DEPOSING: Final = (
+    Kind.KILL, Kind.POWER_CUT, Kind.PAUSE, Kind.ISOLATE, Kind.ONE_WAY, Kind.PART_CONTROLLERS,
+    Kind.CRASHES,
+)  # fmt: skip
+"""Kinds after which another broker may be elected; each run has one of them."""
 
 
-def make_plan(randomness: random.Random, *, end_ms: int, kinds: list[Kind]) -> list[Fault]:
+def make_plan(
+    randomness: random.Random, *, start_ms: int, end_ms: int, kinds: Sequence[Kind]
+) -> list[Fault]:
     """Return the faults of a run.
 
     Args:
         randomness: of the plan alone.
+        start_ms: no fault begins earlier.
         end_ms: no fault lasts longer than that.
         kinds: from which some are chosen.
     """
-    chosen = randomness.sample(kinds, k=min(len(kinds), randomness.randint(1, 6)))
-    mean_ms = randomness.choice([400, 1_000, 2_500])
+    chosen = randomness.sample(kinds, k=min(len(kinds), randomness.randint(2, 5)))
+    chosen += randomness.sample([kind for kind in kinds if kind in DEPOSING] or chosen, k=1)
+    mean_ms = randomness.choice([150, 400, 1_000])
     plan = []
-    at_ms = randomness.uniform(500, 4_000)
+    at_ms = randomness.uniform(start_ms, start_ms + 3_000)
     while at_ms < end_ms:
-        length_ms = min(randomness.expovariate(1 / randomness.choice([100, 700, 3_000])), LONGEST)
+        # Some are over before anybody has noticed them, others outlast every timeout.
+        length_ms = randomness.expovariate(1 / randomness.choice([100, 1_500, 3_000]))
         plan.append(
             Fault(
                 randomness.choice(chosen),
                 int(at_ms),
-                int(min(length_ms, end_ms - at_ms)),
-                randomness.choice([-1, -1, 0, 1, 2]),
+                int(min(length_ms, LONGEST_MS, end_ms - at_ms)),
+                randomness.choice([-1, -1, -1, 0, 1, 2]),
                 randomness.randrange(6),
             )
         )
-        # Some faults come together, others after the group has settled.
-        at_ms += randomness.choice([0, 20, randomness.expovariate(1 / mean_ms), mean_ms * 2])
+        # Some come together, others after the group has settled.
+        at_ms += randomness.choice([0, 20, 0, 0, 2_500])
         at_ms += randomness.expovariate(1 / mean_ms)
     return plan
 
@@ -179,23 +189,20 @@ class Faults:
         return lambda: None
 
     def disk(self, fault: Fault) -> Callable[[], None]:
-        """Make the disk of a broker slow, or full, or its process brittle."""
+        """Make the disk of a broker slow, or full."""
         broker = self._broker(fault)
         if fault.kind is Kind.SLOW_DISK:
             broker.sync_ms = (50.0, 1_500.0)
-        elif fault.kind is Kind.FULL_DISK:
+        else:
             broker.files.fail_rate = 0.7
-        else:
-            broker.crash_rate = 0.3
-        return lambda: self._mend_disk(broker, fault.kind)
+        return broker.mend_disk
 
-    def _mend_disk(self, broker: "SimReplica", kind: Kind) -> None:
-        if kind is Kind.SLOW_DISK:
-            broker.sync_ms = (0.5, 3.0)
-        elif kind is Kind.FULL_DISK:
-            broker.files.fail_rate = 0.0
-        else:
-            broker.crash_rate = 0.0
+    def crashes(self, fault: Fault) -> Callable[[], None]:
+        """Make all brokers brittle."""
+        brokers = list(self._sim.brokers.values())
+        for broker in brokers:
+            broker.crash_rate = 0.2
+        return lambda: [setattr(broker, "crash_rate", 0.0) for broker in brokers] and None
 
     def slow_network(self, fault: Fault) -> Callable[[], None]:
         """Make all ways slow."""
@@ -240,7 +247,7 @@ _BEGIN: Final[dict[Kind, Callable[[Faults, Fault], Callable[[], None]]]] = {
     Kind.RESET: Faults.reset,
     Kind.SLOW_DISK: Faults.disk,
     Kind.FULL_DISK: Faults.disk,
-    Kind.CRASHES: Faults.disk,
+    Kind.CRASHES: Faults.crashes,
     Kind.SLOW_NETWORK: Faults.slow_network,
     Kind.KILL_CONTROLLER: Faults.kill_controller,
     Kind.STORE_UNREACHABLE: Faults.store,

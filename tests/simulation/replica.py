@@ -17,11 +17,14 @@ from mqserver.broker.replicas.controllers import Controllers
 from mqserver.broker.replicas.role import TICK_MS, RoleMachine, RoleSettings
 from mqserver.broker.replicas.role_actions import (
     Action,
+    AlterSet,
     Answer,
+    ApplyId,
     Ask,
     Beat,
     CloseSends,
     Confirmed,
+    Elect,
     Follow,
     Lead,
     OpenSends,
@@ -237,10 +240,7 @@ class SimReplica(Process):
     def _act(self, action: Action) -> None:
         match action:
             case Ask(question):
-                self.drive(
-                    self._controllers.ask(question),
-                    lambda answer: self._answered(question, answer),
-                )
+                self._ask(question)
             case Beat():
                 self._beat(action)
             case Lead():
@@ -257,6 +257,13 @@ class SimReplica(Process):
                 self._confirmed()
             case _:
                 raise AssertionError(action)
+
+    def _ask(self, question: Question) -> None:
+        self.drive(
+            self._controllers.ask(question), lambda answer: self._answered(question, answer)
+        )
+        if isinstance(question, (AlterSet, ApplyId, Elect)) and self.world.chance(self.crash_rate):
+            self.later(self.world.random.uniform(0.0, 3.0), self.crash, "after it asked")
 
     def _save(self, action: Action) -> str:
         if self.world.chance(self.crash_rate):
@@ -291,6 +298,10 @@ class SimReplica(Process):
         is_off = not self.is_java_like and self.world.chance(0.5)
         self.stop(is_off=is_off)
         self.world.at(self.world.random.uniform(50, 3_000), self.start_if_dead)
+
+    def mend_disk(self) -> None:
+        """Let the disk be as it should."""
+        self.sync_ms, self.files.fail_rate = (0.5, 3.0), 0.0
 
     def start_if_dead(self) -> None:
         """Start unless something else started it."""
