@@ -209,6 +209,8 @@ class LaterCode(IntEnum):
     GET_ALL_MESSAGE_REQUEST_MODE = 402
     BROKER_HEARTBEAT = 904
     """A broker to every controller; one-way from a Java broker."""
+    EXCHANGE_BROKER_HA_INFO = 906
+    """A slave asks the master of its group where slaves connect."""
     CONTROLLER_ALTER_SYNC_STATE_SET = 1001
     CONTROLLER_ELECT_MASTER = 1002
     CONTROLLER_REGISTER_BROKER = 1003

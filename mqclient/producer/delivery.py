@@ -174,6 +174,7 @@ class Delivery:
             except ClientError as error:
                 pause_s = self._pause_s(error, queues, attempts)
                 if pause_s is None:
+                    self._doubt_route(out.topic, error)
                     raise
             else:
                 if result.status is SendStatus.SEND_OK or not attempts.not_safe_is_tried_again:
@@ -218,6 +219,7 @@ class Delivery:
         """Try an async send again in a task, or end it with the error."""
         pause_s = self._pause_s(error, queues, attempts)
         if pause_s is None:
+            self._doubt_route(out.topic, error)
             future.set_exception(error)
             return
 
@@ -238,6 +240,11 @@ class Delivery:
             await asyncio.sleep(pause_s)
         attempts.timeout_s = round(_left_s(attempts), 2)
         self._client.doubt_route(out.topic)
+
+    def _doubt_route(self, topic: str, error: ClientError) -> None:
+        """Let the next send ask for a fresh route, if another broker may be the master by now."""
+        if error.code is None or error.retriable:
+            self._client.doubt_route(topic)
 
     def _pick(self, queues: Sequence[MessageQueue], avoid: str | None, now_ms: int) -> MessageQueue:
         if self._settings.send_latency_fault_enable:

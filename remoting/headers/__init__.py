@@ -46,7 +46,8 @@ _FAMILIES: Final = {
     ),
     "remoting.headers.controller": (
         "AlterSyncStateSet AlterSyncStateSetResponse ApplyBrokerId ApplyBrokerIdResponse "
-        "BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse GetMetaDataResponse "
+        "BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse ExchangeHaInfo "
+        "GetMetaDataResponse "
         "GetNextBrokerId GetNextBrokerIdResponse GetReplicaInfo GetReplicaInfoResponse "
         "NotifyBrokerRoleChanged RegisterBrokerToController RegisterBrokerToControllerResponse"
     ),

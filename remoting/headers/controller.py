@@ -181,3 +181,19 @@ class ApplyBrokerIdResponse(Header):
 
     cluster_name: str
     broker_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeHaInfo(Header):
+    """Ask a broker where slaves connect (request code 906), and its answer.
+
+    Only a master answers with addresses. The fields are those of Java's two headers.
+    """
+
+    master_ha_address: str | None = None
+    """The HA port, ``host:port``; a request that has it would change it, so ours never do."""
+    master_flush_offset: Int64 | None = None
+    master_address: str | None = None
+    broker_name: str | None = None
+    master_epoch: Int32 | None = None
+    """Our extension: the epoch by which the master leads."""

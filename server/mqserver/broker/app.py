@@ -28,11 +28,13 @@ from mqserver.broker.files.live_settings import LiveSettings
 from mqserver.broker.files.loads import load_state, loss_warnings, missing_files
 from mqserver.broker.files.saves import StateFiles
 from mqserver.broker.ha.epoch import EpochFile
-from mqserver.broker.ha.ha_file import HaFile, before_start
+from mqserver.broker.ha.ha_file import HaFile, before_start, cut_if_ordered
 from mqserver.broker.ha.replication import Replication
 from mqserver.broker.lost_topics import make_lost_topics
 from mqserver.broker.ports import open_grpc_port, server_of
 from mqserver.broker.registration import Registration
+from mqserver.broker.replicas.group_files import GroupFiles, begin_as_slave
+from mqserver.broker.replicas.member import GroupMember
 from mqserver.broker.send.kernel import plain_sends
 from mqserver.broker.startup import build_line, log_opening, run
 from mqserver.broker.state import Broker
@@ -91,6 +93,8 @@ class BrokerApp:
         )
         self._broker: Broker | None = None
         self._replication: Replication | None = None
+        self._group_files: GroupFiles | None = None
+        """Identity and epochs, with enableControllerMode."""
         self._endpoint: Endpoint | None = None
         self._tables: StateTables | None = None
         self._disk_work: DiskWork | None = None
@@ -129,14 +133,8 @@ class BrokerApp:
                 make_lost_topics(broker.context, now_ms=now_ms)
             if not config.is_slave:
                 broker.complete_last_commit(now_ms=now_ms)
-            replication = self._replication = Replication(
-                broker,
-                main=self._server,
-                any_port=any_port,
-                client=self._client,
-                file=ha_file,
-                epochs=epochs,
-                restart=self._restart,
+            replication = self._replication = self._make_replication(
+                broker, ha_file, epochs, any_port=any_port
             )
             await replication.take_back()
             self._serve_clients(broker)
@@ -162,10 +160,32 @@ class BrokerApp:
     def _open_store(self, now_ms: int) -> tuple[MessageStore, HaFile, EpochFile]:
         """Open the store and what is beside it; waits for the disk."""
         self._settings.load()
-        ha_file = before_start(self._config)
-        epochs = EpochFile.read(Path(self._config.store.store_path_root_dir))
-        store = MessageStore.open(self._config.store, now_ms=now_ms, is_cut=ha_file.is_cut)
+        config, root = self._config, Path(self._config.store.store_path_root_dir)
+        if config.enable_controller_mode:
+            files = self._group_files = GroupFiles.of(config)
+            begin_as_slave(config, files.identity)
+            ha_file = cut_if_ordered(config, HaFile.read(root))
+        else:
+            ha_file = before_start(config)
+        epochs = EpochFile.read(root)
+        store = MessageStore.open(config.store, now_ms=now_ms, is_cut=ha_file.is_cut)
+        if self._group_files is not None:
+            # Before the order to cut is forgotten: a crash in between cuts once more.
+            self._group_files.log_ends_at(store.written_offset)
         return store, ha_file.store_opened(), epochs
+
+    def _make_replication(
+        self, broker: Broker, ha_file: HaFile, epochs: EpochFile, *, any_port: bool
+    ) -> Replication:
+        if self._group_files is None:
+            return Replication(
+                broker, main=self._server, any_port=any_port, client=self._client, file=ha_file,
+                epochs=epochs, restart=self._restart,
+            )  # fmt: skip
+        return GroupMember(
+            broker, main=self._server, any_port=any_port, client=self._client, file=ha_file,
+            epochs=epochs, restart=self._restart, files=self._group_files,
+        )  # fmt: skip
 
     async def _open_grpc_port(self, broker: Broker) -> None:
         """Serve gRPC clients as well if grpcServerPort says so."""
@@ -188,7 +208,8 @@ class BrokerApp:
             on_master=replication.set_master_addresses,
             epoch=fence.registered_epoch,
             on_epoch=fence.hear_name_server,
-            is_fenced=lambda: fence.is_fenced,
+            is_fenced=lambda: replication.is_unregistered,
+            state_version=lambda: replication.state_version,
         )
         fence.fenced.add(replication.disconnect_slaves)
         fence.fenced.add(registration.leave)

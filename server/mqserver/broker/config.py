@@ -465,8 +465,9 @@ def _group_faults(config: BrokerConfig) -> Iterator[str]:
         yield "enableControllerMode is true, and no controllerAddr says where controllers are"
     if config.controller_heartbeat_timeout_ms < 2 * config.broker_heartbeat_interval_ms:
         yield (
-            f"controllerHeartBeatTimeoutMills is {config.controller_heartbeat_timeout_ms}, expected "
-            f"at least twice brokerHeartbeatInterval ({config.broker_heartbeat_interval_ms})"
+            f"controllerHeartBeatTimeoutMills is {config.controller_heartbeat_timeout_ms}, "
+            "expected at least twice brokerHeartbeatInterval, which is "
+            f"{config.broker_heartbeat_interval_ms}"
         )
     if config.ha_master_address:
         yield "haMasterAddress is set; with enableControllerMode the controller names the master"

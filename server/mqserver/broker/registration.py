@@ -104,7 +104,9 @@ class Registration:
         on_master: called with the master's addresses after every answer to a slave.
         epoch: returns the epoch to send, with its proof; 0 to send none, as Java.
         on_epoch: called with the epoch in an answer, and the name server that sent it.
-        is_fenced: tells whether another master was promoted in place of this one.
+        is_fenced: tells whether another master was promoted in place of this one, or in a group
+            with a controller whether this broker has no role yet.
+        state_version: returns the epoch of the master in such a group; 0 for none.
     """
 
     def __init__(
@@ -119,12 +121,14 @@ class Registration:
         epoch: Callable[[], HaEpoch],
         on_epoch: Callable[[HaEpoch, str], None],
         is_fenced: Callable[[], bool],
+        state_version: Callable[[], int] = lambda: 0,
     ) -> None:
         self._config = config
         self._on_master = on_master
         self._epoch = epoch
         self._on_epoch = on_epoch
         self._is_fenced = is_fenced
+        self._state_version = state_version
         self._leaving: asyncio.Task[None] | None = None
         self._topics = topics
         self._filter_servers = filter_servers
@@ -261,6 +265,11 @@ class Registration:
     def _present(self) -> _RegisteredState:
         config, filter_servers = self._config, self._filter_servers.addresses()
         table = self._topics.table()
+        if state_version := self._state_version():
+            version = table.data_version
+            extra = {**version.extra, "stateVersion": state_version}
+            version = dataclasses.replace(version, extra=extra)
+            table = dataclasses.replace(table, data_version=version)
         return _RegisteredState(
             table,
             config.broker_id,

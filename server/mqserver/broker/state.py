@@ -63,9 +63,10 @@ from mqserver.store.store import MessageStore
 from remoting.aio.link import Outbox
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageRequestModeSerializeWrapper
+from remoting.bodies.controller import EpochEntryCache
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import GetEpoch, GetEpochResponse, NotifyConsumerIdsChanged
+from remoting.headers import ExchangeHaInfo, GetEpoch, GetEpochResponse, NotifyConsumerIdsChanged
 from storefmt.config.tables import ConsumerOffsets, DataVersion
 from storefmt.formats.hosts import pack_host
 
@@ -105,6 +106,25 @@ class Ha:
     def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
         """Return epoch and role, with a proof for the challenge of a question."""
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+
+    # In a group with a controller.
+
+    @property
+    def state_version(self) -> int:
+        """The epoch of the master, which name servers compare."""
+        return 0
+
+    def master_changed(self) -> None:
+        """Ask the controller who the master is, because somebody said that it changed."""
+
+    def exchange_ha_info(self, question: ExchangeHaInfo) -> ExchangeHaInfo:
+        """Return where slaves connect, if this broker leads its group."""
+        return ExchangeHaInfo()
+
+    def epoch_cache(self) -> EpochEntryCache:
+        """Return under which masters the log was written."""
+        text = "this broker belongs to no group with a controller (enableControllerMode)"
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
 
 class Pops(NamedTuple):

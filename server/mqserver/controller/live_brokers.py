@@ -79,6 +79,13 @@ class LiveBrokers:
         del self._brokers[suspect.key]
         return True
 
+    def forget(self, key: BrokerKey) -> None:
+        """Forget a broker that has started again: its next heartbeat says how long its log is.
+
+        What it said before may be more than its disk has kept.
+        """
+        self._brokers.pop(key, None)
+
     def expire(self, now_ms: int) -> list[LiveBroker]:
         """Forget the brokers that were silent for longer than their timeout; return them."""
         silent = [broker for broker in self._brokers.values() if not _is_alive(broker, now_ms)]

@@ -183,6 +183,7 @@ class RouteTable:
         if broker.broker_id == MASTER_ID and self.is_changed(address, data_version):
             yield from self._check_topic_limits(registrar, name, announced)
         self._check_epoch(broker, epoch, registrar)
+        self._check_state_version(broker, data_version)
         group = self._group_of(broker, registrar)
         is_new = broker.broker_id not in group.addresses
         group.addresses[broker.broker_id] = address
@@ -314,6 +315,19 @@ class RouteTable:
                 f"{address} is a master of {name} with epoch {told.ha_epoch}, and a broker of this "
                 f"name has told epoch {highest}: another master was promoted; "
                 "`mqadmin broker demote` makes this one its slave"
+            )
+
+    def _check_state_version(self, broker: RegisterBroker, data_version: DataVersion) -> None:
+        """Raise BadRegistration if a master of a group was replaced by a newer election (5.x)."""
+        group = self._brokers.get(broker.broker_name)
+        address = None if group is None else group.addresses.get(MASTER_ID)
+        if broker.broker_id != MASTER_ID or address in (None, broker.broker_addr):
+            return
+        present, own = _state_version(self.data_version(address)), _state_version(data_version)
+        if own < present:
+            raise BadRegistration(
+                f"{broker.broker_addr} is a master of {broker.broker_name} with stateVersion "
+                f"{own}, and {address} has {present}: a controller has elected that one since"
             )
 
     def _note_epoch(self, broker_name: str, noted: _NotedEpoch) -> None:
@@ -567,3 +581,9 @@ def _check_address(what: str, address: str) -> None:
     port = address.rpartition(":")[2]
     if ":" not in address or not (port.isascii() and port.isdecimal() and int(port) < 65536):
         raise BadRegistration(f"{what} is {address!r}, expected host:port")
+
+
+def _state_version(version: DataVersion | None) -> int:
+    """Return the master epoch with which a broker of a group registered; 0 for others."""
+    state_version = None if version is None else version.extra.get("stateVersion")
+    return state_version if isinstance(state_version, int) else 0

@@ -27,6 +27,7 @@ from mqserver.store.commitlog.groups import Group, GroupEvent
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
 from mqserver.store.config import StoreConfig
+from mqserver.store.confirm_gate import ConfirmGate
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
@@ -114,6 +115,7 @@ class MessageStore:
         """Groups that are written and not safe yet."""
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
+        self._gate = ConfirmGate()
         # Jobs that could not open a file for lack of a descriptor; they are run again.
         self._again: list[DiskJob] = []
 
@@ -151,6 +153,7 @@ class MessageStore:
             return
         try:
             if not self.is_read_only:
+                self.confirm(None, now_ms)
                 self.write(now_ms)
                 while job := self._flushing or self.begin_flush() or self._next_again():
                     job.run()
@@ -207,8 +210,6 @@ class MessageStore:
 
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; with ASYNC_FLUSH it becomes readable.
-
-        It does in one step what ``begin_write``, the job and ``end_write`` do without waiting.
 
         Raises:
             StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
@@ -395,9 +396,20 @@ class MessageStore:
         job.error = None
         return job
 
+    def confirm(self, log_offset: int | None, now_ms: int) -> None:
+        """Let messages be read only up to a log offset, from which a failover may take them back.
+
+        None lifts the limit. What is readable already stays so.
+        """
+        self._gate.limit = log_offset
+        self._dispatch([], [], now_ms)
+
     def _dispatch(
         self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
     ) -> None:
+        entries, handles = self._gate.admit(entries, handles)
+        if not entries:
+            return
         self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
         try:
             self.dispatched(entries)
@@ -481,11 +493,7 @@ class MessageStore:
         return TimerFiles(self._disk, self._paths, self._config, log_end=self._opened_end)
 
     def remove_timer_files(self) -> bool:
-        """Remove the files of the timer; return whether there were any.
-
-        Raises:
-            OSError: the disk refused.
-        """
+        """Remove the files of the timer; return whether there were any. Raises OSError."""
         if not timer_files_exist(self._disk, self._paths):
             return False
         remove_timer_files(self._disk, self._paths)
@@ -495,13 +503,11 @@ class MessageStore:
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the next message to be dispatched; 0 if there is no queue."""
-        row = self._table.row(topic, queue_id)
-        return 0 if row is None else row.end
+        return 0 if (row := self._table.row(topic, queue_id)) is None else row.end
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the first retained message; 0 if there is no queue."""
-        row = self._table.row(topic, queue_id)
-        return 0 if row is None else row.minimum
+        return 0 if (row := self._table.row(topic, queue_id)) is None else row.minimum
 
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
@@ -542,10 +548,11 @@ class MessageStore:
 
     @property
     def waiting_count(self) -> int:
-        """Number of records that are put and wait for the disk before they can be read."""
+        """Number of records that wait for the disk, or to be confirmed, before they can be read."""
         writing = [] if self._writing is None else [self._writing]
         groups = chain(self._unseen, writing)
-        return len(self.appender.entries) + sum(len(group.puts.entries) for group in groups)
+        count = len(self.appender.entries) + len(self._gate)
+        return count + sum(len(group.puts.entries) for group in groups)
 
     @property
     def waiting_size(self) -> int:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mqclient.errors import BadRequest, BrokerRefused, NoRoute, TimedOut, Unreachable
+from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut, Unreachable
 from mqclient.message import BODY_SIZE_MAX, Message
 from mqclient.producer import send_request
 from mqclient.producer.producer import Producer
@@ -16,7 +16,7 @@ from mqclient.producer.send_request import THREAD_SIZE, MessagePacker
 from mqclient.producer.send_result import SendStatus
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
-from remoting.codes import RequestCode
+from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from storefmt.formats.batch import split_batch
 from storefmt.formats.msgid import UniqueIds
@@ -210,6 +210,36 @@ async def test_each_further_attempt_asks_for_a_fresh_route() -> None:
         await Producer(client, settings=SOON).send(Message("T", b"x"))
 
         assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == 3
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["send", "send_async"])
+@pytest.mark.parametrize(
+    ("code", "route_count"), [(None, 2), (14, 2), (ResponseCode.MESSAGE_ILLEGAL, 1)]
+)
+async def test_after_a_send_that_failed_for_good_the_next_one_asks_for_a_fresh_route(
+    code: int | None, route_count: int, is_async: bool
+) -> None:
+    once = ProducerSettings(
+        retry_times_when_send_failed=0, retry_times_when_send_async_failed=0, retry_backoff_ms=1
+    )
+    async with serving() as (fake, client):
+        producer = Producer(client, settings=once)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        if code is None:
+            fake.drop(RequestCode.SEND_MESSAGE_V2)
+        else:
+            fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
+        await producer.send(Message("T", b"x"))
+
+        with pytest.raises(ClientError):
+            if is_async:
+                await producer.send_async(Message("T", b"x"))
+            else:
+                await producer.send(Message("T", b"x"))
+        await producer.send(Message("T", b"x"))
+
+        assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == route_count
 
 
 async def test_a_send_waits_for_a_master_while_the_route_has_a_slave_only() -> None:

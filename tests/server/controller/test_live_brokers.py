@@ -45,6 +45,17 @@ def test_a_suspect_that_is_heard_again_is_not_forgotten() -> None:
     assert brokers.connection_closed(1) == []
 
 
+def test_what_a_broker_said_before_it_started_again_counts_no_more() -> None:
+    brokers = LiveBrokers()
+    brokers.accept_heartbeat(live_broker(1))
+    brokers.accept_heartbeat(live_broker(2))
+
+    brokers.forget(BrokerKey("C", "g", 1))
+    brokers.forget(BrokerKey("C", "g", 9))
+
+    assert living(brokers) == {2}
+
+
 def test_made_up_names_fill_no_memory() -> None:
     brokers = LiveBrokers()
     for number in range(BROKERS_MAX):

@@ -376,6 +376,26 @@ def test_master_with_the_same_or_a_higher_epoch_takes_the_place(
     assert addresses(pair)[0] == MASTER
 
 
+def elected(epoch: int) -> DataVersion:
+    return DataVersion(1000, 1, {"stateVersion": epoch})
+
+
+@pytest.mark.parametrize(("epoch", "holder"), [(1, SLAVE), (2, MASTER), (3, MASTER)])
+def test_a_master_of_an_older_election_does_not_take_the_place_back(
+    table: RouteTable, epoch: int, holder: str
+) -> None:
+    register(table, broker(MASTER), version=elected(1))
+    register(table, broker(SLAVE, broker_id=0), version=elected(2))
+
+    if holder == SLAVE:
+        with pytest.raises(BadRegistration, match="stateVersion 1, and 10.0.0.2:10911 has 2"):
+            register(table, broker(MASTER), version=elected(epoch))
+    else:
+        register(table, broker(MASTER), version=elected(epoch))
+
+    assert addresses(table) == {0: holder}
+
+
 def test_old_master_is_welcome_as_a_slave(pair: RouteTable) -> None:
     promoted(pair)
 

@@ -337,6 +337,7 @@ READS_LOG: Final[frozenset[int]] = frozenset({
 
 def rule_of(code: int, *, strict: bool) -> Rule:
     """Return the rule of a request code, by the strict rules or by Java's."""
-    if code == ExtensionCode.GET_EPOCH:
+    # A controller has no account, and its notice only lets the broker ask it.
+    if code in (ExtensionCode.GET_EPOCH, LaterCode.NOTIFY_BROKER_ROLE_CHANGED):
         return ANYBODY
     return STRICT.get(code, ADMIN) if strict else JAVA.get(code, KEY)

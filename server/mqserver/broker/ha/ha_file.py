@@ -148,6 +148,16 @@ def before_start(config: BrokerConfig) -> HaFile:
                 demoted, demoted, file.path,
             )  # fmt: skip
             config.broker_role, config.broker_id = BrokerRole.SLAVE, demoted
+    return cut_if_ordered(config, file)
+
+
+def cut_if_ordered(config: BrokerConfig, file: HaFile) -> HaFile:
+    """Cut the log of a slave where the file says that it diverges, after a copy of the tail.
+
+    Raises:
+        OSError: the log cannot be copied or cut, or the file cannot be written.
+    """
+    root = Path(config.store.store_path_root_dir)
     if file.parts_at is not None and config.is_slave and (file.cut_tail or config.slave_resync):
         paths = StorePaths(root)
         copy = copy_tail(paths, file.parts_at)

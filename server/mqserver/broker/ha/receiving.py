@@ -125,14 +125,14 @@ async def tell_epoch(address: str, epoch: int) -> None:
             writer.transport.abort()
 
 
-class _Stream(asyncio.Protocol):
+class MasterStream(asyncio.Protocol):
     """One connection to the master.
 
     Args:
         received: called with the bytes of each read; an error of it ends the connection.
     """
 
-    def __init__(self, received: Callable[["_Stream", bytes], None]) -> None:
+    def __init__(self, received: Callable[["MasterStream", bytes], None]) -> None:
         self.transfers = Transfers()
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets the error with which the connection ended, or has to end."""
@@ -171,7 +171,11 @@ class _Stream(asyncio.Protocol):
         transport = self.transport
         # What does not leave now is told with the next heartbeat.
         if transport is not None and transport.get_write_buffer_size() < REPORTS_UNSENT_MAX:
-            transport.write(REPORT.pack(log_offset))
+            transport.write(self.encode_report(log_offset))
+
+    def encode_report(self, log_offset: int) -> bytes:
+        """Return the bytes of a report."""
+        return REPORT.pack(log_offset)
 
     def pause(self) -> None:
         """Read nothing more from the master, because the disk is slower than it."""
@@ -205,6 +209,9 @@ class Receiver:
         written: called when messages that were received have become visible in queues.
     """
 
+    retry_s = RETRY_S
+    """Seconds until it connects again after it lost the connection."""
+
     def __init__(
         self,
         store: MessageStore,
@@ -230,7 +237,7 @@ class Receiver:
         self._written = written
         self._known = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._stream: _Stream | None = None
+        self._stream: MasterStream | None = None
         """The connection that gets reports."""
         self._taking: asyncio.Handle | None = None
         self._is_busy = False
@@ -308,7 +315,7 @@ class Receiver:
                 self._move(SlaveEvent.BROKEN)
             except (OSError, BadStream, TimeoutError) as error:
                 self._lost(str(error) or "no answer")
-            await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(self.retry_s)
 
     def _lost(self, why: str) -> None:
         """Note why nothing is received; it is tried again every second, with one warning."""
@@ -330,11 +337,12 @@ class Receiver:
         loop = asyncio.get_running_loop()
         host, port = split_address(self.master)
         async with asyncio.timeout(CONNECT_S):
-            _, stream = await loop.create_connection(lambda: _Stream(self._received), host, port)
+            _, stream = await loop.create_connection(self._make_stream, host, port)
         try:
             self._move(SlaveEvent.CONNECTED)
             await self.drain()
             await self._compare()
+            await self._greet(stream)
             self.divergence = self.problem = ""
             self._move(SlaveEvent.SAME)
             await self._flush_all()
@@ -344,7 +352,13 @@ class Receiver:
             self._stream = None
             stream.abort()
 
-    async def _keep_reporting(self, stream: _Stream) -> None:
+    def _make_stream(self) -> MasterStream:
+        return MasterStream(self._received)
+
+    async def _greet(self, stream: MasterStream) -> None:
+        """Do what the protocol wants before the first report; raises as ``_follow``."""
+
+    async def _keep_reporting(self, stream: MasterStream) -> None:
         """Report where this log ends, now and as a heartbeat, until the connection ends.
 
         Bytes that came are reported by ``_flushed``, at the end of their flush.
@@ -363,15 +377,19 @@ class Receiver:
             if stream.ended.done():
                 stream.ended.result()
 
-    def _received(self, stream: _Stream, data: bytes) -> None:
+    def _received(self, stream: MasterStream, data: bytes) -> None:
         """Store what came; the end of the write begins to flush it."""
         if stream is not self._stream:
             raise BadStream("it sends before it was told where this log ends")
         self.heard_ms = self._clock.now_ms()
-        if self._append(stream.transfers.feed(data)):
+        if self._append(self._decode(stream, data)):
             self._begin_write()
             if self._is_full:
                 stream.pause()
+
+    def _decode(self, stream: MasterStream, data: bytes) -> list[Transfer]:
+        """Return the bytes of the log in what came; raises BadStream."""
+        return stream.transfers.feed(data)
 
     @property
     def _is_full(self) -> bool:

@@ -124,11 +124,7 @@ class Replication(Ha):
             return None
 
     async def start(self) -> None:
-        """Listen for slaves, or follow the master.
-
-        Raises:
-            OSError: the port cannot be opened.
-        """
+        """Listen for slaves, or follow the master; raises OSError if the port cannot be opened."""
         if self._broker.config.is_slave:
             self._follow()
         else:
@@ -196,6 +192,10 @@ class Replication(Ha):
             heard_epoch=self.fence.hear_slave,
             places=self._main.resources.places,
         )
+        await self._open_ha_port(server)
+
+    async def _open_ha_port(self, server: SlaveServer) -> None:
+        config = self._broker.config
         port = config.ha_listen_port or config.listen_port + 1
         try:
             config.ha_listen_port = await server.start(config.bind_address, port)
@@ -211,8 +211,8 @@ class Replication(Ha):
 
     def disconnect_slaves(self) -> None:
         """Disconnect all slaves and close the HA port, so that they follow the new master."""
-        server, self._server = self._server, None
-        if server is not None:
+        if (server := self._server) is not None:
+            self._server = None
             self._letting_go = asyncio.create_task(server.stop(), name="slaves let go")
 
     def _await_slaves(self, acks: list[Ack], begin: int, log_end: int, now_ms: int) -> list[Ack]:
@@ -264,9 +264,8 @@ class Replication(Ha):
             self.receiver.set_master(ha_addr)
 
     def _written(self) -> None:
-        now_ms = self._broker.clock.now_ms()
         self.sync.settle(self._broker.store.flushed_offset)
-        self._broker.puller.answer_woken(now_ms)
+        self._broker.puller.answer_woken(self._broker.clock.now_ms())
 
     async def _compare(self) -> None:
         """Compare epochs and logs with the master before anything is received.
@@ -366,6 +365,10 @@ class Replication(Ha):
         self._broker.store.dispatch_copied(self._broker.clock.now_ms())
         delete_queues(self._broker, topic, log_end=log_offset)
 
+    def expire(self, now_ms: int) -> None:
+        """Answer the messages that have waited for a slave for too long."""
+        self.links.expire(now_ms)
+
     def schedule(self, services: Services) -> None:
         """Register the periodic tasks."""
         services.every(SYNC_MS, self.round, name="tables of the master", first_ms=SYNC_FIRST_MS)
@@ -399,10 +402,6 @@ class Replication(Ha):
             if not self._broker.topics.is_system(topic):
                 delete_queues(self._broker, topic, log_end=self._broker.store.written_offset)
         self.sync.settle(self._broker.store.flushed_offset)
-
-    def expire(self, now_ms: int) -> None:
-        """Answer the messages that have waited for a slave for too long."""
-        self.links.expire(now_ms)
 
     # Becoming a master.
 
@@ -469,10 +468,8 @@ class Replication(Ha):
         if stale and not force:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not promoted: {stale}")
         role = self._role_after(role)
-        LOG.warning(
-            "promotion to %s at log offset %d was ordered%s", role.name, store.raw.whole_offset,
-            f", although {stale}" if stale else "",
-        )  # fmt: skip
+        although = f", although {stale}" if stale else ""
+        LOG.warning("promotion to %s at %d%s", role.name, store.raw.whole_offset, although)
         heard = self._heard()
         # Save the epoch first: without it this master could not fence the old one.
         former = self.master.address if self.master is not None else ""
@@ -567,6 +564,11 @@ class Replication(Ha):
         self._restart()
         return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
 
+    @property
+    def is_unregistered(self) -> bool:
+        """Tell whether name servers must not list this broker now."""
+        return self.fence.is_fenced
+
     def tell_epoch(self, question: GetEpoch) -> GetEpochResponse:
         """Return epoch and role, with a proof for the challenge of a question."""
         return self.fence.tell_epoch(question)
@@ -574,11 +576,8 @@ class Replication(Ha):
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""
         config, store = self._broker.config, self._broker.store
-        found = {
-            "haRole": config.broker_role.name,
-            "haConnectedSlaves": str(len(self.links.links)),
-            **self.fence.numbers(),
-        }
+        found = {"haRole": config.broker_role.name, **self.fence.numbers()}
+        found["haConnectedSlaves"] = str(len(self.links.links))
         if not config.is_slave:
             found["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
         for number, link in enumerate(self.links.links):

@@ -40,7 +40,7 @@ SLAVES_MAX: Final = 32
 BACKLOG: Final = 100
 
 
-class _Slave(asyncio.Protocol):
+class SlaveConn(asyncio.Protocol):
     """One connection of a slave.
 
     Args:
@@ -48,7 +48,7 @@ class _Slave(asyncio.Protocol):
         reported: called with the log offsets of the reports of each read; it may raise BadStream.
     """
 
-    def __init__(self, link: SlaveLink, reported: Callable[["_Slave", list[int]], None]) -> None:
+    def __init__(self, link: SlaveLink, reported: Callable[["SlaveConn", list[int]], None]) -> None:
         self.link = link
         self.news = asyncio.Event()
         """Set when there is something to do for the task of this connection."""
@@ -76,9 +76,13 @@ class _Slave(asyncio.Protocol):
         """Handle the reports of one read at once, since answers to sends wait for them."""
         self.heard_s = asyncio.get_running_loop().time()
         try:
-            self._reported(self, self._reports.feed(data))
+            self.feed(data)
         except BadStream as error:
-            self._fail(error)
+            self.fail(error)
+
+    def feed(self, data: bytes) -> None:
+        """Decode reports and handle them; raises BadStream."""
+        self._reported(self, self._reports.feed(data))
 
     def pause_writing(self) -> None:
         """Send nothing until the slave has read what was sent."""
@@ -91,9 +95,10 @@ class _Slave(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the task."""
-        self._fail(exc or OSError("it closed the connection"))
+        self.fail(exc or OSError("it closed the connection"))
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
+        """End the connection with an error."""
         self.failure = self.failure or error
         self.is_idle = False
         self.news.set()
@@ -131,7 +136,7 @@ class SlaveServer:
         self._may_connect = may_connect
         self._heard_epoch = heard_epoch
         self._listener = Listener(self._accept, backlog=BACKLOG)
-        self._slaves: set[_Slave] = set()
+        self._slaves: set[SlaveConn] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="replication-reads")
 
@@ -191,8 +196,8 @@ class SlaveServer:
         self._places.give_back()
 
     async def _connected(self, sock: socket.socket, address: str) -> None:
-        link = SlaveLink(address, now_ms=self._clock.now_ms())
-        slave = _Slave(link, self._reported)
+        link = self._make_link(address)
+        slave = self._make_conn(link)
         self._links.links.append(link)
         self._slaves.add(slave)
         try:
@@ -210,8 +215,18 @@ class SlaveServer:
                 slave.transport.abort()
             self._links.links.remove(link)
             self._slaves.discard(slave)
+            self._gone(slave)
 
-    def _reported(self, slave: _Slave, log_offsets: list[int]) -> None:
+    def _make_link(self, address: str) -> SlaveLink:
+        return SlaveLink(address, now_ms=self._clock.now_ms())
+
+    def _make_conn(self, link: SlaveLink) -> SlaveConn:
+        return SlaveConn(link, self._reported)
+
+    def _gone(self, slave: SlaveConn) -> None:
+        """Called when the connection of a slave has ended."""
+
+    def _reported(self, slave: SlaveConn, log_offsets: list[int]) -> None:
         """Handle the reports of one read; raises BadStream."""
         if slave.failure is not None:
             return
@@ -221,7 +236,7 @@ class SlaveServer:
         for log_offset in log_offsets:
             self._take(slave, log_offset)
 
-    def _take(self, slave: _Slave, log_offset: int) -> None:
+    def _take(self, slave: SlaveConn, log_offset: int) -> None:
         store, link = self._store, slave.link
         end, size = store.written_offset, store.raw.file_size
         was_silent = link.state is LinkState.SILENT
@@ -238,7 +253,7 @@ class SlaveServer:
         else:
             self._links.settle()
 
-    async def _serve(self, slave: _Slave) -> None:
+    async def _serve(self, slave: SlaveConn) -> None:
         """Send what ``notify`` leaves to this task, and heartbeats, until the connection ends.
 
         Raises:
@@ -271,7 +286,7 @@ class SlaveServer:
             finally:
                 slave.is_idle = False
 
-    def _send_now(self, slave: _Slave) -> bool:
+    def _send_now(self, slave: SlaveConn) -> bool:
         """Send what can be sent without waiting; return whether nothing is left to its task."""
         link = slave.link
         if link.state is LinkState.SILENT or slave.is_full:
@@ -290,7 +305,7 @@ class SlaveServer:
             self._send(slave, data)
         return link.sent_offset == self._store.written_offset
 
-    def _send(self, slave: _Slave, data: bytes) -> None:
+    def _send(self, slave: SlaveConn, data: bytes) -> None:
         """Send the next bytes of the log; b"" sends a heartbeat."""
         link = slave.link
         if slave.failure is None and slave.transport is not None:

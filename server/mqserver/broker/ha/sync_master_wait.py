@@ -10,10 +10,11 @@ Source: store/CommitLog.java#asyncPutMessage (thenCombine), #submitReplicaReques
 """
 
 import logging
+from functools import partial
 
 from mqserver.broker.ha.links import Links
 from mqserver.broker.serving.answers import with_code
-from mqserver.broker.serving.group_commit import Ack, Sink
+from mqserver.broker.serving.group_commit import Ack, Done, Sink
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ class _HeldTurn:
     def __init__(self) -> None:
         self._code: ResponseCode | None = None
         self._held: list[tuple[Sink, bytes]] = []
+        self._held_done: list[Done] = []
 
     def send(self, sink: Sink, frame: bytes) -> None:
         """Keep the answer that the disk allows to leave, or send it if the slave's wait is over."""
@@ -35,9 +37,24 @@ class _HeldTurn:
         else:
             sink.send(with_code(frame, self._code))
 
+    def finish(self, done: Done, code: ResponseCode) -> None:
+        """Call back with the disk's code, or keep the call until the slave's wait is over."""
+        if code is not ResponseCode.SUCCESS:
+            done(code)
+        elif self._code is None:
+            self._held_done.append(done)
+        else:
+            done(self._code)
+
     def end(self, code: ResponseCode) -> None:
         """Send the answers that were kept; a code other than SUCCESS replaces theirs."""
         self._code = code
+        calls, self._held_done = self._held_done, []
+        for done in calls:
+            try:
+                done(code)
+            except Exception:
+                LOG.exception("a callback that waited for a slave; the others go on")
         held, self._held = self._held, []
         for sink, frame in held:
             try:
@@ -79,3 +96,12 @@ def await_slaves(
     ]
     links.wait(log_end, turn.end, begin=begin, now_ms=now_ms)
     return held
+
+
+def hold_done(
+    links: Links, calls: list[Done], *, begin: int, log_end: int, now_ms: int
+) -> list[Done]:
+    """Return callbacks that also wait for the slaves; see ``await_slaves``."""
+    turn = _HeldTurn()
+    links.wait(log_end, turn.end, begin=begin, now_ms=now_ms)
+    return [partial(turn.finish, done) for done in calls]

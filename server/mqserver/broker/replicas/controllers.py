@@ -12,6 +12,7 @@ Source: broker/out/BrokerOuterAPI.java, broker/controller/ReplicasManager.java (
 
 import asyncio
 import logging
+from functools import partial
 from typing import Final
 
 from mqserver.broker.config import BrokerConfig
@@ -213,7 +214,10 @@ class Controllers:
             command = Command.request(LaterCode.BROKER_HEARTBEAT, header, oneway=True)
             task = asyncio.create_task(self._beat(address, command))
             self._beats[address] = task
-            task.add_done_callback(lambda _, key=address: self._beats.pop(key, None))
+            task.add_done_callback(partial(self._beaten, address))
+
+    def _beaten(self, address: str, task: asyncio.Task[None]) -> None:
+        self._beats.pop(address, None)
 
     async def _beat(self, address: str, command: Command) -> None:
         try:
@@ -240,17 +244,20 @@ def _decode(question: Question, answer: Command) -> Answer:
     match question:
         case AskNextId() if code == ResponseCode.SUCCESS:
             next_id = answer.header(GetNextBrokerIdResponse).next_broker_id
-        case Register() | AskMaster() if code == ResponseCode.SUCCESS:
-            kind = (
-                RegisterBrokerToControllerResponse
-                if isinstance(question, Register)
-                else GetReplicaInfoResponse
-            )
-            header = answer.header(kind)
+        case Register() if code == ResponseCode.SUCCESS:
+            registered = answer.header(RegisterBrokerToControllerResponse)
             view = MasterView(
-                header.master_broker_id,
-                header.master_address,
-                header.master_epoch,
+                registered.master_broker_id,
+                registered.master_address,
+                registered.master_epoch,
+                _committed(answer.body),
+            )
+        case AskMaster() if code == ResponseCode.SUCCESS:
+            named = answer.header(GetReplicaInfoResponse)
+            view = MasterView(
+                named.master_broker_id,
+                named.master_address,
+                named.master_epoch,
                 _committed(answer.body),
             )
         case Elect():

@@ -23,10 +23,11 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from mqserver.broker.ha.frames import BadStream
 from storefmt.config.master_epochs import EpochStart
 
 
-class BadReplicaFrame(Exception):
+class BadReplicaFrame(BadStream):
     """The peer broke the protocol; the text says what came."""
 
 

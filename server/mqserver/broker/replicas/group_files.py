@@ -19,6 +19,7 @@ from typing import Final
 from mqserver.broker.config import BrokerConfig, BrokerRole
 from mqserver.broker.replicas.role import Identity
 from mqserver.runtime.jsonfile import REAL_FILES, load_state_file, write_atomic
+from remoting.bodies.controller import EpochEntry, EpochEntryCache
 from storefmt.config import broker_identity, master_epochs
 from storefmt.config.broker_identity import BrokerIdentity
 from storefmt.config.master_epochs import EpochStart
@@ -166,3 +167,20 @@ def begin_as_slave(config: BrokerConfig, identity: Identity) -> None:
     config.broker_role = BrokerRole.SLAVE
     # Until the controller has given an id, nothing is registered by this number.
     config.broker_id = identity.broker_id or 1
+
+
+def epoch_cache_of(
+    config: BrokerConfig, epochs: Sequence[EpochStart], *, log_end: int
+) -> EpochEntryCache:
+    """Return the epochs of a log as tools ask for them (request code 1007)."""
+    ends = [entry.start_offset for entry in epochs[1:]] + [master_epochs.OFFSET_MAX]
+    return EpochEntryCache(
+        cluster_name=config.broker_cluster_name,
+        broker_name=config.broker_name,
+        broker_id=config.broker_id,
+        epoch_list=[
+            EpochEntry(epoch=entry.epoch, start_offset=entry.start_offset, end_offset=end)
+            for entry, end in zip(epochs, ends, strict=False)
+        ],
+        max_offset=log_end,
+    )

@@ -68,6 +68,8 @@ AwaitSlaves = Callable[[list[Ack], int, int, int], list[Ack]]
 messages begin and end, and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
 """Called with SUCCESS when a message is safe, or with the code of the failure."""
+HoldDone = Callable[[list[Done], int, int, int], list[Done]]
+"""Makes callbacks also wait for replicas; it takes what ``AwaitSlaves`` takes."""
 
 
 @dataclass(slots=True)
@@ -114,6 +116,10 @@ class GroupCommit:
         self.overload = overload
         self.await_slaves: AwaitSlaves | None = None
         """Makes answers wait for a slave; set only with SYNC_MASTER."""
+        self.hold_done: HoldDone | None = None
+        """Makes callbacks wait for the replicas as well; set only in a group."""
+        self.synced = Observers[[]]()
+        """Told when more of the log is on the disk, with SYNC_FLUSH."""
         self.written = Observers[[]]()
         """Told when the log has grown."""
         self._times = times
@@ -295,6 +301,8 @@ class GroupCommit:
         _apart(self.written)
         if self.await_slaves is not None and acks:
             acks = self._held(acks, begin, end, now_ms)
+        if self.hold_done is not None and done:
+            done = self.hold_done(done, begin, end, now_ms)
         if waiting.hasty_acks:
             self._release(waiting.hasty_acks, [])
         if not self._sync_flush:
@@ -414,6 +422,7 @@ class GroupCommit:
                 self._refuse(unsafe_acks, unsafe_done, remark)
             self._sends.flush()
             return
+        _apart(self.synced)
         now_ms = self._clock.now_ms()
         self._times.add(now_ms - self._flush_began_ms, count=_count(acks))
         # Before the answers leave, so that the disk does not wait for them.

@@ -125,6 +125,7 @@ def register_broker(state: ControllerState, request: Request) -> None:
     """Note the address of a broker that has started, and answer with the live master."""
     header = request.command.header(RegisterBrokerToController)
     _check_names(header.cluster_name, header.broker_name, header.broker_address)
+    state.groups.live.forget(BrokerKey(header.cluster_name, header.broker_name, header.broker_id))
 
     async def answer() -> Command:
         outcome = await state.groups.change(

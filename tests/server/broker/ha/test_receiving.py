@@ -185,16 +185,16 @@ async def test_master_that_sends_before_it_was_asked_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[Exception] = []
-    fail = receiving._Stream.fail
+    fail = receiving.MasterStream.fail
 
-    def noted(self: receiving._Stream, error: Exception) -> None:
+    def noted(self: receiving.MasterStream, error: Exception) -> None:
         failures.append(error)
         fail(self, error)
 
     async def compare() -> None:
         await until(lambda: failures, what="the greeting")
 
-    monkeypatch.setattr(receiving._Stream, "fail", noted)
+    monkeypatch.setattr(receiving.MasterStream, "fail", noted)
     async with played(tmp_path, greeting=HEADER.pack(0, 0), compare=compare) as master:
         await until(lambda: master.receiver.problem, what="it is left")
 
