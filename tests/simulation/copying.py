@@ -163,10 +163,7 @@ class Receiving:
     def _begin(self, handshake: MasterHandshake) -> None:
         slave = self._slave
         newest = handshake.epochs[-1].epoch if handshake.epochs else 0
-        if newest != self.follow.epoch:
-            # A master of an older epoch is refused; one of a newer epoch is not known yet.
-            if newest > self.follow.epoch:
-                slave.execute(slave.role.hint(slave.steady_ms()))
+        if newest < self.follow.epoch:
             self.close()
             return
         try:

@@ -170,6 +170,8 @@ class SimReplica(Process):
         self._is_syncing = False
         self._sync_end = 0
         self._lead: Lead | None = None
+        self._was_master = False
+        self._is_leaving = False
         self._queue_ends: list[int] = []
         self.log.recover()
         self.files.read_again()
@@ -227,7 +229,7 @@ class SimReplica(Process):
     def execute(self, actions: Sequence[Action]) -> None:
         """Carry out what the role machine wants, in order."""
         for index, action in enumerate(actions):
-            if not self.is_alive:
+            if not self.is_alive or self._is_leaving:
                 return
             if isinstance(action, (SaveHeard, SaveId, SaveTrialId)):
                 problem = self._save(action)
@@ -249,6 +251,7 @@ class SimReplica(Process):
                 self._follow(action)
             case StandBy():
                 self._leave_duties()
+                self._leave_mastership()
             case OpenSends():
                 self.accepts = True
             case CloseSends():
@@ -342,6 +345,17 @@ class SimReplica(Process):
             sending.close()
         self.sendings.clear()
 
+    def _leave_mastership(self) -> None:
+        """Start anew in the same process, if this broker was the master."""
+        if self._was_master and not self._is_leaving:
+            self._is_leaving, self.accepts = True, False
+            self.later(self.world.random.uniform(20, 200), self._restart)
+
+    def _restart(self) -> None:
+        self.world.note(self.name, "was replaced, and starts anew")
+        self.stop()
+        self.start()
+
     def _make_ready(self, lead: Lead) -> None:
         self._leave_duties()
         self._lead = lead
@@ -350,7 +364,7 @@ class SimReplica(Process):
     def _ready(self, lead: Lead) -> None:
         if self._lead is not lead:
             return
-        self._lead = None
+        self._lead, self._was_master = None, True
         if self.world.chance(self.crash_rate):
             self.crash("before it begins an epoch")
             return
@@ -359,7 +373,7 @@ class SimReplica(Process):
         except OSError as error:
             self.execute(self.role.not_led(str(error), self.steady_ms()))
             return
-        self._queue_ends = self.log.queue_ends(self.log.end)
+        self._queue_ends = self.log.queue_ends(self.queues_end())
         self.world.note(self.name, "leads by epoch", lead.epoch, "from", self.log.end)
         self._observer.led(self, lead.epoch)
         self.execute(self.role.led(self.log.end, self.steady_ms()))
@@ -368,7 +382,9 @@ class SimReplica(Process):
     def _follow(self, follow: Follow) -> None:
         self.world.note(self.name, "follows", follow.address, "by epoch", follow.epoch)
         self._leave_duties()
-        self._connect(follow)
+        self._leave_mastership()
+        if not self._is_leaving:
+            self._connect(follow)
 
     # The log.
 
@@ -488,6 +504,10 @@ class SimReplica(Process):
         """Append what the master sent."""
         self.log.append(data)
         self._observer.copied(self, log_offset, data)
+
+    def queues_end(self) -> int:
+        """Return up to where a new master counts the messages of its queues."""
+        return self.log.end
 
     def reported_end(self) -> int:
         """Return the end of the log that this broker takes for safe."""
