@@ -93,6 +93,7 @@ def make_plan(
     while at_ms < end_ms:
         # Some are over before anybody has noticed them, others outlast every timeout.
         length_ms = randomness.expovariate(1 / randomness.choice([100, 1_500, 3_000]))
+        length_ms += randomness.choice([0, 0, 2_500])
         plan.append(
             Fault(
                 randomness.choice(chosen),

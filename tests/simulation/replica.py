@@ -151,7 +151,9 @@ class SimReplica(Process):
         self.files = SimFiles(world.random)
         self.sync_ms = (0.5, 3.0)
         self.crash_rate = 0.0
-        """How often it dies before or after it saves something."""
+        """How often it dies before or after it saves or asks something."""
+        self.cut_crash_rate = 0.0
+        """How often it dies between the cut of its log and the epoch file."""
         self._observer = observer
         self._life = 0
 
@@ -492,7 +494,7 @@ class SimReplica(Process):
         self.log.cut(log_offset)
         # A sync that runs knows nothing of what is appended behind the cut.
         self._sync_end = min(self._sync_end, log_offset)
-        if self.world.chance(self.crash_rate):
+        if self.world.chance(self.cut_crash_rate):
             self.crash("between the cut and the epoch file")
             return
         try:

@@ -45,6 +45,8 @@ class Shape:
     """Of the clocks: brokers, then controllers."""
     java_like: int = -1
     """Which broker is like Java's; -1 for none."""
+    cut_crash_rate: float = 0.0
+    """How often a broker dies in the middle of a cut."""
     kinds: tuple[Kind, ...] = tuple(Kind)
 
 
@@ -88,6 +90,7 @@ def shape_of(randomness: random.Random) -> Shape:
         tuple(initial),
         tuple(rates),
         randomness.randrange(brokers) if randomness.random() < 0.15 else -1,
+        randomness.choice([0.0, 0.6]),
     )
 
 
@@ -118,6 +121,7 @@ class Simulation:
                 controllers=self.controllers, peers=self.brokers, observer=self.observer,
                 is_java_like=number == shape.java_like,
             )  # fmt: skip
+            self.brokers[name].cut_crash_rate = shape.cut_crash_rate
         for number in range(shape.controller_count):
             name = f"c{number}:1"
             self.controllers[name] = SimController(
