@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 from benchmarks.curves import Line, picture
 from benchmarks.queues import message, put
 from benchmarks.telling import markdown, tell
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import GetStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 
 QUEUES: Final = 8
 FIRST: Final = 1_000

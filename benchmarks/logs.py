@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.results import PutMessage
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.config.tables import TopicConfig, TopicTable
 from storefmt.formats.consumequeue import CQ_ENTRY
 from storefmt.formats.hosts import pack_host
@@ -96,7 +96,7 @@ def put_message(
 def finish(store: MessageStore, job: DiskJob | None) -> None:
     """Run a job of a store in this thread, and report its end."""
     if job is not None:
-        job.run()
+        job.do_work()
         store.end_flush(job)
 
 

@@ -27,9 +27,9 @@ from pathlib import Path
 from benchmarks.curves import Line, picture
 from benchmarks.logs import finish, put_message
 from benchmarks.servers import heap_mb
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import PutMessage
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 
 QUEUES_A_TOPIC = 500
 START_MS = 1_700_000_000_000

@@ -18,16 +18,16 @@ from pathlib import Path
 
 from benchmarks.logs import make_store
 from mqserver.store.commitlog.log_scan import ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.recovery.recover import Recovery
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 
 KILL = 9
 
 
 def kill_at(count: int) -> None:
     """Let this process die when its recovery has come to record ``count``."""
-    take, left = Recovery._take, count
+    take, left = Recovery._process_records, count
 
     def take_or_die(self: Recovery, records: Sequence[ScannedRecord]) -> None:
         nonlocal left
@@ -36,7 +36,7 @@ def kill_at(count: int) -> None:
         if left <= 0:
             os.kill(os.getpid(), KILL)
 
-    Recovery._take = take_or_die  # type: ignore[method-assign]
+    Recovery._process_records = take_or_die  # type: ignore[method-assign]
 
 
 def open_once(root: Path, *, kill_after: int) -> None:

@@ -39,7 +39,7 @@ from mqserver.broker.app import BrokerApp
 from mqserver.broker.config import BrokerConfig
 from mqserver.runtime.clock import SystemClock
 from mqserver.runtime.tls import Tls
-from mqserver.store.config import StoreConfig
+from mqserver.store.store_config import StoreConfig
 from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.aio.tls import ServerTls, TlsMode
@@ -220,6 +220,13 @@ class Drain(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 40_000), "sockname": ("127.0.0.1", 10_911)})
         self.size = 0
+        self.is_reading = True
+
+    def pause_reading(self) -> None:
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        self.is_reading = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.size += len(data)
@@ -248,13 +255,15 @@ def reads(load: Load, frames: Frames, count: int) -> Iterator[bytes]:
         yield stream[at : at + READ_SIZE]
 
 
-async def replay(conn: ServerConn, chunks: list[bytes]) -> float:
-    """Feed reads to a connection, one a turn of the loop; return the CPU seconds used."""
+async def replay(conn: ServerConn, drain: Drain, chunks: list[bytes]) -> float:
+    """Feed reads to a connection whenever it reads; return the CPU seconds used."""
     begin_s = time.thread_time()
     for chunk in chunks:
         conn.get_buffer(READ_SIZE)[: len(chunk)] = chunk
         conn.buffer_updated(len(chunk))
         await asyncio.sleep(0)
+        while not drain.is_reading:
+            await asyncio.sleep(0)
     await asyncio.sleep(0)
     return time.thread_time() - begin_s
 
@@ -297,9 +306,9 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
         count = max(options.messages if load.fill else 0, options.queues)
         fill = Load("", load.fill or Frames.plain, 1)
         first = Frames(options.body, options.queues, form=form)
-        await replay(conn, list(reads(fill, first, count)))
+        await replay(conn, drain, list(reads(fill, first, count)))
         frames = {count: new_frames(count) for count in counts}
-        await replay(conn, list(reads(load, frames[options.queues], options.messages // 4)))
+        await replay(conn, drain, list(reads(load, frames[options.queues], options.messages // 4)))
         for count in counts * options.rounds:
             if load.fill:
                 frames[count] = new_frames(count)
@@ -308,7 +317,7 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
             await asyncio.sleep(0.1)
             if options.profile:
                 profile.enable()
-            seconds = await replay(conn, chunks)
+            seconds = await replay(conn, drain, chunks)
             profile.disable()
             title = name if len(counts) == 1 else f"{name} {count}"
             results.setdefault(title, []).append(seconds / options.messages * 1e6)

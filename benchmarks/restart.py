@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 from benchmarks.logs import finish, put_message
 from benchmarks.servers import cpu_s, start, wait_for
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import RealDisk
 from mqserver.store.recovery.safe_point import read_safe_point
 from mqserver.store.results import PutMessage
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.javahash import tags_code
 from storefmt.paths import StorePaths
 from tests.interop.kit.servers import write_properties

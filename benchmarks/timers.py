@@ -20,10 +20,10 @@ from typing import Final
 
 from benchmarks.logs import finish, put_message
 from benchmarks.servers import heap_mb
-from mqserver.broker.timer.messages import TimerRules
 from mqserver.broker.timer.service import TimerService
-from mqserver.store.config import StoreConfig
+from mqserver.broker.timer.timer_messages import TimerRules
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from remoting.codes import ResponseCode
 from storefmt.names import TIMER_TOPIC
 from tests.server.broker.contexts import context_of, puts_of
@@ -85,11 +85,11 @@ class Bench:
         """Make the log and the files of the timer durable."""
         job = self.store.begin_flush()
         if job is not None:
-            job.run()
+            job.do_work()
             self.store.end_flush(job)
         flush = self.timer.flush_job(now_ms(), at_end=True)
         if flush is not None:
-            flush.run()
+            flush.do_work()
             self.timer.end_flush(flush)
 
     def ready(self) -> float:

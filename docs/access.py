@@ -15,8 +15,8 @@ import mqserver.broker.handlers
 from docs import trust_attacks
 from docs.costs import costs
 from mqserver.broker.acl.accounts import AclError, account_of
+from mqserver.broker.acl.acl_files import AclFiles, AclTable
 from mqserver.broker.acl.control import AccessControl
-from mqserver.broker.acl.files import AclFiles, AclTable
 from mqserver.broker.acl.rules import ADMIN_WRITES, rule_of
 from mqserver.broker.acl.scope import Scopes
 from mqserver.broker.files.live_settings import CHANGEABLE, without_meaning

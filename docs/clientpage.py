@@ -10,9 +10,9 @@ from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol
 
-from mqclient.client.settings import ClientSettings
-from mqclient.consumer.settings import LitePullSettings, PushSettings
-from mqclient.producer.settings import ProducerSettings
+from mqclient.client.client_settings import ClientSettings
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
+from mqclient.producer.producer_settings import ProducerSettings
 
 _ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 

@@ -6,12 +6,12 @@ test that counts the same without a clock: growth of a broker with a budget of 6
 
 from typing import Final, NamedTuple
 
-from mqserver.proxy.clients.commands import COMMANDS_MAX
 from mqserver.proxy.clients.sessions import (
     LINK_SHARE,
     SESSIONS_PER_ADDRESS,
     SESSIONS_PER_CONNECTION,
 )
+from mqserver.proxy.clients.telemetry_commands import COMMANDS_MAX
 from mqserver.proxy.http2.calls import INFLATIONS_MAX, LONG_AT_ONCE
 from mqserver.proxy.http2.connection import CONTINUATIONS_MAX, HEADERS_A_SLICE, STREAMS_MAX
 from mqserver.proxy.http2.hpack import LIST_SIZE_MAX

@@ -1,7 +1,7 @@
 """Prints the documents that are made from the code: ``make docs``.
 
     docs/wire.md      every request code, which server answers it, or why none does
-    docs/format.md    every layout of a store directory
+    docs/format.md    every layfrom a store directory
     docs/cli.md       every command of mqadmin
     docs/security.md  who may send which request
     docs/settings.md  every setting of the servers

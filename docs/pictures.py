@@ -32,7 +32,7 @@ from mqclient import (
     Producer,
     PushConsumer,
 )
-from mqclient.client.settings import ClientSettings
+from mqclient.client.client_settings import ClientSettings
 
 DIRECTORY = Path(__file__).resolve().parent
 COLUMNS, LINES = 110, 22

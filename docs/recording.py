@@ -29,7 +29,7 @@ LOOK_S: Final = 4.0
 IDLE_S_MAX: Final = 2.0
 """The longest pause in the cast."""
 FRAME_S: Final = 4
-PROMPT: Final = "Enter runs it "
+PROMPT: Final = "press Enter to run it "
 CTRL_C: Final = "\x03"
 CELL: Final = (8.4, 18)
 

@@ -15,11 +15,11 @@ from enum import Enum
 from typing import Final
 
 from mqserver.broker.config import BrokerConfig
-from mqserver.controller.config import ControllerConfig
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.controller.controller_config import ControllerConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.javakeys import BROKER_KEYS, CONTROLLER_KEYS, NAMESRV_KEYS
-from mqserver.runtime.settings import keys_of
-from mqserver.store.config import StoreConfig
+from mqserver.runtime.typed_config import keys_of
+from mqserver.store.store_config import StoreConfig
 from tests.facts import FACTS
 
 PARTS: Final[Mapping[str, tuple[str, type]]] = {

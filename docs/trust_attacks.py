@@ -128,7 +128,7 @@ FILES: Final = (
         _FILES,
     ),
     Attack(
-        "a YAML bomb, a tag that calls Python, an alias of itself, a name that is there twice",
+        "a YAML bomb, a tag that calls Python, an alias of itself, a name that appears twice",
         "refused before it is built",
         "tests/mqadmin/test_hostile_yaml.py",
     ),

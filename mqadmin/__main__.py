@@ -4,11 +4,11 @@
     Ctrl-C     exit 130 at once       KeyboardInterrupt     exit 130 at once
     SIGTERM    ends the process       SystemExit(143)       ends the process
 
-Rule: a line that is told to end puts things in order first: the terminal, servers that it started,
+Rule: a command that is ended by a signal cleans up first: the terminal, servers that it started,
 the brackets of its JSON. Signals that the caller ignores (``nohup``, ``&``) stay ignored.
 """
 
-# ``signal`` wraps this module; loading it takes a while, in which Ctrl-C would have no handler.
+# ``signal`` wraps this module; while it loads, Ctrl-C would have no handler.
 import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
@@ -28,8 +28,8 @@ IMPORTING = "<frozen importlib"
 
 def main() -> int:
     """Run the words of the command line and return the exit code."""
-    # Modules stay loaded, and to search them for garbage takes a tenth of a one-shot command. The
-    # threshold has to be set before our first import.
+    # Modules stay loaded, and searching them for garbage takes a tenth of the time of a one-shot
+    # command. The threshold has to be set before our first import.
     gc.set_threshold(20_000)
     takes_interrupts = signal.getsignal(signal.SIGINT) == signal.default_int_handler
     takes_ends = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
@@ -59,14 +59,14 @@ def main() -> int:
 
 
 def _leave(number: int, _: object) -> None:
-    """End the process where there is nothing to put in order."""
+    """End the process at once if there is nothing to clean up."""
     os._exit(SIGNALLED_EXIT + number)
 
 
 def _unwind(number: int, frame: "FrameType | None") -> None:
-    """End the line in order; the next signal ends the process at once."""
+    """End the command cleanly; the next signal ends the process at once."""
     if frame is not None and frame.f_code.co_filename.startswith(IMPORTING):
-        # The import system prints an exception of a callback and goes on.
+        # The import system prints an exception of a callback and continues.
         _leave(number, frame)
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(SIGNALLED_EXIT + number)

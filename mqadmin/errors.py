@@ -40,7 +40,7 @@ class Usage(CommandError):
 
 
 class ItemNotFound(CommandError):
-    """The topic, group, message or file is not there."""
+    """The topic, group, message or file does not exist."""
 
     code = "not_found"
     exit_code = 3
@@ -138,13 +138,13 @@ def describe(error: BaseException) -> Failure:
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return Failure(Interrupted.code, "interrupted", "", Interrupted.exit_code)
     if isinstance(error, UnicodeEncodeError):
-        return Failure(Usage.code, f"{error.object!a} is no text in UTF-8", "", Usage.exit_code)
+        return Failure(Usage.code, f"{error.object!a} is not UTF-8 text", "", Usage.exit_code)
     text = str(error) or type(error).__name__
     for kind, exit_code in STORE_EXITS:
         if isinstance(error, kind):
             return Failure(CODE_OF_EXIT[exit_code], text, "", exit_code)
     if ACL_REFUSAL in text:
-        hint = "access control refused it: check --access-key and --secret-key, and `acl show`"
+        hint = "refused by access control: check --access-key, --secret-key and `acl show`"
         return Failure(ServerRefused.code, text, hint, ServerRefused.exit_code)
     declared = getattr(error, "exit_code", None)
     if isinstance(declared, int):
@@ -154,7 +154,7 @@ def describe(error: BaseException) -> Failure:
     if isinstance(error, OSError):
         return _describe_os_error(error)
     return Failure(
-        "internal", f"{type(error).__name__}: {text}", "run again with -v for the trace", 1
+        "internal", f"{type(error).__name__}: {text}", "run again with -v for the traceback", 1
     )
 
 

@@ -1,6 +1,6 @@
 """What is installed here: version, Python, kernels, extras, and where the further files are.
 
-Rule: nothing is imported in order to say that it is there, because ``mqadmin --version`` costs at
+Rule: nothing is imported just to report its presence, because ``mqadmin --version`` costs at
 most five times the instructions of Python alone (``tests/mqadmin/test_installation.py``).
 """
 

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             exit_code = answer(os.environ[COMPLETE_VARIABLE], console)
         elif words in (["--version"], ["version"]):
-            # Only this line needs it, and it looks at many files.
+            # Only this needs it, and it checks many files.
             from mqadmin.installation import version_text
 
             console.out.write(version_text())

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
         BlockingSimpleConsumer,
         BlockingTransactionProducer,
     )
+    from mqclient.client.client_settings import ClientSettings
     from mqclient.client.instance import MQClient
-    from mqclient.client.settings import ClientSettings
+    from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings, Strategy
     from mqclient.consumer.listener.listeners import (
         ConsumeConcurrentlyContext,
         ConsumeConcurrentlyStatus,
@@ -43,9 +44,8 @@ if TYPE_CHECKING:
     from mqclient.consumer.pull.pull_request import PullResult, PullStatus
     from mqclient.consumer.pull_consumer import PullConsumer
     from mqclient.consumer.push_consumer import PushConsumer
-    from mqclient.consumer.settings import LitePullSettings, PushSettings, Strategy
     from mqclient.consumer.simple_consumer import SimpleConsumer
-    from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
+    from mqclient.consumer.state.consume_hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
     from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
@@ -60,15 +60,15 @@ if TYPE_CHECKING:
     )
     from mqclient.json_body import from_json, to_json
     from mqclient.message import Message, MessageExt
-    from mqclient.producer.hooks import (
+    from mqclient.producer.producer import Producer
+    from mqclient.producer.producer_settings import ProducerSettings
+    from mqclient.producer.send_hooks import (
         EndTransactionEvent,
         EndTransactionHook,
         SendEvent,
         SendHook,
     )
-    from mqclient.producer.producer import Producer
     from mqclient.producer.send_result import SendResult, SendStatus
-    from mqclient.producer.settings import ProducerSettings
     from mqclient.producer.transaction_producer import (
         LocalTransactionState,
         TransactionListener,
@@ -155,7 +155,7 @@ _PLACES: Final = {
         "BlockingPushConsumer BlockingSimpleConsumer BlockingTransactionProducer"
     ),
     "mqclient.client.instance": "MQClient",
-    "mqclient.client.settings": "ClientSettings",
+    "mqclient.client.client_settings": "ClientSettings",
     "mqclient.consumer.listener.listeners": (
         "ConsumeConcurrentlyContext ConsumeConcurrentlyStatus "
         "ConsumeOrderlyContext ConsumeOrderlyStatus"
@@ -164,19 +164,19 @@ _PLACES: Final = {
     "mqclient.consumer.pull.pull_request": "PullResult PullStatus",
     "mqclient.consumer.pull_consumer": "PullConsumer",
     "mqclient.consumer.push_consumer": "PushConsumer",
-    "mqclient.consumer.settings": "LitePullSettings PushSettings Strategy",
+    "mqclient.consumer.consumer_settings": "LitePullSettings PushSettings Strategy",
     "mqclient.consumer.simple_consumer": "SimpleConsumer",
-    "mqclient.consumer.state.hooks": "ConsumeEvent ConsumeHook ConsumeReturnType",
+    "mqclient.consumer.state.consume_hooks": "ConsumeEvent ConsumeHook ConsumeReturnType",
     "mqclient.consumer.subscription": "MessageSelector",
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut UnexpectedBody "
         "Unreachable"
     ),
     "mqclient.message": "Message MessageExt",
-    "mqclient.producer.hooks": "EndTransactionEvent EndTransactionHook SendEvent SendHook",
+    "mqclient.producer.send_hooks": "EndTransactionEvent EndTransactionHook SendEvent SendHook",
     "mqclient.producer.producer": "Producer",
     "mqclient.producer.send_result": "SendResult SendStatus",
-    "mqclient.producer.settings": "ProducerSettings",
+    "mqclient.producer.producer_settings": "ProducerSettings",
     "mqclient.producer.transaction_producer": (
         "LocalTransactionState TransactionListener TransactionProducer TransactionSendResult"
     ),

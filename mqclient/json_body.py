@@ -71,23 +71,23 @@ def from_json(body: bytes, kind: type[_T]) -> _T:
     Raises:
         UnexpectedBody: the body is not JSON, or the value is of another type.
     """
-    wanted: Any = kind
-    if wanted is bytes:
+    annotation: Any = kind
+    if annotation is bytes:
         return cast("_T", body)
     try:
-        if wanted is str:
+        if annotation is str:
             return cast("_T", body.decode())
-        if _is_model(wanted):
-            return cast("_T", wanted.model_validate_json(body))
-        if _is_struct(wanted):
+        if _is_model(annotation):
+            return cast("_T", annotation.model_validate_json(body))
+        if _is_struct(annotation):
             import msgspec
 
-            return cast("_T", msgspec.json.decode(body, type=wanted))
-        return cast("_T", _converted(json.loads(body), wanted, "body"))
+            return cast("_T", msgspec.json.decode(body, type=annotation))
+        return cast("_T", _converted(json.loads(body), annotation, "body"))
     except UnexpectedBody:
         raise
     except (TypeError, ValueError, RecursionError) as error:
-        name = getattr(wanted, "__name__", repr(wanted))
+        name = getattr(annotation, "__name__", repr(annotation))
         raise UnexpectedBody(f"the body is not a {name}: {error}") from error
 
 
@@ -118,71 +118,71 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is unknown")
 
 
-def _converted(found: Any, kind: Any, where: str) -> object:
-    """Return a value that ``json`` has read as one of the wanted type.
+def _converted(json_value: Any, kind: Any, where: str) -> object:
+    """Return a value that ``json`` has read as one of the expected type.
 
     Args:
-        found: the value.
-        kind: the wanted type.
+        json_value: the value.
+        kind: the expected type.
         where: the place of the value, for error texts.
     """
     if kind is Any or kind is object:
-        return found
+        return json_value
     if kind is None or kind is type(None):
-        return _checked(found, type(None), where)
+        return _checked(json_value, type(None), where)
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Annotated:
-        return _converted(found, args[0], where)
+        return _converted(json_value, args[0], where)
     if origin is typing.Literal:
-        if found not in args:
-            raise UnexpectedBody(f"{where} is {found!r}, expected one of {list(args)}")
-        return found
+        if json_value not in args:
+            raise UnexpectedBody(f"{where} is {json_value!r}, expected one of {list(args)}")
+        return json_value
     if origin in (typing.Union, types.UnionType):
-        return _one_of(found, args, where)
+        return _one_of(json_value, args, where)
     if origin is not None:
-        return _container(found, origin, args, where)
+        return _container(json_value, origin, args, where)
     if _is_model(kind):
-        return kind.model_validate(found)
+        return kind.model_validate(json_value)
     if _is_struct(kind):
         import msgspec
 
-        return cast("object", msgspec.convert(found, kind))
+        return cast("object", msgspec.convert(json_value, kind))
     if dataclasses.is_dataclass(kind):
-        return _dataclass(found, kind, where)
+        return _dataclass(json_value, kind, where)
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(found)
+        return kind(json_value)
     if kind in _TEXTS:
-        return _TEXTS[kind](_checked(found, str, where))
+        return _TEXTS[kind](_checked(json_value, str, where))
     if kind in (tuple, set, frozenset):
-        return kind(_checked(found, list, where))
-    return _checked(found, kind, where)
+        return kind(_checked(json_value, list, where))
+    return _checked(json_value, kind, where)
 
 
-def _checked(found: Any, kind: type, where: str) -> Any:
+def _checked(json_value: Any, kind: type, where: str) -> Any:
     # In JSON 1 may stand for 1.0, but true is not a number.
-    fits = isinstance(found, kind) or (kind is float and isinstance(found, int))
-    if not fits or (isinstance(found, bool) and kind is not bool):
-        raise UnexpectedBody(f"{where} is {found!r}, expected {kind.__name__}")
-    return float(found) if kind is float else found
+    fits = isinstance(json_value, kind) or (kind is float and isinstance(json_value, int))
+    if not fits or (isinstance(json_value, bool) and kind is not bool):
+        raise UnexpectedBody(f"{where} is {json_value!r}, expected {kind.__name__}")
+    return float(json_value) if kind is float else json_value
 
 
-def _one_of(found: Any, kinds: tuple[Any, ...], where: str) -> object:
+def _one_of(json_value: Any, kinds: tuple[Any, ...], where: str) -> object:
     failures = []
     for kind in kinds:
         try:
-            return _converted(found, kind, where)
+            return _converted(json_value, kind, where)
         except (UnexpectedBody, TypeError, ValueError) as error:
             failures.append(str(error))
     raise UnexpectedBody("; or ".join(failures))
 
 
-def _container(found: Any, origin: Any, args: tuple[Any, ...], where: str) -> object:
+def _container(json_value: Any, origin: Any, args: tuple[Any, ...], where: str) -> object:
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        items = _checked(found, dict, where)
+        items = _checked(json_value, dict, where)
         return {
             key: _converted(value, args[1], f"{where}[{key!r}]") for key, value in items.items()
         }
-    elements = _checked(found, list, where)
+    elements = _checked(json_value, list, where)
     if origin is tuple and args[-1:] != (...,):
         if len(elements) != len(args):
             raise UnexpectedBody(f"{where} has {len(elements)} elements, expected {len(args)}")
@@ -196,9 +196,9 @@ def _container(found: Any, origin: Any, args: tuple[Any, ...], where: str) -> ob
     return origin(values) if origin in (tuple, set, frozenset) else values
 
 
-def _dataclass(found: Any, kind: Any, where: str) -> object:
+def _dataclass(json_value: Any, kind: Any, where: str) -> object:
     """Return a dataclass; names that it does not have are ignored, so that senders may add some."""
-    items = _checked(found, dict, where)
+    items = _checked(json_value, dict, where)
     hints = typing.get_type_hints(kind)
     values: dict[str, object] = {}
     for field in dataclasses.fields(kind):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeVar
 
-from mqclient.checks import check_moment, check_range, check_seconds
+from mqclient.argument_checks import check_moment, check_range, check_seconds
 from mqclient.errors import BadAnswer, BadRequest
 from remoting.receipt import POP_CK
 from storefmt.errors import DamageKind, RecordDamaged, StoreError

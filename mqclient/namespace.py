@@ -15,7 +15,7 @@ Source: common/protocol/NamespaceUtil.java, client/ClientConfig.java#withNamespa
 
 from typing import Final
 
-from mqclient.checks import check_text
+from mqclient.argument_checks import check_text
 from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue

@@ -6,27 +6,31 @@ lines are those of ``mqspark.cli.process``.
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
 from mqspark.cli.process import (
+    AUTO,
+    LOCAL,
     arguments_of,
     check_file,
+    choose_engine,
     exit_code_of,
     given_options,
-    hint_at_local,
     parser_of,
     run_to_end,
     say,
     show_progress,
+    started_spark,
     write_parquet,
 )
 from mqspark.cli.registry import JOBS, options_of
 from mqspark.cli.watching import plan_of
 from mqspark.errors import PipelineError
 from mqspark.frames import damage
-from mqspark.sessions import session
+from mqspark.sessions import SUBMITTED
 from mqspark.shipping import without_kernels
 from mqspark.sources.store.skipped import collect_notes
 from mqspark.sources.store.spread import context_of
@@ -44,7 +48,7 @@ EXIT_NOT_FOUND = 3
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
-    parser = parser_of("python -m mqspark", DESCRIPTION, JOBS)
+    parser = parser_of("python -m mqspark", DESCRIPTION, JOBS, engine=AUTO)
     parser.add_argument(
         "directories",
         nargs="+",
@@ -64,7 +68,12 @@ def _run(options: argparse.Namespace) -> None:
     where = stores_of(options.directories)
     # A directory that is no store is reported before Spark takes its seconds to start.
     log_size = sum(split.end - split.start for path in where for split in plan(path))
-    if options.engine == "local":
+    engine = options.engine
+    if engine == AUTO:
+        submitted = SUBMITTED in os.environ
+        engine, why = choose_engine(log_size, master=options.master, submitted=submitted)
+        say({"hint": why})
+    if engine == LOCAL:
         if options.explain:
             say({"plan": f"{options.job}: here, in this process, part after part of the store"})
         if options.dry_run:
@@ -73,19 +82,18 @@ def _run(options: argparse.Namespace) -> None:
             table = job.local(where, **chosen)
         skipped_count = skipped.count()
     else:
-        hint_at_local(options.master, log_size)
-        spark = session(options.master, page=True)
-        if options.explain:
-            steps = job.steps(where) or plan_of(job.spark(spark, where, **chosen))
-            say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
-        if options.dry_run:
-            return
-        with show_progress(spark), collect_notes() as skipped:
-            table = job.spark(spark, where, **chosen).toArrow()
-        skipped_count = skipped.count()
-        if job.passes_damage and context_of(spark) is None:
-            # Workers of Spark Connect cannot tell, so they are asked to look.
-            skipped_count = sum(damage(spark, one).count() for one in where)
+        with started_spark(options.master) as spark:
+            if options.explain:
+                steps = job.steps(where) or plan_of(job.spark(spark, where, **chosen))
+                say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
+            if options.dry_run:
+                return
+            with show_progress(spark), collect_notes() as skipped:
+                table = job.spark(spark, where, **chosen).toArrow()
+            skipped_count = skipped.count()
+            if job.passes_damage and context_of(spark) is None:
+                # Workers of Spark Connect cannot tell, so they are asked to look.
+                skipped_count = sum(damage(spark, one).count() for one in where)
     if slow := skipped.slow_hosts():
         say({"hint": without_kernels(slow)})
     if options.parquet is not None:

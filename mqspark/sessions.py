@@ -22,6 +22,8 @@ import socket
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -102,9 +104,9 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
     if master is not None and _is_local(master):
         # Spark's page listens there, too. On a cluster the workers must reach the driver.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-    _quieten()
     # Only the JVM knows what spark-defaults.conf and spark-submit have set, so it starts first.
-    SparkContext._ensure_initialized()
+    with _without_progress():
+        SparkContext._ensure_initialized()
     conf = SparkConf()
     if master is not None and SUBMITTED not in os.environ:
         conf.setMaster(master)
@@ -135,19 +137,29 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
         raise NoMaster(f"Spark does not start with master {chosen}: {why}") from error
 
 
-def _quieten() -> None:
-    """Leave out Spark's own bar of progress, unless the user has asked for it.
+@contextmanager
+def _without_progress() -> Iterator[None]:
+    """Start a JVM in this block without Spark's own bar of progress, unless the user wants it.
 
     What starts the JVM for Python turns it on where nothing is set, so that a setting that is made
-    later comes too late.
+    later comes too late. Afterwards the environment is as before: other programs inherit it.
     """
-    given = os.environ.get(_ARGUMENTS, _SHELL)
+    given = os.environ.get(_ARGUMENTS)
     home = os.environ.get("SPARK_HOME", "")
     folder = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf"))
     defaults = folder / "spark-defaults.conf"
     asked = defaults.read_text(errors="replace") if defaults.is_file() else ""
-    if PROGRESS not in given + asked and SUBMITTED not in os.environ:
-        os.environ[_ARGUMENTS] = f"--conf {PROGRESS}=false {given}"
+    if PROGRESS in (given or "") + asked or SUBMITTED in os.environ:
+        yield
+        return
+    os.environ[_ARGUMENTS] = f"--conf {PROGRESS}=false {given or _SHELL}"
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[_ARGUMENTS]
+        else:
+            os.environ[_ARGUMENTS] = given
 
 
 def _check_master(master: str) -> None:

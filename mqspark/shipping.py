@@ -10,7 +10,6 @@ are those of this machine: for workers of another system or another Python, make
 """
 
 import argparse
-import pickle
 import shutil
 import sys
 import tempfile
@@ -85,32 +84,61 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
     Spark plans a stream in a process of its own beside the driver. It passes the names of shipped
     files to that process, but with a directory in which they are not (4.1 to 4.3). The planner
     that made the data source ran on the same machine and had the code, so the pickle has the path
-    from which that was imported.
+    from which that was imported. Under Spark Connect the tasks of a stream lack shipped files as
+    well, wherever they run, so the pickle also has the zip file itself, if that was shipped.
 
     Args:
         kind: the class of the data source.
         state: its attributes.
     """
-    root = str(Path(__file__).parent.parent)
+    # Not above: whoever only writes the zip file needs no Spark.
+    from pyspark import cloudpickle
+
+    root = Path(__file__).parent.parent
+    archive = root.read_bytes() if root.is_file() else b""
 
     # Spark pickles a function inside another one by value, so it runs where our code is missing.
-    def restore(root: str, module: str, name: str, state: bytes) -> Any:
-        import importlib
+    def restore(root: str, archive: bytes, pickled: bytes) -> Any:
+        import hashlib
+        import os
         import pickle
+        import platform
         import sys
 
-        try:
-            kind = getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError:
-            sys.path.insert(1, root)
-            kind = getattr(importlib.import_module(module), name)
-        restored = kind.__new__(kind)
+        def code() -> str:
+            if os.path.exists(root):
+                return root
+            if not archive:
+                raise ModuleNotFoundError(
+                    f"{platform.node()} does not have the package mqspark, which the driver has "
+                    f"in {root}: install mqadmin on the executors"
+                )
+            # Where Spark itself puts shipped files: the directory of this application.
+            path = os.path.abspath(f"mqspark-{hashlib.sha256(archive).hexdigest()[:16]}.zip")
+            if not os.path.exists(path):
+                draft = f"{path}.{os.getpid()}"
+                with open(draft, "wb") as file:
+                    file.write(archive)
+                os.replace(draft, path)
+            return path
+
         # As everything that Spark sends between its processes.
-        restored.__dict__.update(pickle.loads(state))  # noqa: S301
+        try:
+            kind, state = pickle.loads(pickled)  # noqa: S301
+        except ModuleNotFoundError as error:
+            # A package that a user's own class needs is not ours to bring.
+            if (error.name or "").partition(".")[0] not in ("mqspark", "storefmt"):
+                raise
+            sys.path.insert(1, code())
+            kind, state = pickle.loads(pickled)  # noqa: S301
+        restored = kind.__new__(kind)
+        restored.__dict__.update(state)
         return restored
 
-    # What the attributes are may be of ours, so they are unpickled last.
-    return restore, (root, kind.__module__, kind.__qualname__, pickle.dumps(dict(state)))
+    # A subclass made in a function, a notebook or a test has no name to import it by, so Spark's
+    # pickle takes such a class by value.
+    pickled = cloudpickle.dumps((kind, dict(state)))  # type: ignore[no-untyped-call]
+    return restore, (str(root), archive, pickled)
 
 
 def without_kernels(hosts: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from docs.settingspage import PARTS, meanings
 from docs.site import pages
 from mqadmin.cli.parse import parse
 from mqadmin.errors import Usage
-from mqserver.runtime.settings import keys_of
+from mqserver.runtime.typed_config import keys_of
 from tests.golden import REPOSITORY
 from tests.packages import PACKAGES
 

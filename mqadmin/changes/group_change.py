@@ -40,8 +40,8 @@ class GroupUpdate:
     """The settings that a group should have.
 
     Attributes:
-        base: the group's name, and what it has if it is made new, or replaced.
-        named: by name what it should have in any case; None leaves one as it is.
+        base: the group's name, and its settings if it is created or replaced.
+        named: settings by name that are set in any case; None leaves a setting as it is.
     """
 
     base: SubscriptionGroup
@@ -49,7 +49,7 @@ class GroupUpdate:
     replace: bool = False
 
     def apply_to(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
-        """Return the settings that a group with ``old`` ones should have."""
+        """Return the settings that a group with the settings ``old`` should have."""
         start = self.base if old is None or self.replace else old
         said = {name: value for name, value in self.named.items() if value is not None}
         return replace(start, **said)
@@ -65,7 +65,7 @@ named_settings = option_group(
         "--from-min",
         "consume_from_min_enable",
         type=BOOLEAN,
-        help="whether a new member may read from the first message",
+        help="whether a new member may start at the first message",
     ),
     click.option(
         "--broadcast",
@@ -96,15 +96,15 @@ named_settings = option_group(
         "--notify",
         "notify_consumer_ids_changed_enable",
         type=BOOLEAN,
-        help="whether members are told at once who joins or leaves",
+        help="whether members are notified at once when one joins or leaves",
     ),
 )
-"""The settings by the names of their fields; None for one that is not on the line."""
+"""The settings by field name; None for those that are not on the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings(Row):
-    """A group's settings on one broker; None where it is not there."""
+    """A group's settings on one broker; None if it does not exist there."""
 
     group: str
     cluster: str
@@ -136,7 +136,7 @@ COLUMNS: Final = (
 
 
 def as_java_makes(group: str) -> SubscriptionGroup:
-    """Return the settings that Java's updateSubGroup gives to what is not named."""
+    """Return the settings that Java's updateSubGroup sets if they are not named."""
     return SubscriptionGroup(group, consume_from_min_enable=False, consume_broadcast_enable=False)
 
 
@@ -151,14 +151,14 @@ async def change_groups(
     """Change groups on each broker and return a row for each group and broker.
 
     Args:
-        updates: one for each group; all of them are one change for `undo`.
-        update: change a group that is there with other settings; else that is refused.
-        create: make a group that is not there; else it is not found.
+        updates: one for each group; `undo` treats all of them as one change.
+        update: change a group that exists with other settings; otherwise refuse it.
+        create: create a group that does not exist; otherwise it is not found.
 
     Raises:
         BadCall: a name is not allowed for a group.
-        Usage: a number is below zero, or does not fit 32 bits.
-        ItemNotFound: there is no such cluster or broker.
+        Usage: a number is negative, or does not fit 32 bits.
+        ItemNotFound: the cluster or broker does not exist.
     """
     for one in updates:
         check_group_name(one.base.group_name)

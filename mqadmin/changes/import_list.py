@@ -1,6 +1,7 @@
 """Read the file of ``topic import`` and ``group import``, and declare their argument.
 
-Rule: every entry is read before anything is changed; the first that is none is told by its number.
+Rule: every entry is read before anything is changed, so a bad file changes nothing; the error gives
+the number of the first bad entry.
 """
 
 from collections.abc import Callable
@@ -26,11 +27,10 @@ list_argument = argument(
 def entries_of(
     call: Call, file: Path, read: Callable[[Json], T], *, name: Callable[[T], str]
 ) -> list[T]:
-    """Return the entries of a list, each as ``read`` has it.
+    """Return the entries of a list, each converted by ``read``.
 
     Raises:
-        Usage: the file is no list, one of its entries is not what it should be, or a name is
-            there twice.
+        Usage: the file is not a list, one of its entries is invalid, or a name appears twice.
         OSError: it cannot be read.
     """
     found: dict[str, T] = {}
@@ -40,7 +40,7 @@ def entries_of(
         except StoreError as error:
             raise Usage(f"{file} entry {number}: {error}") from None
         if name(one) in found:
-            raise Usage(f"{file} entry {number}: {name(one)} is there twice", hint="keep one")
+            raise Usage(f"{file} entry {number}: {name(one)} appears twice", hint="keep one")
         found[name(one)] = one
     return [*found.values()]
 
@@ -49,15 +49,15 @@ def _objects_of(call: Call, file: Path) -> list[Json]:
     """Return the objects of a JSON array.
 
     Raises:
-        Usage: it is no such array, or an empty one.
+        Usage: it is not an array of objects, or it is empty.
         OSError: it cannot be read.
     """
     try:
         found: Json = read_json(call.console.text_of(file))
     except ValueError as error:
-        raise Usage(f"{file}: no JSON ({error})") from None
+        raise Usage(f"{file}: not JSON ({error})") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise Usage(f"{file}: expected an array of objects, as [{{...}}, {{...}}]")
+        raise Usage(f"{file}: expected an array of objects, such as [{{...}}, {{...}}]")
     if not found:
-        raise Usage(f"{file}: an empty array")
+        raise Usage(f"{file}: the array is empty")
     return found

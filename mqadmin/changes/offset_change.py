@@ -1,10 +1,10 @@
 """Move a group's offset in one queue: store it, read it back, and make the row.
 
-    reset, skip     where to is worked out from a place
-    clone, import   where to is what another group, or a file, says
+    reset, skip     the target is computed from a position
+    clone, import   the target comes from another group, or a file
 
-Rule: an offset is stored only where nobody is online, for a member would overwrite it with its
-own within seconds; what was stored is read back, and another value there is an error.
+Rule: an offset is stored only while no member is online, because a member would overwrite it with
+its own within seconds; the stored value is read back, and any other value is an error.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 OFFSET_COLUMNS: Final = (
     *("topic", "broker", "queue_id", "old_offset", "new_offset", "skipped", "replayed", "how"),
 )
-"""What a table shows."""
+"""The columns of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetChange(Row):
     """One queue: where the group was and is, in entries; ``how`` it got there.
 
-    ``skipped`` are the messages that it will not read, ``replayed`` those that it reads again.
-    ``first_…`` is the message that it reads first; filled with ``--dry-run``. ``asked_offset`` is
-    what was asked for: with ``--only-back`` a queue may stay where it was. ``client_id`` is the
-    member that was sent there, and ``remark`` says why it did not go.
+    ``skipped`` counts messages that it will not read, ``replayed`` those that it reads again.
+    ``first_…`` is the message that it reads first; set with ``--dry-run``. ``asked_offset`` is the
+    requested offset: with ``--only-back`` a queue may stay where it was. ``client_id`` is the
+    member that was moved, and ``remark`` says why it did not move.
     """
 
     group: str
@@ -63,12 +63,11 @@ class OffsetChange(Row):
 
 @dataclass(frozen=True, slots=True)
 class OffsetMove:
-    """What is known and wanted of one queue; offsets in entries.
+    """The present and the requested offset of one queue, in entries.
 
     Attributes:
-        asked: what was asked for, where the queue stays as it is instead.
-        outside: what was asked for, where it lies outside of the queue and ``new`` is the nearest
-            end.
+        asked: the requested offset, if the queue stays where it is.
+        outside: the requested offset, if it is outside the queue and ``new`` is the nearest end.
     """
 
     queue: MessageQueue
@@ -82,12 +81,12 @@ class OffsetMove:
 
     @property
     def is_past_end(self) -> bool:
-        """Return whether an offset was asked for that the queue has not reached."""
+        """Return whether the requested offset is beyond the end of the queue."""
         return self.outside is not None and self.outside > self.high
 
     @property
     def remark(self) -> str | None:
-        """Return what became of an offset outside of the queue; None for one inside."""
+        """Return a remark on an offset outside the queue; None for one inside."""
         if self.outside is None:
             return None
         side = "past the end" if self.is_past_end else "before the first message"
@@ -102,9 +101,9 @@ def row_of(
     new: int | None = None,
     first: "MessageExt | None" = None,
 ) -> OffsetChange:
-    """Return the row of a move that ended at ``new``, or where it was to go."""
+    """Return the row of a move that ended at ``new``, or at its target."""
     at = move.new if new is None else new
-    # Without an offset a group would have begun at the first message there is.
+    # A group without an offset would have started at the first message.
     old = move.low if move.old is None else move.old
     changed = move.old != at and move.asked is None
     return OffsetChange(
@@ -136,7 +135,7 @@ def keep_offsets(
     *,
     title: str,
     undoes: int | None = None,
-    promise: str = "puts the old state back",
+    promise: str = "restores the old state",
 ) -> None:
     """Keep the offsets that are about to be overwritten, for ``undo``."""
     saved = [
@@ -165,7 +164,7 @@ async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetCh
     if stored != move.new:
         raise ServerRefused(
             f"{move.address} has offset {stored} in {move.queue} after {move.new} was stored",
-            hint="a member has come online: stop it, or use `offset reset` with a time",
+            hint="a member came online: stop it, or use `offset reset` with a time",
         )
     return row_of(group, move, "stored")
 
@@ -174,14 +173,14 @@ async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) ->
     """Check that no member of a group is online.
 
     Raises:
-        ServerRefused: somebody is.
+        ServerRefused: a member is online.
     """
     members = await asyncio.gather(*(admin.consumer_ids(at, group) for at in addresses))
     names = sorted({name for found in members for name in found})
     if names:
         raise ServerRefused(
-            f"group {group} has members online ({', '.join(names[:3])}), "
-            "who would overwrite what is stored",
+            f"group {group} has members online ({', '.join(names[:3])}), which would overwrite "
+            "the stored offsets",
             hint="stop them first, or use `offset reset` with a time",
         )
 
@@ -189,14 +188,14 @@ async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) ->
 async def moves_to(
     admin: "Admin", group: str, topic: str, wanted: Mapping[tuple[str, int], int]
 ) -> tuple[list[OffsetMove], list[str]]:
-    """Return the moves of a topic's queues to what is wanted, and what has no queue.
+    """Return the moves of a topic's queues to the wanted offsets, and the queues that do not exist.
 
     Args:
         wanted: (broker, queue id) -> queue offset; one outside the queue's ends is moved to
             the nearest end.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     route = await admin.topic_route(topic)
     masters = routes.masters(route)
@@ -221,9 +220,9 @@ async def moves_to(
 async def known_offsets(
     admin: "Admin", group: str, topic: str, masters: Mapping[str, str]
 ) -> dict[str, dict[int, int]]:
-    """Return broker -> queue id -> where the group is, in entries.
+    """Return broker -> queue id -> offset of the group, in entries.
 
-    Asked for one queue, a broker says 0 for a group it has never seen; its table does not.
+    Asked for one queue, a broker answers 0 for an unknown group; its table does not.
     """
     tables = await asyncio.gather(*(admin.all_consumer_offsets(at) for at in masters.values()))
     return {
@@ -241,21 +240,21 @@ async def _move(
 
 
 def refused_row(group: str, move: OffsetMove) -> OffsetChange:
-    """Return the row of a move that is not made, because the queue has not got that far."""
+    """Return the row of a move that is refused because the queue does not reach that far."""
     stays = OffsetMove(move.queue, move.address, move.old, move.old or 0, move.low, move.high)
     return replace(
         row_of(group, stays, REFUSED),
         how=REFUSED,
         changed=False,
         asked_offset=move.new if move.outside is None else move.outside,
-        remark=f"{move.remark}; --clamp takes the end instead",
+        remark=f"{move.remark}; --clamp uses the end of the queue instead",
     )
 
 
 async def offsets_of(
     admin: "Admin", group: str, addresses: Mapping[str, str], topics: Sequence[str] = ()
 ) -> dict[str, dict[tuple[str, int], int]]:
-    """Return topic -> (broker, queue id) -> queue offset, of all that a group has committed.
+    """Return topic -> (broker, queue id) -> queue offset of everything that a group has committed.
 
     Raises:
         ItemNotFound: it has committed nothing, or nothing in these topics.

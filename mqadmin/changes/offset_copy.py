@@ -1,8 +1,9 @@
-"""Store the offsets of groups that another group, a file or another cluster says.
+"""Store the offsets of groups, given by another group, a file or another cluster.
 
-    wanted -> moves within each queue -> nobody online? -> question -> journal -> stored, read back
+    offsets -> moves within each queue -> members offline? -> question -> journal -> store, read
+    back
 
-Rule: everything is checked before anything is stored.
+Rule: everything is checked before anything is stored, so that a mistake changes nothing.
 """
 
 from collections.abc import Callable, Collection
@@ -34,15 +35,15 @@ async def store_offsets(
     title: str = "",
     clamp: bool = True,
 ) -> Outcome:
-    """Store what is wanted and return a row for each queue.
+    """Store the offsets and return a row for each queue.
 
     Args:
         groups: those that get offsets, of which no member may be online.
         addresses: of the masters, where members would be connected.
-        question: what is asked before so many offsets are stored.
-        missing: what is said of queues that are not there.
-        title: for the journal; where left out, each group has an entry of its own.
-        clamp: take the end of a queue for an offset past it; else its row is refused.
+        question: returns the question to ask before a number of offsets is stored.
+        missing: text for queues that do not exist.
+        title: for the journal; if left out, each group has an entry of its own.
+        clamp: use the end of a queue for an offset past it; otherwise refuse its row.
     """
     admin = await call.admin()
     planned: list[tuple[str, OffsetMove]] = []
@@ -59,7 +60,7 @@ async def store_offsets(
         exit_code = 1
     unmoved = [refused_row(group, move) for group, move in refused]
     if planned:
-        # A dry run ends as the real one would.
+        # A dry run has the exit code that the real run would have.
         for group in groups:
             await check_offline(admin, group, addresses)
     if call.dry_run or not planned:

@@ -1,19 +1,19 @@
-"""Move a group whose members are online: have the broker send them to a time, and look again.
+"""Move a group whose members are online: ask the broker to send them to a time, then check.
 
-    plan -> who is online, and do they follow? -> INVOKE_BROKER_TO_RESET_OFFSET -> each member
+    plan -> members that can be moved? -> INVOKE_BROKER_TO_RESET_OFFSET -> each member
                                                         |
             GET_ALL_CONSUMER_OFFSET until each queue moved, or the time is over -> rows
 
-A broker passes the request on and hears no more of it. Push consumers of Java drop their queues,
-wait 10 s, and begin where they were sent. Pull consumers of Java and many clients in other
-languages do nothing. So a queue counts as moved once the group's own offset there has moved.
+A broker forwards the request and gets no answer. Java push consumers drop their queues, wait 10 s,
+and continue at the new position. Java pull consumers and many clients in other languages do
+nothing. So a queue counts as moved once the group's committed offset in it has moved.
 
-A fast member may go back and read everything again between two looks at its offset. Its own times
-show that: it has opened the queue anew since the order and has consumed since, although nothing
-was waiting there and nothing new came. Such a queue is reported as "read again".
+A fast member may go back and read everything again between two checks of its offset. Its own times
+show that: it has reopened the queue since the request and has consumed since, although nothing was
+waiting and nothing new arrived. Such a queue is reported as "read again".
 
-Rule: what was not seen is not reported. A queue that did not move says why, as far as its member
-can be asked.
+Rule: only observed moves are reported, because a request alone moves nothing. For a queue that did
+not move, the row says why, as far as its member can be asked.
 """
 
 import asyncio
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 LATEST_MS: Final = -1
-"""The timestamp that brokers take for "behind the last message"."""
+"""The timestamp that means "behind the last message" to brokers."""
 WITHIN_MS_DEFAULT: Final = 25_000
 """Java's consumers wait 10 s and then rebalance; those with much to drop take some seconds more."""
 STEP_S: Final = 0.2
 TOLD, MOVED, READ_AGAIN, NOT_MOVED = "told", "moved", "read again", "not moved"
 CONSUME_TYPE: Final = "PROP_CONSUME_TYPE"
-PULLS: Final = "it pulls by itself, and such a consumer of Java ignores the request"
+PULLS: Final = "it is a Java pull consumer, which ignores the request"
 STOP: Final = "stop it, then run the command again: the offset is then stored at the broker"
 
 
 @dataclass(frozen=True, slots=True)
 class SendTo:
-    """Where the members of a group are sent in a topic.
+    """The position in a topic that the members of a group are sent to.
 
     Attributes:
         time_ms: 0 for the first message, ``LATEST_MS`` for behind the last one.
         force: also move queues forward.
-        cpp: the members are C++ clients, which have a form of the request of their own.
+        cpp: the members are C++ clients, which have their own form of the request.
     """
 
     group: str
@@ -63,10 +63,10 @@ class SendTo:
 
 
 async def check_members_follow(admin: "Admin", group: str, nodes: Collection[ServerNode]) -> None:
-    """Check that not all members are of a kind that ignores the request.
+    """Check that at least one member is of a kind that obeys the request.
 
     Raises:
-        ServerRefused: they are pull consumers of Java.
+        ServerRefused: all are Java pull consumers.
     """
     found = [await connection(admin, node, group) for node in nodes]
     online = [one for one in found if one is not None and one.connection_set]
@@ -77,8 +77,8 @@ async def check_members_follow(admin: "Admin", group: str, nodes: Collection[Ser
     ):
         names = sorted({member.client_id or "" for one in online for member in one.connection_set})
         raise ServerRefused(
-            f"the members of group {group} ({', '.join(names[:3])}) pull by themselves, and such "
-            "consumers of Java ignore a reset",
+            f"the members of group {group} ({', '.join(names[:3])}) are Java pull consumers, "
+            "which ignore a reset",
             hint="stop them, then run the command again: the offset is then stored at the broker",
         )
 
@@ -96,9 +96,9 @@ async def send_members(
     """Send the members to a time and return a row for each queue that was considered.
 
     Args:
-        within_ms: how long to look whether they moved; 0 does not look, and the rows say "told".
-        settle_ms: what is seen before this time is over counts for nothing, since the members may
-            still be on their way to where they were sent before.
+        within_ms: how long to wait for the moves; 0 does not wait, and the rows say "told".
+        settle_ms: observations before this time is over are ignored, because members may still be
+            carrying out an earlier request.
     """
     listed = [(node, await admin.consumer_ids(node.address, to.group)) for node in nodes]
     at = {who: node.address for node, members in listed for who in members}
@@ -131,7 +131,7 @@ async def send_members(
     )
     after: dict[str, MemberAnswer] = {}
     if any(not _was_seen_to_move(row, seen) for row in rows):
-        # Who was silent before is not waited for again.
+        # Members that did not answer before are not asked again.
         answering = {who: at[who] for who in infos_of(before)}
         after = await MemberSurvey(admin, call.now_ms).ask(to.group, answering)
     look = MoveLook(seen, before, after, within_ms)
@@ -140,13 +140,14 @@ async def send_members(
 
 @dataclass(frozen=True, slots=True)
 class MoveLook:
-    """What was seen of a move.
+    """What was observed of a move.
 
     Attributes:
-        seen: the committed offset of each queue; the first one that showed the move, else the last.
-        before: what the members said just before the order.
-        after: what they said at the end; empty where every queue was seen to move.
-        within_ms: how long was looked.
+        seen: the committed offset of each queue: the first that showed the move, otherwise the
+            last.
+        before: the answers of the members just before the request.
+        after: their answers at the end; empty if every queue was seen to move.
+        within_ms: how long the offsets were watched.
     """
 
     seen: Mapping[MessageQueue, int]
@@ -156,9 +157,9 @@ class MoveLook:
 
 
 def has_moved(row: OffsetChange, offset: int) -> bool:
-    """Return whether an offset that was seen shows that the member went where it was sent.
+    """Return whether an observed offset shows that the member moved.
 
-    On the way back it is below the old one, however far the member has read since.
+    When moving back, it is below the old offset, however far the member has read since.
     """
     old = row.min_offset if row.old_offset is None else row.old_offset
     if row.new_offset < old:
@@ -175,9 +176,9 @@ async def _watch(
     settle_ms: int,
     until_ms: int,
 ) -> dict[MessageQueue, int]:
-    """Look until every queue has moved or the time is over; return the offset of each queue.
+    """Watch until every queue has moved or the time is over; return the offset of each queue.
 
-    That of a queue which moved is the first one that showed it.
+    For a queue that moved, it is the first offset that showed the move.
     """
     started_ms = call.now_ms()
     await asyncio.sleep(settle_ms / 1000)
@@ -203,7 +204,7 @@ def _was_seen_to_move(row: OffsetChange, seen: Mapping[MessageQueue, int]) -> bo
 
 
 def _judged(row: OffsetChange, look: MoveLook) -> OffsetChange:
-    """Return the row with what was seen of its queue, and of the member that reads it."""
+    """Return the row with the observations of its queue, and of the member that reads it."""
     queue = _queue_of(row)
     owner = owners_of(infos_of(look.before)).get(queue)
     changed = row.old_offset != row.new_offset
@@ -219,7 +220,7 @@ def _judged(row: OffsetChange, look: MoveLook) -> OffsetChange:
         after=_process_queue(look.after, later, queue),
     )
     if reopened is Reopened.READ_AGAIN:
-        remark = f"{later} has read up to {now} again already"
+        remark = f"{later} has read up to {now} again"
         return replace(row, how=READ_AGAIN, changed=True, client_id=later, remark=remark)
     return replace(
         row,
@@ -234,13 +235,14 @@ def _judged(row: OffsetChange, look: MoveLook) -> OffsetChange:
 
 
 class Reopened(StrEnum):
-    """What a member's own times show of a queue that it opened anew after the order."""
+    """What a member's own times show about a queue that it reopened after the request."""
 
-    NO = "it did not, or it cannot be known"
-    READ_AGAIN = "it has consumed since, and only old messages were there"
-    STAYED = "opened the queue anew where it was before; run the command again"
-    """Java asks for its offset at once, which may overtake the new one that it has just stored."""
-    UNSEEN = "opened the queue anew, and whether it went back was not seen, since new messages came"
+    NO = "it did not move, or this cannot be determined"
+    READ_AGAIN = "it has consumed since, and all messages were old"
+    STAYED = "reopened the queue at the old offset; run the command again"
+    """A Java client asks for its offset at once, which may overtake the new one that it has just
+    stored."""
+    UNSEEN = "reopened the queue; new messages arrived, so it is unknown whether it moved back"
 
 
 def reopening_of(
@@ -250,7 +252,7 @@ def reopening_of(
     before: ProcessQueueInfo | None,
     after: ProcessQueueInfo | None,
 ) -> Reopened:
-    """Return what two answers of a member show.
+    """Return what two answers of a member show about its queue.
 
     The three times of a process queue of Java are set when it is made. That of the lock then stays,
     unless the listener is orderly: there it is also set by every renewal, 20 s apart.
@@ -267,7 +269,7 @@ def reopening_of(
     if only_old and after.last_consume_timestamp > after.last_lock_timestamp:
         return Reopened.READ_AGAIN
     if after.locked:
-        # The lock was renewed, which says nothing of the queue.
+        # The lock was renewed, which says nothing about the queue.
         return Reopened.NO
     return Reopened.STAYED if only_old else Reopened.UNSEEN
 
@@ -294,8 +296,8 @@ def _reason(owner: str | None, reopened: Reopened, look: MoveLook) -> str:
         return f"{', '.join(pulling[:3])}: {PULLS}; {STOP}"
     unable = [who for who, one in answers.items() if one.outcome is MemberOutcome.UNABLE]
     if unable:
-        return f"{', '.join(unable[:3])} cannot be asked what it reads; {STOP}"
-    return "no member says that it reads this queue: `rebalance show` says more"
+        return f"{', '.join(unable[:3])} cannot report its offsets; {STOP}"
+    return "no member reports that it reads this queue; see `rebalance show`"
 
 
 def _pulls(properties: Mapping[str, str]) -> bool:
@@ -309,7 +311,7 @@ def _queue_of(row: OffsetChange) -> MessageQueue:
 def member_notes(rows: Sequence[OffsetChange], group: str) -> tuple[str, ...]:
     """Return a sentence for each member: in how many of its queues it moved."""
     if any(row.how == TOLD for row in rows):
-        return ("members are online: they were told, and whether they moved was not looked at",)
+        return ("the online members were asked to move; whether they did was not checked",)
     by_member: dict[str, list[OffsetChange]] = {}
     for row in rows:
         by_member.setdefault(row.client_id or "unknown members", []).append(row)

@@ -1,12 +1,12 @@
-"""Put the offsets of a group back whose members are online: send them to a time, and look again.
+"""Restore the offsets of a group whose members are online: send them to a time, then check.
 
     saved offsets -> the store time of the earliest message that was unread -> members -> rows
 
-A broker sends members to a time only, in all queues of a topic. The time is the latest one at which
-no unread message is passed over, so that some messages may be read again; the rows say how many.
+A broker can only send members to a time, in all queues of a topic. The time is the latest one that
+skips no unread message, so some messages may be read again; the rows say how many.
 
-Rule: the members are sent even where the broker has the old offsets: after a reset they are on
-their way to the new ones, and commit those seconds later.
+Rule: the members are sent back even if the broker already has the old offsets, because after a
+reset they commit the new ones seconds later.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class SavedOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetUndone:
-    """How one offset of an online group went back."""
+    """How one offset of an online group was restored."""
 
     target: OffsetTarget
     result: str
@@ -80,12 +80,12 @@ async def undo_online(
     within_ms: int,
     settle_ms: int,
 ) -> list[OffsetUndone]:
-    """Send the members of a group back and return how each queue went.
+    """Send the members of a group back and return the result for each queue.
 
     Args:
         undoes: the entry that has these offsets.
-        within_ms: how long to look whether they went.
-        settle_ms: for how long what is seen may still be from before they went.
+        within_ms: how long to wait for the moves.
+        settle_ms: how long observations may still stem from before the request.
 
     Raises:
         ServerRefused: the members ignore the request.
@@ -128,9 +128,9 @@ async def undo_online(
 def _undone(
     one: SavedOffset, move: OffsetMove, row: OffsetChange | None, *, reached: int
 ) -> OffsetUndone:
-    """Return how one queue went, by what was seen of it."""
+    """Return the result for one queue, from what was observed."""
     if row is None:
-        remark = "the broker did not send the members to this queue"
+        remark = "the broker did not move the members in this queue"
         return OffsetUndone(one.target, REFUSED, remark)
     if row.how == NOT_MOVED:
         return OffsetUndone(one.target, REFUSED, row.remark)
@@ -141,7 +141,7 @@ def _again(move: OffsetMove, reached: int) -> str | None:
     count = move.new - reached
     if count <= 0:
         return None
-    return f"{count} messages before it are read again: a broker sends members to a time only"
+    return f"{count} messages before it are read again: a broker can only send members to a time"
 
 
 def _nodes(saved: Sequence[SavedOffset]) -> list[ServerNode]:
@@ -172,8 +172,8 @@ async def _time_before(call: Call, moves: Sequence[OffsetMove]) -> int:
     times = [message.store_ms for message in messages if message is not None]
     if not times:
         raise ServerRefused(
-            "the messages at the old offsets cannot be read, so that no time is known to send "
-            "the members to",
+            "the messages at the old offsets cannot be read, so the time to send the members to "
+            "is unknown",
             hint="stop the members, then run `undo` again",
         )
     return min(times)
@@ -182,7 +182,7 @@ async def _time_before(call: Call, moves: Sequence[OffsetMove]) -> int:
 async def _reached(
     admin: "Admin", moves: Sequence[OffsetMove], time_ms: int
 ) -> dict[MessageQueue, int]:
-    """Return where a time lies in each queue, as the brokers will find it themselves."""
+    """Return the offset of a time in each queue, as the brokers will find it."""
     if time_ms == LATEST_MS:
         return {move.queue: move.high for move in moves}
     offsets = await asyncio.gather(*(admin.search_offset(move.queue, time_ms) for move in moves))

@@ -1,7 +1,7 @@
 """Change one text on servers: the row of a change, and the check of a new value.
 
-Rule: a value must look like the one that is there: true or false, a whole number, one of the
-words that are known. Servers of Java take anything and say nothing.
+Rule: a new value must be of the same kind as the present one (true or false, a whole number, or one
+of the known words), because Java servers silently accept anything.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,7 +34,7 @@ class SettingChange(Row):
 
 
 def choose_value(value: str, *, key: str, known: Collection[str]) -> Choose[str]:
-    """Return a function that chooses the new value where a server has the setting.
+    """Return a function that chooses the new value if a server has the setting.
 
     Args:
         known: the settings that the servers have.
@@ -50,7 +50,7 @@ def choose_value(value: str, *, key: str, known: Collection[str]) -> Choose[str]
 
 
 def _check_value(key: str, old: str, value: str) -> None:
-    """Check that a value looks like the old one.
+    """Check that a value is of the same kind as the old one.
 
     Raises:
         Usage: it does not.
@@ -61,9 +61,9 @@ def _check_value(key: str, old: str, value: str) -> None:
     elif old in {"true", "false"}:
         expected = "" if value in {"true", "false"} else "true or false"
     elif old.removeprefix("-").isdecimal() and not value.removeprefix("-").isdecimal():
-        expected = f"a whole number, as {old}"
+        expected = f"a whole number, such as {old}"
     if expected:
-        raise Usage(f"{key}: {value!r} is not a value for it", hint=f"expected {expected}")
+        raise Usage(f"{key}: {value!r} is not a valid value", hint=f"expected {expected}")
 
 
 def row_of(done: StepResult[str], remark: str | None = None) -> SettingChange:
@@ -97,7 +97,7 @@ async def set_on_each(
         servers: what the servers are called in the question.
 
     Raises:
-        Usage: the value does not look like the one that is there.
+        Usage: the value is of another kind than the present one.
     """
     known: set[str] = set()
     for target in targets:

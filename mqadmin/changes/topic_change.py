@@ -7,7 +7,7 @@ updateTopic does; a row says what each broker has afterwards, and what it had be
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -59,23 +59,22 @@ SETTINGS: Final = (
     "topic_sys_flag",
     "message_type",
 )
-"""What the request sets; order is for the name servers, and a broker of 5.x answers with more."""
+"""The settings that the request sets; order is for the name servers, and a 5.x broker answers with
+more."""
 message_type_option = click.option(
     "--message-type",
     type=Choice(["NORMAL", "FIFO", "DELAY", "TRANSACTION"]),
-    help="what messages the topic is for (brokers of 5.x, and ours)",
+    help="type of the messages in the topic (for brokers of 5.x, and ours)",
 )
 """``--message-type`` of the commands that create and change topics."""
-force_option = click.option(
-    "--force", is_flag=True, help="also take queues away in which messages are unread"
-)
+force_option = click.option("--force", is_flag=True, help="also remove queues with unread messages")
 """``--force`` of the same commands."""
 ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicUpdate:
-    """The settings that are named; None leaves one as it is."""
+    """The named settings; None leaves a setting as it is."""
 
     topic: str
     read_queues: int | None = None
@@ -88,7 +87,7 @@ class TopicUpdate:
     replace: bool = False
 
     def apply_to(self, old: TopicConfig | None) -> TopicConfig:
-        """Return the settings that a topic with ``old`` ones should have."""
+        """Return the settings that a topic with the settings ``old`` should have."""
         base = old
         if base is None or self.replace:
             base = TopicConfig(self.topic, QUEUES_DEFAULT, QUEUES_DEFAULT)
@@ -104,6 +103,17 @@ class TopicUpdate:
         if self.message_type is None:
             return wanted
         return wanted.with_attributes({**wanted.attributes, MESSAGE_TYPE: self.message_type})
+
+
+def topic_update_of(
+    *, queues: int | None, read_queues: int | None, write_queues: int | None, **others: Any
+) -> TopicUpdate:
+    """Return the settings that a line names; ``--queues`` sets both numbers that are not given."""
+    return TopicUpdate(
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        **others,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,22 +147,23 @@ async def change_topics(
     """Change topics on each broker and return a row for each topic and broker.
 
     Args:
-        updates: one for each topic; all of them are one change for `undo`.
-        update: change a topic that is there with other settings; else that is refused.
-        create: make a topic that is not there; else it is not found.
-        asks: ask before a permission is taken away.
-        force: take queues away in which messages are unread; Java's own names always do.
+        updates: one for each topic; `undo` treats all of them as one change.
+        update: change a topic that exists with other settings; otherwise refuse it.
+        create: create a topic that does not exist; otherwise it is not found.
+        asks: ask before a permission is removed.
+        force: remove queues even if they have unread messages; commands under Java's names always
+            do.
 
     Raises:
         BadCall: a name is not allowed for a topic.
         Usage: a number of queues is out of range.
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     for one in updates:
         check_topic_name(one.topic)
         for count in (one.read_queues, one.write_queues):
             if count is not None and not 1 <= count <= QUEUES_MAX:
-                raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
+                raise Usage(f"{count} queues are out of range; expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
     nodes = await masters(admin, where)
     steps = await plan_each(
@@ -165,12 +176,12 @@ async def change_topics(
             for node in nodes
         ]
     )
-    # Scripts that use Java's names rely on a change that is made; they get the note alone.
+    # Scripts that use Java's names rely on the change being made; they only get the note.
     is_native = call.spelled.startswith("topic ") or not call.spelled
     steps, lost = await guard_unread(admin, steps, force=force or not is_native)
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
     names = first_of_names([one.topic for one in updates])
-    question = f"take a permission of topic {names} away on {takes} broker(s)?"
+    question = f"remove a permission of topic {names} on {takes} broker(s)?"
     done = await carry_out(
         call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
@@ -185,13 +196,13 @@ async def change_topics(
 
 
 def _finishing(call: Call, rows: Sequence[TopicChange]) -> list[str]:
-    """Return how to finish a change that some brokers have and others did not answer to."""
+    """Return how to finish a change that some brokers made and others did not answer to."""
     if not any(row.result in (CHANGED, UNCHANGED) for row in rows) or call.dry_run:
         return []
     verb = call.spelled if call.spelled.startswith("topic ") else "topic update"
     late = dict.fromkeys((row.topic, row.broker) for row in rows if row.result == UNREACHABLE)
     return [
-        f"once {broker} answers, run the line again with `--broker {broker}`: it finishes "
+        f"once {broker} answers, run the command again with `--broker {broker}` to finish "
         f"`{verb}` for {topic}"
         for topic, broker in late
     ]
@@ -200,7 +211,8 @@ def _finishing(call: Call, rows: Sequence[TopicChange]) -> list[str]:
 async def _set_order(
     call: Call, updates: Mapping[str, TopicUpdate], rows: list[TopicChange]
 ) -> list[TopicChange]:
-    """Change the order entries of topics whose rows went well, and return the rows with it."""
+    """Change the order entries of topics whose rows succeeded, and return the rows with the
+    result."""
     queues: dict[str, dict[str, int]] = {}
     for row in rows:
         asked = updates[row.topic]
@@ -235,7 +247,7 @@ def _is_well(row: TopicChange) -> bool:
 def _with_order(
     row: TopicChange, asked: TopicUpdate, entries: Sequence[StepResult[str]]
 ) -> TopicChange:
-    """Return a row that tells how its topic's entries at the name servers went, too."""
+    """Return a row that includes the result of its topic's entries at the name servers."""
     bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
     if bad is not None:
         return replace(row, result=bad.result, remark=f"order: {bad.remark}")
@@ -259,7 +271,7 @@ async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
 
 def _row(wanted: TopicUpdate, done: StepResult[TopicConfig]) -> TopicChange:
     config = done.value
-    # Where a change was refused, `was` says what it would have changed.
+    # If a change was refused, `was` shows what it would have changed.
     return TopicChange.of(
         done,
         topic=wanted.topic,
@@ -274,7 +286,7 @@ def _row(wanted: TopicUpdate, done: StepResult[TopicConfig]) -> TopicChange:
 
 
 def _with_bits(flag: int, bits: dict[int, bool | None]) -> int:
-    """Return the flag with each bit set, cleared, or (None) as it was."""
+    """Return the flag with each bit set, cleared, or (None) unchanged."""
     for bit, wanted in bits.items():
         if wanted is not None:
             flag = flag | bit if wanted else flag & ~bit

@@ -2,8 +2,8 @@
 
     updateTopic -o true ── topic on each broker ── ORDER_TOPIC_CONFIG of each name server
 
-Rule: brokers take the word of the name servers, and learn it when they next register (within 30 s);
-what a request says of order they do not look at. Entries of other brokers stay as they are.
+Rule: brokers get the order flag from the name servers when they next register (within 30 s), and
+ignore it in requests. Entries of other brokers stay as they are.
 
 Source: tools/command/topic/UpdateTopicSubCommand.java, broker/topic/TopicConfigManager.java
 (updateOrderTopicConfig) (4.9.7).
@@ -29,9 +29,9 @@ class OrderUpdate:
     """A change of the entry of one topic; an entry without brokers is removed.
 
     Attributes:
-        add: brokers that have queues of the topic for good, and how many.
+        add: brokers that have queues of the topic, and how many.
         join: the same for brokers that the entry does not have yet.
-        remove: brokers that have none any more.
+        remove: brokers that no longer have queues.
     """
 
     topic: str
@@ -57,7 +57,7 @@ def parse_entry(entry: str | None) -> list[tuple[str, str]]:
 
 
 async def ordered_brokers(admin: "NamesrvCalls") -> dict[str, frozenset[str]]:
-    """Return the brokers of every ordered topic, as the name server says that is asked."""
+    """Return the brokers of every ordered topic, according to one name server."""
     entries = await admin.kv_list(NAMESPACE)
     return {
         topic: frozenset(broker for broker, _ in parse_entry(entry))

@@ -1,13 +1,13 @@
 """Refuse to make queues of a topic unreadable while messages in them are unread.
 
-    read queues 8 -> 4            queues 4 to 7 can't be read any more
-    read queues < write queues    what is sent to the queues between is never read
+    read queues 8 -> 4            queues 4 to 7 are no longer readable
+    read queues < write queues    messages sent to the queues between are never read
     permission without R          no queue can be read
 
-Requests for such a change alone: GET_TOPIC_STATS_INFO and GET_ALL_CONSUMER_OFFSET on its broker.
+Requests, only for such a change: GET_TOPIC_STATS_INFO and GET_ALL_CONSUMER_OFFSET on its broker.
 
-Rule: a change that loses nothing is not looked at. What is lost is said by group, also where
-``--force`` goes on.
+Rule: the loss is reported by group, even with ``--force``, so that it is never silent. A change
+that loses nothing costs no request.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 NEXT_STEP: Final = (
-    "take the write queues away first and wait until the rest is read (`wait lag`), or use --force"
+    "remove the write queues first and wait until the rest is read (`wait lag`), or pass --force"
 )
 TopicStep = ChangeStep[TopicConfig]
 
@@ -36,10 +36,11 @@ TopicStep = ChangeStep[TopicConfig]
 async def guard_unread(
     admin: "Admin", steps: Sequence[TopicStep], *, force: bool
 ) -> tuple[list[TopicStep], tuple[str, ...]]:
-    """Return the steps, those refused that would leave messages unread, and notes on the others.
+    """Return the steps, with those refused that would leave messages unread, and notes on the
+    others.
 
     Args:
-        force: refuse none of them; the notes say what is lost.
+        force: refuse no step; the notes say what is lost.
     """
     reasons = await asyncio.gather(*(_reason(admin, step) for step in steps))
     guarded: list[TopicStep] = []
@@ -56,11 +57,12 @@ async def guard_unread(
 
 
 def lost_queues(old: TopicConfig | None, new: TopicConfig) -> range:
-    """Return the queues that can't be read any more, or to which messages would go in vain."""
+    """Return the queues that would no longer be readable, or whose new messages would not be
+    read."""
     before = _readable(old) if old is not None else new.write_queue_nums
     after = _readable(new)
     if old is None or old.read_queue_nums >= old.write_queue_nums:
-        # It is new that messages are sent to queues which are never read.
+        # Messages would newly go to queues that are never read.
         before = max(before, new.write_queue_nums if new.perm & PERM_READ else 0)
     return range(after, max(after, before))
 
@@ -70,7 +72,7 @@ def _readable(config: TopicConfig) -> int:
 
 
 async def _reason(admin: "Admin", step: TopicStep) -> str:
-    """Return what a step would leave unread; empty where that is nothing."""
+    """Return what a step would leave unread; empty if nothing."""
     if not step.is_write or step.new is None:
         return ""
     queue_ids = lost_queues(step.old, step.new)
@@ -84,16 +86,16 @@ async def _reason(admin: "Admin", step: TopicStep) -> str:
         try:
             unread = await _unread(admin, step.target.node, step.target.names[0], queue_ids)
         except ClientError as error:
-            unread = f"and what is unread there is not known: {error}"
+            unread = f"and their unread messages are unknown: {error}"
     if unread:
-        return f"{names} could not be read any more, {unread}"
+        return f"{names} would no longer be readable, {unread}"
     if step.new.perm & PERM_READ and step.new.read_queue_nums < step.new.write_queue_nums:
-        return f"{names} would be written and never read"
+        return f"{names} would be written but never read"
     return ""
 
 
 async def _unread(admin: "Admin", node: ServerNode, topic: str, queue_ids: range) -> str:
-    """Return what each group has not read of some queues; empty where everything is read."""
+    """Return the unread messages of each group in some queues; empty if everything is read."""
     stats, table = await asyncio.gather(
         admin.topic_stats_at(node.address, topic), admin.all_consumer_offsets(node.address)
     )

@@ -6,10 +6,10 @@
                       unchanged                                                 v
                                                                                done
 
-Rule: what is overwritten or removed is kept first; what is made new needs no keeping. Where
-one server fails the others are still asked, and the rows say which is which; only a deletion
-ends there, so that no route is gone while a broker still has the topic. With ``--dry-run``
-nothing is asked, kept or written.
+Rule: a value is saved before it is overwritten or removed, so that ``undo`` can restore it. If one
+server fails, the others are still changed, and the rows show each result; only a deletion stops, so
+that no route is gone while a broker still has the topic. With ``--dry-run`` nothing is asked, saved
+or written.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ Choose = Callable[[T | None], T | None]
 
 
 class Declined(Exception):
-    """Nothing is sent to one server of a plan, and its row has this result."""
+    """Raised to send nothing to one server of a plan; its row has this result."""
 
     def __init__(self, result: str, remark: str | None = None) -> None:
         super().__init__(result)
@@ -41,7 +41,7 @@ class Declined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerFailure:
-    """Why a server was not read or written; ``result`` is the one of the row."""
+    """Why a server was not read or written; ``result`` is that of the row."""
 
     result: str
     remark: str
@@ -49,7 +49,7 @@ class ServerFailure:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep(Generic[T]):
-    """The present and the planned value of one target; None means "not there".
+    """The present and the planned value of one target; None means that it does not exist.
 
     Attributes:
         verdict: a result that is known before anything is sent, or empty.
@@ -71,13 +71,13 @@ class ChangeStep(Generic[T]):
 
 
 def as_object_steps(steps: Sequence[ChangeStep[T]]) -> list[ChangeStep[object]]:
-    """Return the steps as those of a list that has several kinds of targets."""
+    """Return the steps, typed as a list with several kinds of targets."""
     return cast("list[ChangeStep[object]]", list(steps))
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult(Generic[T]):
-    """How a step went; ``value`` is what the server has now."""
+    """The result of a step; ``value`` is the present value on the server."""
 
     step: ChangeStep[T]
     result: str
@@ -106,11 +106,11 @@ class StepResult(Generic[T]):
 
 
 def delete(old: object) -> None:
-    """Choose that a target shall be gone."""
+    """Plan to remove a target."""
 
 
 def delete_existing(old: object) -> None:
-    """Choose that a target shall be gone; one that is not there is not found."""
+    """Plan to remove a target; a missing one is reported as not found."""
     if old is None:
         raise Declined(NOT_FOUND)
 
@@ -118,12 +118,12 @@ def delete_existing(old: object) -> None:
 def choose_settings(
     apply_to: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
 ) -> Choose[T]:
-    """Return a function that chooses new settings from those that are there.
+    """Return a function that chooses new settings from the present ones.
 
     Args:
-        names: the settings that count.
-        update: change what is there with other settings; else that is refused.
-        create: make what is not there; else it is not found.
+        names: the settings to compare.
+        update: change a target that exists with other settings; otherwise refuse it.
+        create: create a target that does not exist; otherwise it is not found.
     """
 
     def choose(old: T | None) -> T:
@@ -131,29 +131,29 @@ def choose_settings(
         if old is None and not create:
             raise Declined(NOT_FOUND)
         if not update and changed_settings(old, new, names):
-            raise Declined(REFUSED, "it is there with other settings")
+            raise Declined(REFUSED, "it exists with other settings")
         return new
 
     return choose
 
 
 def changed_settings(old: object, new: object, names: Sequence[str]) -> dict[str, object]:
-    """Return the old values of the settings that differ; none where one side is not there."""
+    """Return the old values of the settings that differ; empty if one side does not exist."""
     if old is None or new is None:
         return {}
     return {name: getattr(old, name) for name in names if getattr(old, name) != getattr(new, name)}
 
 
 async def plan(targets: Sequence[ChangeTarget[T]], choose: Choose[T]) -> list[ChangeStep[T]]:
-    """Read every target and work out what it shall be: see ``plan_each``."""
+    """Read every target and choose its new value; see ``plan_each``."""
     return await plan_each([(target, choose) for target in targets])
 
 
 async def plan_each(pairs: Sequence[tuple[ChangeTarget[T], Choose[T]]]) -> list[ChangeStep[T]]:
-    """Read every target and work out what it shall be, by a function of its own.
+    """Read every target and choose its new value with the target's own function.
 
     Args:
-        pairs: the function is given what is there; it returns what shall be, or raises
+        pairs: targets with functions that get the present value, and return the new one or raise
             ``Declined``.
 
     Raises:
@@ -187,16 +187,16 @@ async def carry_out(
     undoes: int | None = None,
     in_order: bool = False,
 ) -> list[StepResult[T]]:
-    """Do what the steps say and return how each went.
+    """Carry out the steps and return their results.
 
     Args:
-        in_order: one after the other, and none after the first that fails.
-        title: what the journal calls it: the command and what it names, no secrets.
-        also: what goes with the targets without a step of its own, for the journal.
-        question: asked before the first write; None for one that a person just undoes.
+        in_order: one after the other, stopping at the first failure.
+        title: title of the journal entry: the command and its names, without secrets.
+        also: what disappears with the targets without a step of its own, for the journal.
+        question: asked before the first write; None if it is easily undone.
 
     Raises:
-        Usage: nobody is there to be asked.
+        Usage: there is no terminal to ask on.
         CommandError: the person said no, or the old state cannot be kept.
     """
     writes = [step for step in steps if step.is_write]
@@ -227,7 +227,8 @@ async def _in_order(steps: Sequence[ChangeStep[T]]) -> list[StepResult[T]]:
         (done,) = await _written([step]) if step.is_write else [_settled(step)]
         made.append(done)
         if done.result in (REFUSED, UNREACHABLE):
-            stopped = f"not sent: {step.target.node.broker} comes first, and was {done.result}"
+            stopped = f"not sent, because {step.target.node.broker} comes first and was "
+            f"{done.result}"
     return made
 
 
@@ -276,7 +277,9 @@ def _checked(step: ChangeStep[T], found: T | ServerFailure | None) -> StepResult
         return _failed(step, found)
     if step.target.same(found, step.new):
         return StepResult(step, CHANGED, found)
-    return StepResult(step, REFUSED, found, "the server took it, but has something else")
+    return StepResult(
+        step, REFUSED, found, "the server accepted the change, but its value is different"
+    )
 
 
 def _failed(step: ChangeStep[T], failure: ServerFailure) -> StepResult[T]:
@@ -315,7 +318,7 @@ async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | 
 async def attempt(
     call: Call, ask: Callable[[], Awaitable[str | None]], *, done: str = CHANGED
 ) -> tuple[str, str | None]:
-    """Send a request that has no plan, and return its result and remark."""
+    """Send a request that needs no plan, and return its result and remark."""
     if call.dry_run:
         return WOULD_CHANGE, None
     try:

@@ -121,7 +121,7 @@ if TYPE_CHECKING:
         """The command that a line with ``--store`` stands for; left out where it is this one."""
         direct: bool
         """It asks one thing after another, so it needs no event loop, see ``mqadmin.session.link``;
-        rows of an async generator go through the loop all the same."""
+        rows of an async generator go through the loop anyway."""
 
 
 class Command(click.Command):
@@ -225,7 +225,7 @@ class Command(click.Command):
         return f"unexpected argument {word!r}"
 
     def implied(self, ctx: click.Context) -> dict[str, object]:
-        """Return what the name of the command says of the global options."""
+        """Return the global options that the name of the command implies."""
         return {}
 
     def _store(self, ctx: click.Context, settings: GlobalOptions) -> str | None:
@@ -245,7 +245,7 @@ def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine
     known = {one.name for one in whole.params}
     for one in made.command.params:
         if one.name not in known and made.values[one.name] != default_of(one):
-            raise click.BadParameter(f"means nothing to {whole.name}, leave it out", ctx, one)
+            raise click.BadParameter(f"has no effect on {whole.name}; omit it", ctx, one)
     return replace(
         made,
         command=whole,
@@ -261,7 +261,7 @@ class TooManyArguments(click.UsageError):
 
 
 class UnknownCommand(click.UsageError):
-    """The words of a line name no command."""
+    """The words of a line do not name a command."""
 
     def __init__(self, words: Sequence[str], ctx: click.Context) -> None:
         super().__init__(" ".join(words), ctx)

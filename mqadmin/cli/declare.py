@@ -1,10 +1,10 @@
 """How a command is declared: one function, one decorator.
 
-A command with a module of its own lives in ``mqadmin/commands/<noun>/<verb>.py``: ``topic list`` is
-``topic/list.py``. Related commands share a module (``topic create`` and ``topic update`` are in
-``topic/settings.py``), and a noun without a folder is one module (``acl.py``); ``MODULES`` of
-``mqadmin.cli.tree`` lists both cases. The names and summaries of all commands also stand there, so
-that a module is imported only when its command is called or documented.
+A command stands where its name says: ``topic list`` in ``mqadmin/commands/topic/list.py``. A noun
+without a folder is one module (``acl.py``), and commands of three words may share the module of
+their first two (``broker/config.py``); what verbs share is in ``_shared.py`` of the noun. Names and
+summaries of all commands stand in ``mqadmin.cli.tree``, so that a module is imported only when its
+command is called or documented.
 
     from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 

@@ -100,7 +100,9 @@ message_ids_argument = argument(
     metavar="ID",
     help="an offset id, or with --topic a unique id",
 )
-topic_of_id = click.option("--topic", type=TOPIC, help="where to look for what is not an offset id")
+topic_of_id = click.option(
+    "--topic", type=TOPIC, help="topic to search for ids that are not offset ids"
+)
 producer_group = click.option(
     "--group", type=GROUP, default="MQADMIN", help="as this producer group"
 )
@@ -121,7 +123,7 @@ def broker_map(text: str) -> Decorator[Any]:
 
 
 clamp_option = click.option(
-    "--clamp", is_flag=True, help="take the end of a queue for an offset that is past it"
+    "--clamp", is_flag=True, help="use the end of a queue for an offset past it"
 )
 
 
@@ -161,7 +163,7 @@ to_page = click.option(
     help="file to write; - writes to standard output",
 )
 """Pages have the older name --html, too."""
-replace_option = click.option("--replace", is_flag=True, help="write over a file that is there")
+replace_option = click.option("--replace", is_flag=True, help="overwrite an existing file")
 
 # Which messages, and how much of them
 
@@ -176,13 +178,13 @@ stored_at_any_time = option_group(
 stored_until = click.option("--until", type=TIME, help="stored at this time or earlier")
 with_key = click.option("--key", "-k", help="with this key or unique key")
 with_tags = partial(click.option, "--tag", multiple=True, help="with one of these tags")
-tag_expression = click.option("--tag", "-t", default="*", help="only these tags, as 'A || B'")
+tag_expression = click.option("--tag", "-t", default="*", help="only these tags, such as 'A || B'")
 no_follow_option = click.option(
-    "--no-follow", is_flag=True, help="end with the messages that are there now"
+    "--no-follow", is_flag=True, help="stop at the messages that exist now"
 )
 limit_option = partial(click.option, "--limit", "-c", type=Integer(min=0), help="at most this many")
-no_body_option = click.option("--no-body", is_flag=True, help="leave the body out")
-no_bodies_option = click.option("--no-body", is_flag=True, help="leave the bodies out")
+no_body_option = click.option("--no-body", is_flag=True, help="omit the body")
+no_bodies_option = click.option("--no-body", is_flag=True, help="omit the bodies")
 inflate_option = click.option("--inflate", is_flag=True, help="decompress the bodies")
 rate_option = click.option("--rate", type=POSITIVE, help="at most this many a second")
 
@@ -192,11 +194,11 @@ every_span = click.option(
     "--every", type=SPAN, help="length of a span: 10s, 5m, 1h, 1d; chosen to fit if left out"
 )
 pause_option = click.option(
-    "--pause", type=SPAN, help="a shorter one does not count: 10s, 5m; an hour if left out"
+    "--pause", type=SPAN, help="shortest pause to report: 10s, 5m; an hour if left out"
 )
 jobs_option = click.option(
     "--jobs",
     type=Integer(min=1),
-    help="processes for a large log; if left out, 1 below 4 cores, else the cores, up to 8",
+    help="processes for a large log; by default 1 below 4 cores, otherwise one per core, up to 8",
 )
 """The rows are the same for every number; small stores never start another process."""

@@ -17,12 +17,14 @@ GLOBALS: Final = (
         help="name servers (also NAMESRV_ADDR)",
     ),
     click.Option(["--context"], type=CONTEXT, help="a named context instead of the current one"),
-    click.Option(["-o", "--output"], type=Choice(get_args(Format)), help="how to print the rows"),
+    click.Option(
+        ["-o", "--output"], type=Choice(get_args(Format)), help="output format of the rows"
+    ),
     click.Option(
         ["--columns"],
         type=TextType(ValueKind.COLUMN),
         metavar="A,B,...",
-        help="which columns, in this order",
+        help="columns to print, in this order",
     ),
     click.Option(
         ["--sort"],
@@ -36,29 +38,31 @@ GLOBALS: Final = (
         is_flag=False,
         flag_value=LAYOUT,
         metavar="[strict|honest]",
-        help="the layout of Java's mqadmin, see below",
+        help="print the layout of Java's mqadmin, see below",
     ),
-    click.Option(["--no-headers"], is_flag=True, help="leave out the header line"),
-    click.Option(["--csv-raw"], is_flag=True, help="csv: leave texts like formulas as they are"),
+    click.Option(["--no-headers"], is_flag=True, help="omit the header line"),
+    click.Option(
+        ["--csv-raw"], is_flag=True, help="csv: do not escape texts that look like formulas"
+    ),
     click.Option(
         ["--watch"],
         type=SECONDS,
         is_flag=False,
         flag_value="2",
         metavar="[SECONDS]",
-        help="show it every SECONDS, until Ctrl-C",
+        help="repeat every SECONDS, until Ctrl-C",
     ),
-    click.Option(["--timeout"], type=SECONDS, help="for each request (default 5)"),
+    click.Option(["--timeout"], type=SECONDS, help="time limit of each request (default 5)"),
     click.Option(["-y", "--yes"], is_flag=True, help="do not ask before a destructive write"),
     click.Option(["--dry-run"], is_flag=True, help="print what would change; change nothing"),
     click.Option(["--no-color"], is_flag=True, help="no colours (also NO_COLOR)"),
-    click.Option(["-v", "--verbose"], is_flag=True, help="say more; a trace for errors of our own"),
+    click.Option(["-v", "--verbose"], is_flag=True, help="print more detail, including tracebacks"),
     click.Option(["--explain"], is_flag=True, help="print each request on standard error"),
     click.Option(
         ["--access-key"],
         type=TextType(),
         metavar="KEY",
-        help="user of an ACL (also MQADMIN_ACCESS_KEY)",
+        help="access key of an ACL account (also MQADMIN_ACCESS_KEY)",
     ),
     click.Option(
         ["--secret-key"],
@@ -74,10 +78,10 @@ NAMES: Final = frozenset(option.name for option in GLOBALS)
 
 
 def settings_of(ctx: click.Context, **implied: object) -> GlobalOptions:
-    """Return what a line says by the global options before and after its command.
+    """Return the values of the global options before and after the command of a line.
 
     Args:
-        implied: what the name of the command says; an option on the line counts before it.
+        implied: values implied by the name of the command; an option on the line takes precedence.
     """
     values = dict(implied)
     for level in reversed(list(levels(ctx))):

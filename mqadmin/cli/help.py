@@ -1,6 +1,6 @@
 """Lay out the declarations as the text of ``--help``, ``--version`` and ``--schema``.
 
-Rule: nothing is said twice, and lists of commands import none of them.
+Rule: nothing is repeated, and lists of commands import no command.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
 from mqadmin.session.settings import GlobalOptions
 
-TITLE = "mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores"
+TITLE = "mqadmin: inspect, change and repair RocketMQ 4.9 and 5.x clusters and stores"
 INTRO = f"""\
 {TITLE}
 
@@ -27,7 +27,7 @@ FIRST_SCREEN = f"""\
   mqadmin topic help           the commands of a group, here `topic`
   mqadmin topic list -h        one command, with examples
   mqadmin help all             every command, and the global options
-  mqadmin shell                a shell of its own, with completion
+  mqadmin shell                an interactive shell, with completion
 
 """
 LINE_WIDTH_MAX = 79
@@ -155,7 +155,7 @@ def command_help(made: Command) -> str:
     if made.details:
         lines += [made.details, ""]
     if made.writes:
-        lines += ["Changes something: --dry-run shows what would change; -y does not ask.", ""]
+        lines += ["Makes changes: --dry-run shows what would change; -y skips confirmation.", ""]
     lines += [f"Also: {alias}" for alias, name in tree.ALIASES.items() if name == made.name]
     # Lists of commands do not need the names of Java's tool.
     from mqadmin.cli.java.table import JAVA

@@ -18,12 +18,12 @@ from mqadmin.cli.parse import everything
 EXIT_MEANINGS: Final = {
     0: "done",
     1: "failed: the server refused, or a check did not hold",
-    2: "the words on the line are wrong; nothing was sent",
+    2: "wrong usage; nothing was sent",
     3: "not found: topic, group, message, file",
     4: "cannot connect, or timed out",
     5: "partly done; the rows say which part",
     6: "damage found in a store",
-    7: "nothing bad was found, and a check could not be run (doctor, report)",
+    7: "no error was found, but a check could not be run (doctor, report)",
     130: "interrupted",
 }
 
@@ -56,7 +56,7 @@ def page_of(made: Command) -> str:
 
 def _overview() -> str:
     lines = [
-        *_head("mqadmin", "look at, change and repair RocketMQ clusters and their stores"),
+        *_head("mqadmin", "inspect, change and repair RocketMQ clusters and their stores"),
         ".SH DESCRIPTION",
         *_verbatim(overview().split("\n", 2)[2].strip("\n")),
         *_exits(),

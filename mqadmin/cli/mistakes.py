@@ -45,7 +45,7 @@ def usage_of_error(error: click.UsageError) -> Usage:
         case click.NoSuchOption():
             return Usage(f"unknown option {error.option_name}", hint=_nearest(error))
         case click.MissingParameter(param=click.Argument(name="store")):
-            return Usage("no store directory given", hint="name it as the first argument, DIR")
+            return Usage("no store directory given", hint="give it as the first argument, DIR")
         case click.MissingParameter(param=click.Parameter() as missing):
             return Usage(f"missing {label_of(missing)}", hint=_usage(error.ctx))
         case click.BadParameter(param=click.Parameter() as wrong):
@@ -77,7 +77,8 @@ def _nearest(error: click.NoSuchOption) -> str:
     for parameter in parameters:
         is_argument = isinstance(parameter, click.Argument)
         if is_argument and tree.fold(error.option_name) == tree.fold(parameter.name or ""):
-            return f"give {label_of(parameter)} without the option's name; {_usage(error.ctx)}"
+            return f"pass {label_of(parameter)} as an argument, not as an option; "
+            f"{_usage(error.ctx)}"
     options = [one for one in parameters if isinstance(one, click.Option)]
     options += made.stand_ins if isinstance(made, Command) else []
     known = {tree.fold(name): long_of(one) for one in options for name in one.opts}
@@ -86,7 +87,7 @@ def _nearest(error: click.NoSuchOption) -> str:
 
 
 def unknown_command(words: Sequence[str]) -> Usage:
-    """Return what is said of words that name no command: the nearest that there is.
+    """Return the error about words that do not name a command, with the nearest command.
 
     A command that takes something away is never proposed; where the nearest is one, the hint
     lists all that there are.
@@ -99,7 +100,8 @@ def unknown_command(words: Sequence[str]) -> Usage:
     known = tree.commands_below(words[:1])
     if tree.commands_below(words):
         return Usage(
-            f"{' '.join(words)} what?", hint="one of: " + ", ".join(tree.commands_below(words))
+            f"`{' '.join(words)}` needs another word",
+            hint="one of: " + ", ".join(tree.commands_below(words)),
         )
     if known:
         near = get_close_matches(typed, known, n=1, cutoff=0.5)

@@ -261,7 +261,7 @@ def converted(parameter: click.Parameter, raw: object, ctx: click.Context) -> ob
     """Return the value that a text or a default stands for.
 
     Raises:
-        click.UsageError: it is wrong, or there is none where one is required.
+        click.UsageError: the value is wrong, or a required value is missing.
     """
     value: object = parameter.type_cast_value(ctx, raw)
     if parameter.required and value in (None, ()):
@@ -272,7 +272,7 @@ def converted(parameter: click.Parameter, raw: object, ctx: click.Context) -> ob
 def leaves_value_out(option: click.Option, rest: list[str], ctx: click.Context) -> bool:
     """Return whether an option stands alone before the words ``rest``.
 
-    ``flag_value`` of one that is no flag is what it stands for where its value is left out.
+    ``flag_value`` of an option that is not a flag is used if its value is left out.
     """
     if option.is_flag or not isinstance(option.flag_value, str):
         return False

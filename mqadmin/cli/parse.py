@@ -39,7 +39,7 @@ HELPS_WITH: Final = "helps with"
 
 
 class CommandGroup(click.Group):
-    """The commands whose names begin with the same words; the root has none."""
+    """The commands whose names begin with the same words; those of the root are empty."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         super().__init__(
@@ -129,7 +129,7 @@ class CommandGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the words or options that begin with what is typed."""
         if ctx.args:
-            # Words before name no command.
+            # The words before do not name a command.
             return []
         name = tree.command_named(self.words)
         if name is not None:
@@ -253,7 +253,7 @@ def load(name: str) -> Command:
     """Import the module of a command and return the command.
 
     Raises:
-        LookupError: it declares none of this name, or more than one.
+        LookupError: it does not declare this name exactly once.
     """
     module = importlib.import_module(tree.module_of(name))
     declared = [one for one in vars(module).values() if isinstance(one, Command)]

@@ -57,7 +57,7 @@ class Position:
 
         Args:
             low: first readable entry; ``high`` the next to be written.
-            current: where the group is; its first entry where it has no offset yet.
+            current: the group's offset; None if it has none yet.
         """
         match self.mark:
             case PositionKind.EARLIEST:
@@ -89,7 +89,7 @@ def parse_force(text: str) -> bool:
         ValueError: it is false, so that nothing would be moved, or it is neither true nor false.
     """
     if not truth(text):
-        raise ValueError("false moves nothing, as skipping is a move forward; leave it out")
+        raise ValueError("false has no effect, because skipping moves forward; omit it")
     return True
 
 

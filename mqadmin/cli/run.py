@@ -41,7 +41,7 @@ BATCH_S: Final = 0.05
 NAMESRV_REQUESTS: Final = re.compile("request type (105|106|206) not supported")
 """What a server says that is not a name server: all of those know the route of a topic, the
 brokers, and the list of topics."""
-READER_HINT: Final = "is it busy or stopped? allow more time with --timeout"
+READER_HINT: Final = "the server may be busy or stopped; --timeout allows more time"
 
 
 def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
@@ -131,7 +131,7 @@ def _run(parsed: ParsedLine, console: Console, workplace: Workplace) -> int:
 def _as_java(parsed: ParsedLine, console: Console) -> GlobalOptions:
     """Return the settings; with ``MQADMIN_COMPAT`` the command behaves as Java's tool.
 
-    It is printed in its layout, if it has one and the line names no format, and asks nothing.
+    It is printed in Java's layout, unless it has none or the line names a format, and asks nothing.
     """
     settings = parsed.settings
     if console.env.get(COMPAT_VARIABLE, "") in {"", "0"} or not _is_of_java(parsed.command):
@@ -185,8 +185,8 @@ def _hint_at_broker(error: Exception, call: Call) -> None:
         return
     if error.address in parse_addresses(call.target().namesrv):
         error.hint = (
-            f"{error.address} is not a name server, and brokers answer like this: name the port "
-            "of the name server, 9876 unless changed, as in -n HOST:9876"
+            f"{error.address} is not a name server but probably a broker: give the port of the "
+            "name server, 9876 by default, as in -n HOST:9876"
         )
 
 
@@ -199,7 +199,7 @@ def _run_and_print(call: Call, parsed: ParsedLine) -> int:
     else:
         outcome = cast("Outcome", run())
     if outcome.follow and call.is_watched:
-        raise Usage(f"{made.name} goes on by itself", hint="leave --watch out")
+        raise Usage(f"{made.name} already repeats by itself", hint="omit --watch")
     for note in outcome.notes:
         console.warn(note)
     try:
@@ -311,7 +311,7 @@ def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
     if chosen == "table":
         is_told = outcome.notes or outcome.silent or outcome.follow or call.is_watched
         if first is None and not is_told:
-            call.console.warn(f"{made.name} found nothing")
+            call.console.warn(f"{made.name}: no rows")
         lines = outcome.picture() if callable(outcome.picture) else outcome.picture
         call.console.out.write("".join(f"{printable(line)}\n" for line in lines))
 

@@ -15,11 +15,11 @@ def parse_span(text: str) -> int:
     """Return the ms of a span of time that can be counted by.
 
     Raises:
-        ValueError: it is no duration, or one of nothing.
+        ValueError: it is not a duration, or not longer than 0.
     """
     span_ms = parse_duration(text)
     if span_ms <= 0:
-        raise ValueError(f"a span of {text} is no span")
+        raise ValueError(f"the duration must be longer than {text}")
     return span_ms
 
 
@@ -34,7 +34,7 @@ def bound_ms(when: When | None, now_ms: int) -> int | None:
     """Return the epoch ms of one end of a range of times; None for an open end.
 
     Raises:
-        ValueError: the text is no time.
+        ValueError: the text is not a time.
     """
     return None if when is None else when.ms(now_ms)
 

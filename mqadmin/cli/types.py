@@ -7,7 +7,7 @@
 
 Times are in ``times.py``, places in a queue in ``positions.py``.
 
-Rule: a value that is no text has been read already (a default), and is left as it is.
+Rule: a value that is not text has already been converted (a default), and is left as it is.
 """
 
 import os
@@ -97,7 +97,7 @@ class TextType(TypeOfObject):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> object:
-        """Return the value of the text; fails where it is none."""
+        """Return the value of the text; fails if it is not valid."""
         if not isinstance(value, str):
             return value
         if self.kind in NAMES and not value.strip():
@@ -141,7 +141,7 @@ class Choice(ChoiceOfText):
         # click would compare them as it compares names of options.
         words = {word.lower(): word for word in self.choices}
         if value.lower() not in words:
-            self.fail(f"{value!r} is none of {', '.join(self.choices)}", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(self.choices)}", param, ctx)
         return self.make(words[value.lower()])
 
     def shell_complete(
@@ -171,7 +171,7 @@ class Integer(click.IntRange):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """Return the number of the text; fails where it is none, or out of range."""
+        """Return the number of the text; fails if it is not a number, or out of range."""
         if not isinstance(value, str):
             return value
         if WHOLE.fullmatch(value.strip()) is None:
@@ -216,11 +216,11 @@ def non_negative(text: str) -> float:
     """Read a number, with a fraction or without, that is not below zero.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not valid.
     """
     value = _number(text)
     if value < 0:
-        raise ValueError(f"{text} is below 0")
+        raise ValueError(f"{text} is negative")
     return value
 
 
@@ -228,11 +228,11 @@ def positive(text: str) -> float:
     """Read a number above zero, with a fraction or without.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not valid.
     """
     value = _number(text)
     if value <= 0:
-        raise ValueError(f"{text!r} is not above zero")
+        raise ValueError(f"{text!r} is not positive")
     return value
 
 
@@ -250,11 +250,11 @@ def parse_name_value(text: str) -> tuple[str, str]:
     """Read ``NAME=VALUE``.
 
     Raises:
-        ValueError: there is no name, or no equals sign.
+        ValueError: the name or the equals sign is missing.
     """
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise ValueError(f"{text!r} is no NAME=VALUE")
+        raise ValueError(f"{text!r} is not NAME=VALUE")
     return name, value
 
 

@@ -29,7 +29,7 @@ def check_watchable(made: Command) -> None:
         Usage: the command changes something.
     """
     if made.writes:
-        raise Usage(f"{made.name} changes something", hint="--watch repeats commands that read")
+        raise Usage(f"{made.name} makes changes", hint="--watch only repeats commands that read")
 
 
 def title_of(made: Command, values: Mapping[str, object]) -> str:
@@ -90,4 +90,4 @@ def _tick(call: Call, tick: Tick, *, again: bool) -> None:
         failure = describe(error)
         if failure.exit_code != ServerUnreachable.exit_code or not again:
             raise
-        call.console.warn(f"{failure.line}; trying again")
+        call.console.warn(f"{failure.line}; retrying")

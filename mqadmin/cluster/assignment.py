@@ -5,7 +5,8 @@
     its properties name its strategy           -> strategy
     a member that says nothing                 -> what the strategy would give it, assumed
 
-Rule: what a member says wins; what is only worked out is called assumed.
+Rule: a member's own report takes precedence; a computed assignment is called assumed, so that
+nobody takes it for a report.
 """
 
 import re
@@ -19,8 +20,8 @@ from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Row
 from mqclient.client import routes
+from mqclient.consumer.consumer_settings import Strategy
 from mqclient.consumer.rebalance.allocate import plan
-from mqclient.consumer.settings import Strategy
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
 from storefmt.names import RETRY_PREFIX
 
@@ -122,7 +123,7 @@ async def find_assignment(
         answers: passes over a broker that does not answer; without it that is an error.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         ItemNotFound: no broker knows the group.
     """
     route = await admin.topic_route(topic)
@@ -174,7 +175,7 @@ async def topics_of(
     topics = {name for at in known for name in at.offsets if not name.startswith(RETRY_PREFIX)}
     if not topics:
         raise ItemNotFound(
-            f"group {group} has read no topic", hint=f"`group show {group}` says more"
+            f"group {group} has no offsets in any topic", hint=f"see `group show {group}`"
         )
     return sorted(topics)
 

@@ -1,8 +1,8 @@
 """Compare an assignment with the one before, and find queues that change their reader too often.
 
-    look at 0 s   app-1: 0 1   app-2: 2 3
-    look at 2 s   app-1: 0 1   app-3: 2 3      left app-2, joined app-3, moved 2, moved 3
-    look at 4 s   app-2: 2 3 ...               moved again; the third time within a minute:
+    sample at 0 s   app-1: 0 1   app-2: 2 3
+    sample at 2 s   app-1: 0 1   app-3: 2 3      left app-2, joined app-3, moved 2, moved 3
+    sample at 4 s   app-2: 2 3 ...               moved again; the third time within a minute:
                                                flapping
 
 Rule: pure; owners and the time are arguments. A queue flaps where its owner changed

@@ -7,9 +7,9 @@
       app-2   . . . + # # . .  3
       app-3   . . . . . . + +  2
 
-    #  reads it   +  takes it from another, or from nobody   .  another's   ?  is assumed to read it
+    #  reads it   +  takes it from another, or from no member   .  another's   ?  assumed to read it
 
-Rule: pure; what does not fit the width goes on below, queue by queue in the same order.
+Rule: pure; queues that do not fit the width continue below in the same order.
 """
 
 from collections import Counter

@@ -44,7 +44,7 @@ class ServerNode(NamedTuple):
 async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[ServerNode]:
     """Return every broker that the name server knows, or this one of several, sorted.
 
-    There are none where no name server is given: a broker is then found by its address alone.
+    Without a name server, a broker can only be found by its address.
     """
     if not admin.has_namesrv:
         return []
@@ -67,7 +67,7 @@ async def masters(
         every: all clusters where neither is given (for commands that only read).
 
     Raises:
-        ItemNotFound: there is no such broker or cluster, or no broker at all.
+        ItemNotFound: the broker or cluster does not exist, or no broker is registered.
         Usage: nothing is given and there are several clusters.
     """
     known = await all_brokers(admin)
@@ -78,11 +78,13 @@ async def masters(
         slaves = ", ".join(sorted({node.broker for node in known}))
         raise ItemNotFound(
             f"no master is registered, only slaves: {slaves}",
-            hint="`mqadmin ha status` shows them, `mqadmin broker promote` makes one the master",
+            hint="`mqadmin ha status` shows them; `mqadmin broker promote` makes one the master",
         )
     clusters = sorted({node.cluster for node in found})
     if len(clusters) > 1 and not every:
-        raise Usage("there are several clusters", hint="add --cluster " + "|".join(clusters))
+        raise Usage(
+            "the name server has several clusters", hint="add --cluster " + "|".join(clusters)
+        )
     return found
 
 
@@ -90,7 +92,7 @@ async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
     """Return masters and slaves of all brokers, or of the ones that are named, sorted.
 
     Raises:
-        ItemNotFound: there is no such broker or cluster, or no broker at all.
+        ItemNotFound: the broker or cluster does not exist, or no broker is registered.
     """
     known = await all_brokers(admin)
     if where.broker is not None:
@@ -100,12 +102,15 @@ async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
 
 
 def _in_cluster(known: list[ServerNode], cluster: str | None) -> list[ServerNode]:
-    """Return the servers of a cluster, or all; raises ItemNotFound where there are none."""
+    """Return the servers of a cluster, or all; raises ItemNotFound if there are none."""
     clusters = sorted({node.cluster for node in known})
     if cluster is not None and cluster not in clusters:
-        raise ItemNotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
+        raise ItemNotFound(f"cluster {cluster!r} not found", hint=_nearest(cluster, clusters))
     if not known:
-        raise ItemNotFound("no broker is registered", hint="is the broker running, with this -n?")
+        raise ItemNotFound(
+            "no broker is registered",
+            hint="check that the broker is running and registers with this name server",
+        )
     return [node for node in known if cluster in (None, node.cluster)]
 
 
@@ -150,11 +155,11 @@ def _broker(known: list[ServerNode], wanted: str) -> ServerNode:
         # An address that is not advertised may still reach a broker, by a forwarded port.
         return ServerNode("", wanted, MASTER, wanted)
     names = sorted({node.broker for node in known})
-    raise ItemNotFound(f"no broker {wanted!r}", hint=_nearest(wanted, names))
+    raise ItemNotFound(f"broker {wanted!r} not found", hint=_nearest(wanted, names))
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    otherwise = "there are " + ", ".join(known) if known else "the name server knows none"
+    otherwise = "there are " + ", ".join(known) if known else "no broker is registered"
     return did_you_mean(wanted, known, otherwise)
 
 
@@ -162,7 +167,7 @@ def queue_number(text: str) -> int:
     """Return the id of a queue, ``3`` or ``broker-a:3``.
 
     Raises:
-        Usage: it is no queue.
+        Usage: it is not a queue.
     """
     number = text.rpartition(":")[2]
     if not number.isdecimal():
@@ -174,8 +179,8 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
     """Return the one queue that ``ID`` or ``BROKER:ID`` names.
 
     Raises:
-        Usage: the text is no queue, or several brokers have this id.
-        ItemNotFound: the topic has no such queue.
+        Usage: the text is not a queue, or several brokers have this id.
+        ItemNotFound: the topic does not have the queue.
     """
     named, colon, _ = text.rpartition(":")
     number, wanted_broker = queue_number(text), named if colon else broker
@@ -186,8 +191,8 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
     ]
     if len(found) > 1:
         names = ", ".join(f"{queue.broker_name}:{number}" for queue in found)
-        raise Usage(f"queue {number} is on several brokers", hint=f"one of {names}")
+        raise Usage(f"several brokers have queue {number}", hint=f"give one of {names}")
     if not found:
         known = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues[:16])
-        raise ItemNotFound(f"no queue {text!r}", hint=f"there are {known}")
+        raise ItemNotFound(f"queue {text!r} not found", hint=f"there are {known}")
     return found[0]

@@ -25,7 +25,7 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
     if given is not None:
         found = _addresses(given)
         if not found:
-            raise ItemNotFound("no controller is given", hint="give it as --controller HOST:PORT")
+            raise ItemNotFound("no controller given", hint="give it as --controller HOST:PORT")
         return found
     admin = await call.admin()
     unsaid = Unsaid()
@@ -39,7 +39,7 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
     for text in unsaid.texts:
         call.warn(text)
     raise ItemNotFound(
-        "no broker of this cluster names a controller", hint="give it as --controller HOST:PORT"
+        "no broker of this cluster knows a controller", hint="give it as --controller HOST:PORT"
     )
 
 
@@ -60,6 +60,6 @@ async def leader(call: "Call", given: str | None) -> str:
         try:
             return await admin.controller_leader(address)
         except ClientError:
-            # The last one says why, if none of them knows.
+            # If no broker knows a controller, the last error says why.
             continue
     return await admin.controller_leader(last)

@@ -10,7 +10,8 @@ A broker's own progress (GET_CONSUME_STATS) leaves out queues beyond the read qu
 were deleted, and topics that the members who were heard last do not want. Those are added from
 its offset table.
 
-Rule: what a silent broker has stands ``UNKNOWN`` where a route says that the group reads there.
+Rule: queues of a broker that did not answer are ``UNKNOWN`` if a route says that the group reads
+there.
 """
 
 import asyncio
@@ -137,7 +138,7 @@ class GroupReader:
         stats = await self.admin.consume_stats(node.address, group, topic)
         self.consume_tps[node.broker, group] = stats.consume_tps
         online = await self.connection_at(node, group)
-        # A new group whose first messages are stuck has no offset, and they wait all the same.
+        # A new group whose first messages are stuck has no offset, but its messages are waiting.
         subscribed = set() if online is None else _read_without_offsets(online)
         names = {*offsets, *(queue.topic for queue in stats.offset_table), *subscribed}
         broadcasts = online is not None and online.message_model is MessageModel.BROADCASTING
@@ -295,7 +296,7 @@ def position_of(
 
 
 def _read_without_offsets(online: ConsumerConnection) -> set[str]:
-    """Return the topics whose messages wait for a group although it has no offset there.
+    """Return the topics whose messages wait for a group although it has no offset in them.
 
     In a retry topic without offsets nothing waits, and a broker of 5 leaves it out.
     """

@@ -1,7 +1,7 @@
 """Find a group on the brokers, and its members.
 
 Rule: a group is known where a broker has settings or offsets of it, or where a member is
-connected; a group that is none of the three is "not found".
+connected; a group that is in none of the three is "not found".
 """
 
 import asyncio
@@ -77,14 +77,14 @@ async def find_group(
         answers: leaves masters out that do not answer; without it, one is an error.
 
     Raises:
-        ItemNotFound: none of them does.
+        ItemNotFound: no broker knows the group.
     """
     nodes = await masters(admin, Where(broker=broker), every=True)
     told = await ask_each(nodes, lambda at: _at(admin, at, group), answers=answers)
     found = [one for _, one in told]
     is_whole = answers is None or not answers.exit_code()
     if is_whole and not any(one.is_known for one in found):
-        raise ItemNotFound(f"no broker knows group {group}", hint="`group list` shows them")
+        raise ItemNotFound(f"group {group} not found on any broker", hint="`group list` shows them")
     return found
 
 

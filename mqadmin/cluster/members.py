@@ -157,7 +157,7 @@ class MemberSurvey:
                 self._silences[address] += 1
                 self._silent_processes.setdefault(process, client_id)
                 waited_s = round((self._now_ms() - asked_ms) / 1000)
-                remark = f"no answer for {waited_s} s"
+                remark = f"no answer within {waited_s} s"
                 return MemberAnswer(client_id, MemberOutcome.SILENT, remark=remark)
         return MemberAnswer(client_id, MemberOutcome.ANSWERED, info)
 
@@ -165,9 +165,9 @@ class MemberSurvey:
         """Return why a member is not asked; empty to ask it."""
         silent = self._silent_processes.get(process)
         if silent is not None:
-            return f"not asked: {silent} of the same process was silent"
+            return f"not asked, because {silent} of the same process did not answer"
         if self._silences[address] >= SILENT_MAX:
-            return f"not asked: {SILENT_MAX} members at {address} were silent"
+            return f"not asked, because {SILENT_MAX} members at {address} did not answer"
         return ""
 
 
@@ -196,7 +196,7 @@ def infos_of(answers: Mapping[str, MemberAnswer]) -> dict[str, ConsumerRunningIn
 
 
 def owners_of(infos: Mapping[str, ConsumerRunningInfo]) -> dict[MessageQueue, str]:
-    """Return which member reads which queue, by what each member says of itself."""
+    """Return which member reads which queue, as each member reports it."""
     return {
         queue: member
         for member, info in infos.items()
@@ -226,4 +226,4 @@ def disagreement(infos: Mapping[str, ConsumerRunningInfo]) -> str:
     if len(by_wish) < 2:
         return ""
     parts = "; ".join(f"{', '.join(who)}: {wish}" for wish, who in by_wish.items())
-    return f"members disagree on what they read: {parts}"
+    return f"members have different subscriptions: {parts}"

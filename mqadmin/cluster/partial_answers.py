@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 PASSED_OVER: Final = (BrokerRefused, TimedOut, Unreachable, BadAnswer)
-"""A broker that fails like this is passed over; that nothing is found is an answer."""
+"""A broker that fails like this is skipped; that something does not exist is an answer."""
 
 
 class Warns(Protocol):
@@ -50,7 +50,7 @@ class Answers:
 
     @property
     def failed(self) -> "Mapping[str, ClientError]":
-        """Return why each address is passed over."""
+        """Return why each address was skipped."""
         return self._failed
 
     async def each(
@@ -97,7 +97,7 @@ class Answers:
         if where not in self._failed:
             self._failed[where] = error
             name = f"{broker} ({where})" if broker else where
-            self._call.warn(f"what {name} has is missing: {error}")
+            self._call.warn(f"data of {name} is missing: {error}")
 
     def exit_code(self) -> int:
         """Return 5 where something is missing."""

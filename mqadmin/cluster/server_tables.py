@@ -39,7 +39,7 @@ def values_of(
     known = {key for _, table in tables for key in table}
     for key in keys:
         if key not in known:
-            hint = did_you_mean(key, known, "leave the key out to see all")
+            hint = did_you_mean(key, known, "omit the key to see all")
             raise ItemNotFound(f"{missing} {key!r}", hint=hint)
     return [
         ServerValue(node.broker, node.address, key, table[key])

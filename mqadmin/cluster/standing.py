@@ -5,7 +5,7 @@
               \\________________________________________/
                       STANDINGS  ->  GroupStanding  ->  is it lag, is it wrong, what to do
 
-Rule: pure. A queue of which nobody said anything stands ``UNKNOWN``, which is never a lag of 0.
+Rule: pure. A queue without any report is ``UNKNOWN``, which is never a lag of 0.
 """
 
 from collections import Counter
@@ -78,7 +78,7 @@ class StandingMeaning(NamedTuple):
 
     Attributes:
         is_lag: its messages wait for the group, which will read them.
-        is_wrong: the group will not read what it should, or nobody knows.
+        is_wrong: the group will miss messages, or this is unknown.
         sentence: what it is, after "N queues ".
         hint: what to do next; ``{group}`` and ``{topic}`` are filled in.
     """
@@ -95,19 +95,19 @@ MEANINGS: Final[dict[GroupStanding, StandingMeaning]] = {
     GroupStanding.AHEAD: StandingMeaning(
         False,
         True,
-        "ahead of the end, so that new messages are passed over",
-        "`offset reset {group} {topic} --to earliest`; was the topic deleted and made again?",
+        "ahead of the end, so new messages are skipped",
+        "`offset reset {group} {topic} --to earliest`; was the topic deleted and created again?",
     ),
     GroupStanding.BELOW_MINIMUM: StandingMeaning(
         True,
         True,
-        "below the first message that is left, so that messages were deleted unread",
-        "the group is slower than fileReservedTime: `group lag {group} {topic} --watch`",
+        "below the first remaining message, so messages were deleted unread",
+        "the group is slower than fileReservedTime; see `group lag {group} {topic} --watch`",
     ),
     GroupStanding.UNREADABLE: StandingMeaning(
         False,
         True,
-        "not readable any more, with messages that were not read",
+        "no longer readable, with unread messages",
         "`topic update {topic} --read-queues N` makes them readable again",
     ),
     GroupStanding.UNSUBSCRIBED: StandingMeaning(
@@ -118,19 +118,19 @@ MEANINGS: Final[dict[GroupStanding, StandingMeaning]] = {
     GroupStanding.LOCAL: StandingMeaning(
         False,
         True,
-        "of a group that broadcasts, whose members keep their own offsets",
-        "`group running {group}` says what each member has cached",
+        "of a broadcasting group, whose members keep their own offsets",
+        "`group running {group}` shows what each member has cached",
     ),
     GroupStanding.GONE: StandingMeaning(
         False,
         False,
-        "gone, with an offset that stayed",
+        "gone, while an offset remains",
     ),
     GroupStanding.UNKNOWN: StandingMeaning(
         False,
         True,
         "on a broker that did not answer",
-        "`doctor --check address` says which one",
+        "`doctor --check address` shows which one",
     ),
 }
 
@@ -142,7 +142,7 @@ class QueuePosition:
     Attributes:
         consumer_offset: the next one to read; None where the group has committed none.
         min_offset: the first message that is left; None where the caller did not ask for it.
-        end_offset: the next one to be written; None where there is none, or nobody said.
+        end_offset: the next one to be written; None if there is none, or it is unknown.
     """
 
     group: str
@@ -174,14 +174,14 @@ class QueuePosition:
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether the group will miss messages here, or nobody knows."""
+        """Return whether the group will miss messages here, or this is unknown."""
         return MEANINGS[self.standing].is_wrong
 
     @property
     def unread_count(self) -> int:
         """Return how many stored messages lie behind the committed offset, read or not readable.
 
-        A group that is ahead of the end has read none of those that are there.
+        A group that is ahead of the end has not read the existing messages.
         """
         low, end = self.min_offset or 0, self.end_offset or 0
         if self.side is OffsetSide.PAST:

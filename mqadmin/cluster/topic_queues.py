@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TopicQueue(Row):
-    """One queue; offsets in entries. A store knows no broker, cluster and address."""
+    """One queue; offsets in entries. Broker, cluster and address are None for a store."""
 
     topic: str
     broker: str | None
@@ -39,7 +39,7 @@ async def topic_queues(call: "Call", topic: str) -> Outcome:
     """Return one row for each queue.
 
     Raises:
-        NoRoute, ItemNotFound: there is no such topic.
+        NoRoute, ItemNotFound: the topic does not exist.
     """
     admin = await call.topics()
     answers = Answers(call)

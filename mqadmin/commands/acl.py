@@ -187,8 +187,8 @@ def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
 
 @command(
     "acl list",
-    examples=(("mqadmin acl list", "who may do what, broker by broker"),),
-    details="Secrets are never shown. `acl white-addr` shows who needs no account.",
+    examples=(("mqadmin acl list", "permissions of every account, broker by broker"),),
+    details="Secrets are never shown. `acl white-addr` shows addresses that need no account.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
@@ -215,7 +215,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
 
 @command(
     "acl show",
-    examples=(("mqadmin acl show billing -o yaml", "what it may do, broker by broker"),),
+    examples=(("mqadmin acl show billing -o yaml", "its permissions, broker by broker"),),
     details="The secret of the account is not shown.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
@@ -255,12 +255,11 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
             "an account; the secret comes from standard input",
         ),
         ("mqadmin acl set billing --admin false", "everything else as it was"),
-        ("mqadmin acl set billing --add --topic-perm bills=PUB", "one permission more"),
-        ("mqadmin acl set billing --remove orders", "one permission less"),
+        ("mqadmin acl set billing --add --topic-perm bills=PUB", "add a permission"),
+        ("mqadmin acl set billing --remove orders", "remove a permission"),
     ),
-    details="A broker takes a change only with the account's secret. A broker that tells the "
-    "secret when it is asked (4.9.7) needs no --secret for an account that is there; one "
-    "that hides it does.",
+    details="A broker accepts a change only with the account's secret. For an account that "
+    "exists, --secret is needed only if the broker hides secrets (ours does, 4.9.7 does not).",
     rows=AccountChange,
     columns=(
         "broker",
@@ -278,25 +277,23 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
 @click.option("--secret", metavar="TEXT|-", help="its secret; '-' reads a line of standard input")
 @click.option("--admin", type=BOOLEAN, help="whether the account may do everything")
 @click.option(
-    "--topic-perm", multiple=True, metavar="TOPIC=PUB|SUB|DENY", help="what it may do with topics"
+    "--topic-perm", multiple=True, metavar="TOPIC=PUB|SUB|DENY", help="permissions on topics"
 )
-@click.option(
-    "--group-perm", multiple=True, metavar="GROUP=SUB|DENY", help="what it may do with groups"
-)
+@click.option("--group-perm", multiple=True, metavar="GROUP=SUB|DENY", help="permissions on groups")
 @click.option(
     "--default-topic-perm",
     type=Choice(get_args(Perm)),
-    help="what it may do with every other topic",
+    help="permission on every other topic",
 )
 @click.option(
     "--default-group-perm",
     type=Choice(get_args(Perm)),
-    help="what it may do with every other group",
+    help="permission on every other group",
 )
 @click.option(
     "--white-addr",
     metavar="PATTERN",
-    help="addresses from which it needs no signature, such as 10.0.0.*",
+    help="addresses that need no signature, such as 10.0.0.*",
 )
 @click.option("--replace", "replace_", is_flag=True, help="reset the settings that are not named")
 @click.option(
@@ -308,7 +305,7 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
     "--remove",
     multiple=True,
     metavar="NAME",
-    help="take the permission for this topic or group away",
+    help="remove the permission for this topic or group",
 )
 @on_brokers
 async def set_account(
@@ -330,8 +327,8 @@ async def set_account(
     """Return one row for each broker, with the old values of what changed.
 
     Raises:
-        Usage: a key is too short, or a permission is none.
-        ItemNotFound: there is no such cluster or broker.
+        Usage: a key is too short, or a permission is invalid.
+        ItemNotFound: the cluster or broker does not exist.
     """
     if secret == "-":
         secret = call.console.stdin.readline().rstrip("\r\n")
@@ -372,7 +369,7 @@ async def set_account(
 def _check_keys(account: str, secret: str | None) -> None:
     for name, key in (("access key", account), ("secret", secret)):
         if key is not None and len(key) < KEY_SIZE_MIN:
-            raise Usage(f"the {name} has {len(key)} characters", hint="7 are the least")
+            raise Usage(f"the {name} is too short ({len(key)} characters)", hint="use at least 7")
 
 
 def _merged(
@@ -404,7 +401,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 @command(
     "acl delete",
     examples=(("mqadmin acl delete billing -y", "from every broker"),),
-    details="`undo` brings the account back if the broker told its secret (4.9.7 does, ours does "
+    details="`undo` restores the account if the broker reveals its secret (4.9.7 does, ours does "
     "not).",
     rows=AccountChange,
     columns=("broker", "access_key", "result", "remark"),
@@ -423,7 +420,7 @@ async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
         steps,
         title=f"acl delete {account}",
         question=f"delete account {account}"
-        + (", for good, as its secret is hidden?" if hidden else "?"),
+        + ("? Its secret is hidden, so `undo` cannot restore it." if hidden else "?"),
     )
     rows = [change_row(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
@@ -443,7 +440,7 @@ class AclVersion(Row):
 
 @command(
     "acl version",
-    examples=(("mqadmin acl version", "file by file: brokers that differ were missed"),),
+    examples=(("mqadmin acl version", "file by file; a broker that differs missed a change"),),
     rows=AclVersion,
     columns=("broker", "address", "file", "counter", "changed_time"),
 )
@@ -503,7 +500,7 @@ class WhiteChange(Row):
     "patterns",
     nargs=-1,
     metavar="PATTERN",
-    help="the new list, such as 10.0.0.*; without one the list is shown",
+    help="the new list, such as 10.0.0.*; the present list is shown if left out",
 )
 @click.option("--file", help="account file on the broker; the first one if left out")
 @on_brokers
@@ -523,7 +520,7 @@ async def white_addresses(
         call,
         await plan([WhiteList(admin, node, names) for node in nodes], lambda old: wanted or old),
         title="acl white-addr",
-        question=f"have {', '.join(wanted)} need no account on {len(nodes)} broker(s)?",
+        question=f"allow {', '.join(wanted)} without an account on {len(nodes)} broker(s)?",
     )
     rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

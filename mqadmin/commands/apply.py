@@ -1,4 +1,4 @@
-"""``apply``: bring a cluster to what a YAML document says.
+"""``apply``: change a cluster to match a YAML document.
 
     document + brokers --> steps of mqadmin.changes.write: read, ask, keep, write, read back
 
@@ -69,7 +69,7 @@ def _section_names(text: str) -> tuple[str, ...]:
     """Read the names of sections.
 
     Raises:
-        ValueError: there is no such section.
+        ValueError: the section does not exist.
     """
     known = [section.name for section in SECTIONS]
     names = tuple(name.strip() for name in text.split(","))
@@ -81,7 +81,7 @@ def _section_names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AppliedRow(Row):
-    """One thing on one server; ``was`` and ``now`` are its settings, None where it is not there.
+    """One item on one server; ``was`` and ``now`` are its settings, None if it does not exist.
 
     ``changes`` are the settings that differ, as ``perm: R-- → RW-``.
     """
@@ -101,21 +101,21 @@ class AppliedRow(Row):
     examples=(
         ("mqadmin apply cluster.yaml --dry-run", "what would change"),
         ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
-        ("mqadmin apply cluster.yaml --prune", "delete the rest too, after a question"),
-        ("mqadmin apply old.yaml --map broker-a=broker-5", "for a broker of another name"),
-        ("mqadmin apply cluster.yaml --only topics,groups", "all but the accounts"),
+        ("mqadmin apply cluster.yaml --prune", "also delete the rest, after a question"),
+        ("mqadmin apply old.yaml --map broker-a=broker-5", "for a broker with another name"),
+        ("mqadmin apply cluster.yaml --only topics,groups", "everything except the accounts"),
     ),
-    details="Topics and groups that brokers make themselves are never pruned. `undo` restores "
-    "settings, but no messages.",
+    details="Topics and groups that brokers create themselves are never pruned. `undo` restores "
+    "settings but not messages.",
     rows=AppliedRow,
     columns=("kind", "name", "server", "changes", "result", "remark"),
     writes=True,
 )
 @argument("file", type=FILE, help="YAML file that `export` wrote; - reads standard input")
 @click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
-@click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
+@click.option("--cluster", type=CLUSTER, help="the cluster, if there are several")
 @force_option
-@broker_map("settings of broker OLD in the file are for broker NEW here")
+@broker_map("apply settings of broker OLD in the file to broker NEW")
 @click.option(
     "--only",
     type=TextType(read=_section_names, metavar="SECTION,..."),
@@ -134,8 +134,8 @@ async def apply(
     """Return one row for each target and server that the document is about.
 
     Raises:
-        Usage: the file is no document.
-        ItemNotFound: it names a broker that there is not, or there is no such cluster.
+        Usage: the file is not a document.
+        ItemNotFound: it names an unknown broker, or the cluster does not exist.
     """
     document = with_brokers(of_file(call, file), dict(brokers))
     if only is not None:
@@ -313,7 +313,7 @@ def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None)
 
 
 def _shown(value: object) -> dict[str, object] | None:
-    """Return the settings of a target for the row; a route has none.
+    """Return the settings of a target for the row; a route has no settings.
 
     A broker's own word on order is left out: there is a row for what the name servers say.
     """

@@ -17,14 +17,17 @@ from mqadmin.completion.tab import script
 @command(
     "completion",
     examples=(
-        ("source <(mqadmin completion bash)", "for this bash; put it into ~/.bashrc to keep it"),
+        (
+            "source <(mqadmin completion bash)",
+            "for this bash; add the line to ~/.bashrc to keep it",
+        ),
         ("mqadmin completion zsh > ~/.zfunc/_mqadmin", "for zsh, with ~/.zfunc in $fpath"),
         ("mqadmin completion fish > ~/.config/fish/completions/mqadmin.fish", "for fish"),
     ),
-    details="Topics, groups, brokers, clusters and contexts complete by their live names.",
+    details="Topics, groups, brokers, clusters and contexts complete with their live names.",
     needs=Needs.NONE,
 )
-@argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that reads the script")
+@argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell to print the script for")
 def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
     """Print the script: it is the result itself, not a row of one."""
     call.console.out.write(script(shell))
@@ -40,24 +43,24 @@ class NameRow(Row):
 
 @command(
     "completion names",
-    examples=(("mqadmin completion names topic -o name", "what Tab offers for a topic"),),
-    details="Names may be up to 30 s old; older ones are fetched for the next time. The command "
-    "never fails.",
+    examples=(("mqadmin completion names topic -o name", "the topics that Tab offers"),),
+    details="Names may be up to 30 s old; older names are refreshed for the next call. The "
+    "command never fails.",
     rows=NameRow,
     needs=Needs.NONE,
 )
 @argument(
     "kind",
     type=Choice(["topic", "group", "broker", "cluster", "context", "client"]),
-    help="what kind of names",
+    help="kind of names",
 )
-@click.option("--refresh", is_flag=True, help="ask the servers even if the file is new")
+@click.option("--refresh", is_flag=True, help="ask the servers even if the cached names are recent")
 def names_for_completion(
     call: Call,
     *,
     kind: Literal["topic", "group", "broker", "cluster", "context", "client"],
     refresh: bool,
 ) -> Outcome:
-    """Return the names; none where there is no server or no answer."""
+    """Return the names; empty if there is no server or no answer."""
     names = live_names(call, ValueKind[kind.upper()], refresh=refresh)
     return Outcome((NameRow(name) for name in names), silent=True)

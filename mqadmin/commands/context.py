@@ -32,7 +32,7 @@ def change_contexts(call: Call, name: str, choose: Callable[[Contexts], Contexts
     """Write what is chosen, and return what became of the context ``name``.
 
     Args:
-        choose: is given what the file says; it returns what it shall say, or raises.
+        choose: gets the content of the file and returns the new content, or raises.
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
@@ -60,7 +60,7 @@ class ContextRow(Row):
 
 @command(
     "context list",
-    examples=(("mqadmin context list", "which clusters have a name, and which is current"),),
+    examples=(("mqadmin context list", "every named cluster; one is current"),),
     rows=ContextRow,
     needs=Needs.NONE,
 )
@@ -95,19 +95,22 @@ class ContextDetail(Row):
 
 @command(
     "context show",
-    examples=(("mqadmin context show", "the current one"),),
+    examples=(("mqadmin context show", "the current context"),),
     rows=ContextDetail,
     needs=Needs.NONE,
 )
 @argument(
-    "name", type=CONTEXT, required=False, help="name of the context; the current one if left out"
+    "name",
+    type=CONTEXT,
+    required=False,
+    help="name of the context; the current context if left out",
 )
-@click.option("--show-secrets", is_flag=True, help="print the secret key instead of stars")
+@click.option("--show-secrets", is_flag=True, help="print the secret key instead of asterisks")
 def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome:
     """Return the context.
 
     Raises:
-        ItemNotFound: there is no context of this name, or no current one.
+        ItemNotFound: the context does not exist, or there is no current context.
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
@@ -138,7 +141,7 @@ def parse_pair(text: str) -> tuple[str, str]:
     """Read ``172.17.0.2:10911=127.0.0.1:10911``.
 
     Raises:
-        ValueError: it is no pair of addresses.
+        ValueError: it is not a pair of addresses.
     """
     advertised, equals, real = text.partition("=")
     if not equals or ":" not in advertised or ":" not in real:
@@ -148,20 +151,20 @@ def parse_pair(text: str) -> tuple[str, str]:
 
 @command(
     "context add",
-    details="What is not given stays as it is. --access-key and --secret-key are kept too. A "
-    "secret may also be named: env:NAME, file:PATH, or command:LINE for what a key ring "
-    "or password manager prints. Only the user can read the file (mode 600).",
+    details="Options that are not given stay as they are. --access-key and --secret-key are "
+    "stored as well. A secret may be a reference: env:NAME, file:PATH, or command:LINE for the "
+    "output of a key ring or password manager. Only the user can read the file (mode 600).",
     examples=(
         ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
-        ("mqadmin context add prod mq1:9876,mq2:9876 --protected", "no write there by mistake"),
+        ("mqadmin context add prod mq1:9876,mq2:9876 --protected", "no accidental writes"),
         (
             "mqadmin context add box 127.0.0.1:9876 --map 172.17.0.2:10911=127.0.0.1:10911",
-            "a broker in a container, reached by a forwarded port",
+            "a broker in a container, through a forwarded port",
         ),
         (
             "mqadmin context add safe mq:9876 --tls-ca ca.pem --access-key ops "
             "--secret-key env:MQ_SECRET",
-            "over TLS, as a user",
+            "over TLS, with an account",
         ),
         (
             "mqadmin context add safe --secret-key 'command:secret-tool lookup mq ops'",
@@ -197,7 +200,9 @@ def parse_pair(text: str) -> tuple[str, str]:
 @click.option(
     "--default-output", type=Choice(get_args(Format)), help="output format when -o is not given"
 )
-@click.option("--default-timeout", type=SECONDS, help="timeout when --timeout is not given")
+@click.option(
+    "--default-timeout", type=SECONDS, help="timeout in seconds when --timeout is not given"
+)
 @click.option("--use", is_flag=True, help="make it the current context")
 def add_context(
     call: Call,
@@ -228,7 +233,9 @@ def add_context(
         old = known.contexts.get(name)
         namesrv = address or settings.namesrv or (old.namesrv if old else None)
         if not namesrv:
-            raise Usage("no address given", hint="as in `context add dev 127.0.0.1:9876`")
+            raise Usage(
+                "no address of a name server given", hint="as in `context add dev 127.0.0.1:9876`"
+            )
         base = old or Context(name, namesrv)
         fresh = replace(
             base,
@@ -250,7 +257,7 @@ def add_context(
 def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles | None:
     if off:
         if given is not None:
-            raise Usage("--no-tls and another --tls option", hint="give one of them")
+            raise Usage("--no-tls excludes the other --tls options", hint="give one of them")
         return None
     if given is None:
         return old
@@ -275,7 +282,7 @@ def use_context(call: Call, *, name: str) -> Outcome:
     """Write the choice down and return it.
 
     Raises:
-        ItemNotFound: there is no such context.
+        ItemNotFound: the context does not exist.
     """
 
     def choose(known: Contexts) -> Contexts:
@@ -297,7 +304,7 @@ def remove_context(call: Call, *, name: str) -> Outcome:
     """Write the file without the context and return what it was.
 
     Raises:
-        ItemNotFound: there is no such context.
+        ItemNotFound: the context does not exist.
     """
 
     def choose(known: Contexts) -> Contexts:

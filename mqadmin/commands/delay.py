@@ -67,22 +67,22 @@ class DelayRow(Row):
 @command(
     "delay list",
     examples=(
-        ("mqadmin delay list", "levels where something waits, and whose messages they are"),
+        ("mqadmin delay list", "levels with waiting messages, and their topics"),
         ("mqadmin delay list --all", "every level"),
-        ("mqadmin delay list --store DIR", "out of a store directory"),
+        ("mqadmin delay list --store DIR", "from a store directory"),
     ),
     rows=DelayRow,
     columns=("broker", "level", "topic", "delay_ms", "pending", "due", "next_due_time", "whose"),
     needs=Needs.EITHER,
 )
 @broker_option(help="only on this broker")
-@click.option("--waiting", is_flag=True, help="only levels where something waits: the default")
-@click.option("--all", "all_", is_flag=True, help="also levels where nothing waits")
+@click.option("--waiting", is_flag=True, help="only levels with waiting messages (the default)")
+@click.option("--all", "all_", is_flag=True, help="also levels without waiting messages")
 async def list_delays(call: Call, *, broker: str | None, waiting: bool, all_: bool) -> Outcome:
     """Return one row for each level where something waits, and broker.
 
     Raises:
-        NotFound: there is no such broker.
+        NotFound: the broker does not exist.
     """
     answers = Answers(call)
     if call.is_offline:
@@ -111,7 +111,7 @@ async def _of_broker(
 async def _whose(reader: PullConsumer, node: ServerNode, row: DelayRow) -> tuple[str, ...]:
     """Return whose messages wait in a level, the most first: "orders: 12", "retries of billing: 3".
 
-    A message that is delivered meanwhile is counted all the same.
+    A message that is delivered meanwhile is still counted.
     """
     start, end = row.queue_offset or 0, row.max_offset or 0
     queue = MessageQueue(SCHEDULE_TOPIC, node.broker, (row.level or 1) - 1)
@@ -125,7 +125,7 @@ async def _whose(reader: PullConsumer, node: ServerNode, row: DelayRow) -> tuple
         for name, count in counts.most_common()
     ]
     if end - start > READ_MAX:
-        texts.append(f"{end - start - READ_MAX} more were not read")
+        texts.append(f"{end - start - READ_MAX} more not read")
     return tuple(texts)
 
 
@@ -180,7 +180,7 @@ async def _level(
 async def _entry(
     admin: "Admin", node: ServerNode, level: int, queue_offset: int
 ) -> tuple[int, int, int] | None:
-    """Return (time it is due, min, max of the queue) of an entry; None where there is none."""
+    """Return (due time, min, max of the queue) of an entry; None if it does not exist."""
     try:
         found = await admin.query_consume_queue(
             node.address, SCHEDULE_TOPIC, level - 1, queue_offset=queue_offset, count=1

@@ -16,28 +16,28 @@ DIFFERENT = 1
 @command(
     "diff",
     examples=(
-        ("mqadmin diff cluster.yaml", "the file against the cluster"),
+        ("mqadmin diff cluster.yaml", "compare the file with the cluster"),
         ("mqadmin diff staging production", "two contexts"),
         ("mqadmin diff 10.0.0.1:9876 10.0.1.1:9876", "two addresses"),
     ),
-    details="The exit code is 0 where both are alike, and 1 where they differ. Broker `*` means "
-    "every master.",
+    details="The exit code is 0 if both are equal, and 1 if they differ. Broker `*` means every "
+    "master.",
     rows=Difference,
 )
 @argument("left", type=FILE, help="a YAML file, - for standard input, HOST:PORT or a context")
 @argument(
-    "right", type=FILE, required=False, help="the other side; this call's cluster if left out"
+    "right", type=FILE, required=False, help="the other side; the current cluster if left out"
 )
-@click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
+@click.option("--cluster", type=CLUSTER, help="the cluster, if there are several")
 async def diff(call: Call, *, left: str, right: str | None, cluster: str | None) -> Outcome:
     """Return one row for each difference.
 
     Raises:
         ItemNotFound: a side is neither file nor cluster.
-        Usage: a file is no document.
+        Usage: the file is not a document.
     """
     one = await source(call, left, cluster=cluster)
     other = await source(call, right, cluster=cluster)
     rows = list(differences(*align(one, other)))
-    notes = () if rows else (f"{one.name} and {other.name} are alike",)
+    notes = () if rows else (f"{one.name} and {other.name} are equal",)
     return Outcome(rows, exit_code=DIFFERENT if rows else 0, notes=notes)

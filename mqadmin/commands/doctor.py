@@ -22,18 +22,22 @@ LINES_EACH: Final = 3
 @command(
     "doctor",
     examples=(
-        ("mqadmin doctor", "one row for each finding; the worst last if a screen is too short"),
+        (
+            "mqadmin doctor",
+            "one row for each finding; the worst last if they do not fit the screen",
+        ),
         ("mqadmin doctor --fail-on warning -o json", "as a health probe: exit code 0 or 1"),
-        ("mqadmin doctor --check disk --check slave", "two checks alone"),
+        ("mqadmin doctor --check disk --check slave", "only two checks"),
     ),
-    details="The checks look at addresses that do not answer, missing masters, disks, clocks, "
-    "slaves, routes against the brokers' own settings, and name servers that differ; at groups for "
-    "members that do not answer, subscriptions that differ, queues that no member of an online "
-    "group reads, offsets past the end of a queue or on queues that cannot be read, members that "
-    "hold messages and finish none, full caches, orderly listeners that give their queue back, "
-    "locks of clients that are gone, and messages that wait; and at half messages that wait for a "
-    "decision. A check that lacks an answer has a row with the severity `not run`. The exit code "
-    "is 1 where a finding is as bad as --fail-on, else 7 where a check was not run, else 0.",
+    details="Of servers, the checks look for addresses that do not answer, missing masters, full "
+    "disks, clock skew, slaves that are behind, routes that differ from the brokers' settings, "
+    "and name servers that differ. Of groups, they look for members that do not answer, "
+    "subscriptions that differ, queues that no member of an online group reads, offsets past the "
+    "end of a queue or on queues that cannot be read, members that hold messages without "
+    "finishing any, full caches, orderly listeners that suspend their queue, locks of clients "
+    "that are gone, and lag. They also look for half messages without a decision. A check that "
+    "lacks an answer has a row with the severity `not run`. The exit code is 1 if a finding is "
+    "at least as severe as --fail-on, otherwise 7 if a check was not run, otherwise 0.",
     rows=CheckupFinding,
     columns=("severity", "check", "subject", "found", "hint"),
 )
@@ -51,17 +55,17 @@ LINES_EACH: Final = 3
     help="exit with 1 for a finding of this severity or worse",
 )
 @click.option(
-    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes that a slave may be behind"
+    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes that a slave may lag behind"
 )
 @click.option(
-    "--backlog", type=INTEGER, default=10_000, help="messages that may wait for an online group"
+    "--backlog", type=INTEGER, default=10_000, help="allowed lag of an online group, in messages"
 )
-@click.option("--skew", type=NUMBER, default=5.0, help="seconds that clocks may differ")
+@click.option("--skew", type=NUMBER, default=5.0, help="allowed difference of clocks, in seconds")
 @click.option(
     "--stuck",
     type=DURATION,
     default=30_000,
-    help="how long a member may hold messages and finish none",
+    help="how long a member may hold messages without finishing any",
 )
 @click.option(
     "--half", type=DURATION, default=600_000, help="how long a half message may wait for a decision"
@@ -86,7 +90,7 @@ async def doctor(
     limits = CheckupLimits(slave_lag, round(skew * 1000), backlog, stuck, half)
     looked = await examine(call, limits, chosen)
     rows = looked.findings
-    notes = () if rows else (f"brokers looked at: {len(looked.brokers)}; nothing found",)
+    notes = () if rows else (f"checked {len(looked.brokers)} broker(s); no findings",)
     exit_code = checkup_exit_code(rows, fail_on)
     on_screen = is_table(call) and call.console.out_is_tty and not call.is_watched
     if on_screen and not call.settings.sort:

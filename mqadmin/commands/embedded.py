@@ -29,22 +29,27 @@ GRPC_PORT: Final = 8081
 @command(
     "embedded",
     examples=(
-        ("mqadmin embedded", "on ports 9876, 10911 and 8081 of this machine, on a temporary store"),
-        ("mqadmin embedded --store ./data --port 0 -o json", "keep the data, take a free port"),
+        (
+            "mqadmin embedded",
+            "on ports 9876, 10911 and 8081 of this machine, with a temporary store",
+        ),
+        ("mqadmin embedded --store ./data --port 0 -o json", "keep the data, use a free port"),
     ),
     rows=EmbeddedRow,
     needs=Needs.NONE,
 )
 @click.option("--store", type=DIR, metavar="DIR", help="directory that keeps the data")
-@click.option("--port", type=PORT, default=9876, help="port of the name server; 0 takes a free one")
 @click.option(
-    "--broker-port", type=PORT, default=BROKER_PORT, help="port of the broker; 0 takes a free one"
+    "--port", type=PORT, default=9876, help="port of the name server; 0 chooses a free one"
+)
+@click.option(
+    "--broker-port", type=PORT, default=BROKER_PORT, help="port of the broker; 0 chooses a free one"
 )
 @click.option(
     "--grpc-port",
     type=PORT,
     default=GRPC_PORT,
-    help="port for gRPC clients of RocketMQ 5; 0 takes a free one",
+    help="port for gRPC clients of RocketMQ 5; 0 chooses a free one",
 )
 def embedded(
     call: Call, *, store: str | None, port: int, broker_port: int, grpc_port: int

@@ -43,7 +43,7 @@ PORT_DEFAULT: Final = 5557
 """The port of rocketmq-exporter."""
 SCRAPE_MAX_S: Final = 60.0
 HEALTH_CHECKS: Final = {"/health": frozenset(Check), "/health/brokers": BROKER_CHECKS}
-"""What a probe of each path looks at."""
+"""The checks behind each probe path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +59,22 @@ class MetricRow(Row):
     "exporter",
     examples=(
         ("mqadmin exporter", "http://127.0.0.1:5557/metrics and /health, until Ctrl-C"),
-        ("mqadmin exporter --host 0.0.0.0 -p 9100", "for everybody"),
+        ("mqadmin exporter --host 0.0.0.0 -p 9100", "on all interfaces"),
         ("mqadmin exporter --once -o json", "the same numbers as rows"),
     ),
-    details="Names and labels are those of rocketmq-exporter, so its dashboards and alerts work; "
-    "share/mqadmin/grafana-dashboard.json is a dashboard for Grafana; `mqadmin --version` says "
-    "where share/ is. /health "
-    "is for probes: it answers 200, or 503 where `doctor` finds an error or a check of it could "
-    "not be run; the body has its findings. /health/brokers looks at the brokers alone, and asks "
-    "no consumer. The command needs prometheus-client: pip install "
+    details="Names and labels are those of rocketmq-exporter, so its dashboards and alerts work. "
+    "A dashboard for Grafana is in share/mqadmin/grafana-dashboard.json; `mqadmin --version` "
+    "prints where share/ is. /health is for probes: it answers 200, or 503 if `doctor` finds an "
+    "error or could not run a check; the body contains the findings. /health/brokers checks only "
+    "the brokers and asks no consumer. The command needs prometheus-client: pip install "
     "'mqadmin[exporter]'.",
     rows=MetricRow,
 )
 @click.option(
-    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="port to listen on; 0 takes a free one"
+    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="port to listen on; 0 chooses a free one"
 )
 @click.option("--host", default="127.0.0.1", help="address to listen on")
-@click.option("--once", is_flag=True, help="print one scrape and end")
+@click.option("--once", is_flag=True, help="print one scrape and exit")
 def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
     """Serve until Ctrl-C.
 
@@ -85,7 +84,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
     if once:
         return Outcome(list(_rows(call.workplace.link.run(partial(_scrape, call)))))
     if call.is_watched:
-        raise Usage("exporter goes on by itself", hint="leave --watch out")
+        raise Usage("exporter already repeats by itself", hint="omit --watch")
     # The first scrape shows at once that no server answers.
     call.workplace.link.run(partial(_scrape, call))
     stop = _serve(call, host, port)
@@ -188,7 +187,7 @@ class ClusterCollector:
         except Exception as error:
             up = 0.0
             self.call.warn(f"scrape failed: {describe(error).line}")
-        yield GaugeMetricFamily("rocketmq_exporter_up", "1 where the last scrape worked", value=up)
+        yield GaugeMetricFamily("rocketmq_exporter_up", "1 if the last scrape succeeded", value=up)
         for family in families.made.values():
             made = GaugeMetricFamily(family.name, family.name, labels=family.labels)
             for labels, value in family.values.items():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class HaRow(Row):
     """One broker process.
 
-    ``lag`` is in bytes of commit log behind the master; ``state`` is what a slave of ours says,
+    ``lag`` is in bytes of commit log behind the master; ``state`` is what our slaves report,
     with DIVERGED for a log that is not its master's, and FENCED for a master that was replaced;
     ``slaves`` those connected to a master; ``epoch`` when the promotion that it follows was
     ordered, in ms since 1970, 0 for none.
@@ -49,18 +49,18 @@ class HaRow(Row):
     "ha status",
     examples=(
         ("mqadmin ha status", "every master with its slaves"),
-        ("watch 1 mqadmin ha status -b broker-a", "one of them, again and again"),
+        ("watch 1 mqadmin ha status -b broker-a", "one of them, every second"),
     ),
-    details="A Java broker says where its log ends, and nothing of its connections. The exit code "
-    "is 4 where no broker answered, and 5 where some did.",
+    details="A Java broker reports where its log ends, but not its connections. The exit code is "
+    "4 if no broker answered, and 5 if only some did.",
     rows=HaRow,
 )
-@option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
+@option_group("where", Where, of_broker, of_cluster(help="of this cluster"))
 async def ha_status(call: Call, *, where: Where) -> Outcome:
     """Return one row for each broker process, each master before its slaves.
 
     Raises:
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     admin = await call.admin()
     told = await ask_counts(admin, await processes(admin, where))
@@ -131,18 +131,18 @@ class LogEpochs(Row):
 
 @command(
     "ha epochs",
-    examples=(("mqadmin ha epochs -b broker-a", "the logs of one group, to be compared"),),
-    details="Two logs are the same up to the end of the newest epoch that began at one offset in "
-    "both. Only brokers with enableControllerMode=true have epochs. The exit code is 4 where no "
-    "broker answered, and 5 where some did.",
+    examples=(("mqadmin ha epochs -b broker-a", "the logs of one group, side by side"),),
+    details="Two logs are equal up to the end of the newest epoch that began at the same offset "
+    "in both. Only brokers with enableControllerMode=true have epochs. The exit code is 4 if no "
+    "broker answered, and 5 if only some did.",
     rows=LogEpochs,
 )
-@option_group("where", Where, of_broker, of_cluster(help="of a cluster"))
+@option_group("where", Where, of_broker, of_cluster(help="of this cluster"))
 async def ha_epochs(call: Call, *, where: Where) -> Outcome:
     """Return one row for each broker process.
 
     Raises:
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     admin = await call.admin()
     nodes = await processes(admin, where)

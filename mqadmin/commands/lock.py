@@ -54,10 +54,10 @@ class LockRow(Row):
     "lock list",
     examples=(
         ("mqadmin lock list --group billing", "the queues that billing holds"),
-        ("mqadmin lock list --watch 1", "counting down"),
+        ("mqadmin lock list --watch 1", "refresh every second"),
     ),
-    details="Only consumers that listen in order lock queues; a lock ends 60 s after its renewal. "
-    "Waiting members are shown for groups that hold a lock and for groups that are named.",
+    details="Only orderly consumers lock queues; a lock expires 60 s after its renewal. Waiting "
+    "members are shown for groups that hold a lock and for groups that are named.",
     rows=LockRow,
     columns=(
         "group",
@@ -70,9 +70,9 @@ class LockRow(Row):
         "waiting",
     ),
 )
-@click.option("--group", "-g", type=GROUP, multiple=True, help="only of this group")
+@click.option("--group", "-g", type=GROUP, multiple=True, help="only locks of this group")
 @click.option("--topic", type=TOPIC, help="only in this topic")
-@click.option("--no-waiting", is_flag=True, help="do not ask who waits (fewer requests)")
+@click.option("--no-waiting", is_flag=True, help="do not ask which members wait (fewer requests)")
 async def list_locks(
     call: Call, *, group: tuple[str, ...], topic: str | None, no_waiting: bool
 ) -> Outcome:
@@ -86,7 +86,7 @@ async def list_locks(
     nodes = await masters(admin, every=True)
     views = await answers.each(nodes, lambda node: _locks_at(admin, asked, node, group))
     notes = [
-        f"{node.broker} has no lock table to read: the rows say what its consumers believe"
+        f"{node.broker} does not report its lock table: the rows show what its consumers report"
         for node, view in views
         if not view.exact
     ]
@@ -115,7 +115,7 @@ async def list_locks(
                     admin, name, of, asked=asked, known=False, answers=answers
                 )
             except NoRoute:
-                # A lock may outlive its topic; then nobody waits for it.
+                # A lock may outlive its topic; then no member waits for it.
                 continue
             rows = with_assignment(rows, name, now=now, exact=exact)
     if not call.is_watched:
@@ -123,7 +123,7 @@ async def list_locks(
         for one in set(group) - {row.group for row in rows}:
             await find_group(admin, one, answers=answers)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
-    notes += asked.notes("what it has locked or waits for is not known")
+    notes += asked.notes("its locks are unknown")
     return Outcome(
         rows,
         exit_code=answers.exit_code() or asked.exit_code(),
@@ -163,7 +163,7 @@ async def _locks_at(
 def with_assignment(
     rows: list[LockRow], group: str, *, now: GroupAssignment, exact: bool
 ) -> list[LockRow]:
-    """Return the rows with what one assignment of a group says."""
+    """Return the rows with the assignment of a group filled in."""
     made = {(row.group, row.topic, row.broker, row.queue_id): row for row in rows}
     if not now.orderly and all(row.group != group for row in rows):
         return rows

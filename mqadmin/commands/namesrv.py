@@ -24,7 +24,7 @@ from mqadmin.errors import ItemNotFound
     "namesrv config get",
     examples=(
         ("mqadmin namesrv config get", "all settings of every name server"),
-        ("mqadmin namesrv config get orderMessageEnable", "one of them"),
+        ("mqadmin namesrv config get orderMessageEnable", "one setting"),
     ),
     rows=ServerValue,
     columns=("address", "key", "value"),
@@ -55,7 +55,7 @@ class KvRow(Row):
     "namesrv kv get",
     examples=(
         ("mqadmin namesrv kv get ORDER_TOPIC_CONFIG", "order configurations of all topics"),
-        ("mqadmin namesrv kv get app limit", "one key of a namespace of your own"),
+        ("mqadmin namesrv kv get app limit", "one key of another namespace"),
     ),
     rows=KvRow,
 )
@@ -78,14 +78,14 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
             found = {} if value is None else {key: value}
         rows += [KvRow(address, namespace, name, found[name]) for name in sorted(found)]
     if not rows:
-        what = "nothing" if key is None else f"no key {key!r}"
+        what = "nothing" if key is None else f"key {key!r} not found"
         raise ItemNotFound(f"there is {what} in namespace {namespace!r}")
     return Outcome(rows)
 
 
 @command(
     "namesrv config set",
-    examples=(("mqadmin namesrv config set orderMessageEnable true -y", "on all of them"),),
+    examples=(("mqadmin namesrv config set orderMessageEnable true -y", "on all name servers"),),
     rows=SettingChange,
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,
@@ -96,7 +96,7 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
     """Return one row for each name server.
 
     Raises:
-        Usage: the value does not look like the one that is there.
+        Usage: the value is of another kind than the present one.
     """
     admin = await call.admin()
     targets = [NamesrvSettingTarget(admin, node, (key,)) for node in await namesrvs(call)]
@@ -108,7 +108,7 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
 @command(
     "namesrv kv set",
     examples=(("mqadmin namesrv kv set app limit 7", "on every name server"),),
-    details="A value that is there is overwritten without a question; `undo` brings it back.",
+    details="An existing value is overwritten without confirmation; `undo` restores it.",
     rows=SettingChange,
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,

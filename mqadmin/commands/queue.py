@@ -51,7 +51,7 @@ class GroupFilter(Row):
     "queue show",
     examples=(
         ("mqadmin queue show orders broker-a:3 --start 17", "ten entries from 17 on"),
-        ("mqadmin queue show orders 3 --store DIR", "out of the files of a stopped broker"),
+        ("mqadmin queue show orders 3 --store DIR", "from the files of a stopped broker"),
     ),
     rows=QueueEntry,
     columns=("queue_id", "queue_offset", "log_offset", "size", "tags_code", "taken"),
@@ -60,12 +60,12 @@ class GroupFilter(Row):
 )
 @topic_argument()
 @argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
-@click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
+@click.option("--start", type=INTEGER, help="queue offset to start at; the first if left out")
 @click.option(
     "--count", "-c", "limit", type=Integer(min=1), default=10, help="largest number of entries"
 )
 @click.option(
-    "--group", type=GROUP, help="show whether the filter of this group takes each message"
+    "--group", type=GROUP, help="show whether the filter of this group matches each message"
 )
 @broker_option(help="broker of the queue, if QUEUE is only an id")
 async def show_queue(
@@ -81,8 +81,8 @@ async def show_queue(
     """Return one row for each entry.
 
     Raises:
-        NoRoute: there is no such topic.
-        ItemNotFound: the queue has no such entry, or there is no such queue.
+        NoRoute: the topic does not exist.
+        ItemNotFound: the queue or the entry does not exist.
     """
     admin = await call.admin()
     at, address = await _find(admin, topic, queue, broker)

@@ -36,8 +36,8 @@ from mqadmin.cluster.members import MemberSurvey
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
+from mqclient.consumer.consumer_settings import Strategy
 from mqclient.consumer.rebalance.allocate import plan
-from mqclient.consumer.settings import Strategy
 from mqclient.errors import BrokerRefused, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, MessageRequestMode
 from remoting.codes import ResponseCode
@@ -45,7 +45,7 @@ from remoting.codes import ResponseCode
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-ONLY_ASSUMED: Final = "what it reads is only assumed"
+ONLY_ASSUMED: Final = "its queues are only computed"
 
 
 @command(
@@ -54,19 +54,18 @@ ONLY_ASSUMED: Final = "what it reads is only assumed"
         ("mqadmin rebalance show billing orders", "the queues of every member"),
         ("mqadmin rebalance show billing", "in every topic that billing reads"),
     ),
-    details="``strategy`` ends in (assumed) where the members do not say which one they use, and "
-    "in rows of members that do not answer, whose queues are only worked out (exit code 5). "
-    "Members that pop share the queues and have no rows; a line below the table says "
-    "where a group pops.",
+    details="``strategy`` ends in (assumed) if the members do not report their strategy, and for "
+    "members that do not answer, whose queues are computed (exit code 5). Members that pop share "
+    "the queues and have no rows; a line below the table names the topics that a group pops.",
     rows=QueueOwner,
 )
 @group_argument()
 @read_topic_argument
 async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcome:
-    """Return one row for each queue; ``client_id`` is None where nobody reads it.
+    """Return one row for each queue; ``client_id`` is None if no member reads it.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         ItemNotFound: no broker knows the group, or it has read nothing.
     """
     admin = await call.admin()
@@ -91,7 +90,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
             for queue in now.queues
         ]
         lines += ["", *([] if topic else [f"topic {name}"]), *_picture_now(now)]
-    notes = [] if online else [f"group {group} has no member online"]
+    notes = [] if online else [f"group {group} has no members online"]
     notes += asked.notes(ONLY_ASSUMED)
     notes += await _where_it_pops(admin, group, set(topics), answers=answers)
     exit_code = answers.exit_code() or asked.exit_code()
@@ -100,7 +99,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
 
 def _picture_now(now: GroupAssignment) -> list[str]:
     silent = (
-        f"; {len(now.unheard)} of {len(now.members)} members said nothing" if now.unheard else ""
+        f"; {len(now.unheard)} of {len(now.members)} members did not answer" if now.unheard else ""
     )
     return assignment_picture.picture(
         f"now ({now.strategy_text}{silent})",
@@ -142,9 +141,9 @@ Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHI
     "rebalance plan",
     examples=(
         ("mqadmin rebalance plan billing orders --add app-3", "if app-3 joined"),
-        ("mqadmin rebalance plan billing orders --queues 16", "if there were 16 queues a broker"),
+        ("mqadmin rebalance plan billing orders --queues 16", "if each broker had 16 queues"),
         ("mqadmin rebalance plan billing --remove app-1", "in every topic that billing reads"),
-        ("mqadmin rebalance plan new orders --add a,b,c", "for a group that is not there yet"),
+        ("mqadmin rebalance plan new orders --add a,b,c", "for a group that does not exist yet"),
     ),
     rows=PlannedOwner,
 )
@@ -159,7 +158,7 @@ Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHI
 )
 @click.option("--queues", type=Integer(min=1), help="number of queues on each broker")
 @click.option("--no-picture", is_flag=True, help="print only the rows")
-@click.option("--room", multiple=True, help="machine rooms to read from, for MACHINE_ROOM")
+@click.option("--room", multiple=True, help="machine rooms to consume from, for MACHINE_ROOM")
 async def plan_rebalance(
     call: Call,
     *,
@@ -175,9 +174,9 @@ async def plan_rebalance(
     """Return one row for each queue, with who reads it now in ``was``.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         ItemNotFound: no topic is named, and no broker knows the group, or it has read nothing.
-        Usage: nobody would be in the group, or a client to remove is not in it.
+        Usage: the group would have no members, or a client to remove is not in it.
     """
     admin = await call.admin()
     rows: list[PlannedOwner] = []
@@ -238,10 +237,12 @@ def _members(now: GroupAssignment, add: tuple[str, ...], remove: tuple[str, ...]
     strangers = leaving - set(now.members)
     if strangers:
         known = ", ".join(now.members) or "nobody"
-        raise Usage(f"{', '.join(sorted(strangers))} is not in the group", hint=f"in it: {known}")
+        raise Usage(
+            f"{', '.join(sorted(strangers))} is not a member of the group", hint=f"members: {known}"
+        )
     members = sorted({*now.members, *joining} - leaving)
     if not members:
-        raise Usage("nobody would be in the group", hint="name a member with --add")
+        raise Usage("the group would have no members", hint="add a member with --add")
     return members
 
 
@@ -278,24 +279,27 @@ class ChangeRow(Row):
     examples=(
         ("mqadmin rebalance watch billing orders", "until Ctrl-C"),
         ("mqadmin rebalance watch billing", "in every topic that billing reads"),
-        ("mqadmin rebalance watch billing orders --for 2m -o jsonl", "exit code 1 where it flaps"),
+        (
+            "mqadmin rebalance watch billing orders --for 2m -o jsonl",
+            "exit code 1 if a queue flaps",
+        ),
     ),
-    details="The first rows show the present state. A queue is flapping where its reader changed "
-    "three times within a minute: members come and go, or do not agree on who is there.",
+    details="The first rows show the present state. A queue is flapping if its reader changed "
+    "three times within a minute, because members come and go or disagree about the members.",
     rows=ChangeRow,
     columns=COLUMNS,
 )
 @group_argument()
 @read_topic_argument
-@click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")
-@click.option("--for", "for_", type=DURATION, help="end after this long")
+@click.option("--interval", type=SECONDS, default=2.0, help="time between two samples")
+@click.option("--for", "for_", type=DURATION, help="stop after this time")
 async def watch_rebalance(
     call: Call, *, group: str, topic: str | None, interval: float, for_: int | None
 ) -> Outcome:
-    """Return rows that go on until ``--for`` or Ctrl-C.
+    """Return rows that continue until ``--for`` or Ctrl-C.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         ItemNotFound: no broker knows the group, or no topic is named and it has read nothing.
     """
     admin = await call.admin()
@@ -329,7 +333,7 @@ async def _changes(
                 asked = MemberSurvey(admin, call.now_ms)
                 now = await find_assignment(admin, group, topic, asked=asked, known=False)
             except (TimedOut, Unreachable) as error:
-                call.warn(f"{error}; trying again")
+                call.warn(f"{error}; retrying")
                 continue
             for change in changes.look(call.now_ms(), now.members, owners=now.owners):
                 if change.what is AssignmentEvent.FLAPPING:

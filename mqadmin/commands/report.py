@@ -22,11 +22,11 @@ BETWEEN_S: Final = 2.0
 
 @command(
     "report",
-    details="The page is one HTML file that needs nothing else. It has every finding of `doctor`, "
-    "the brokers, how many messages wait for each group, and how fast each topic is "
-    "written, measured over two seconds. The exit code is that of `doctor`: 1 where "
-    "something is an error, else 7 where a check could not be run.",
-    examples=(("mqadmin report --to cluster.html", "and open it in a browser"),),
+    details="The page is one self-contained HTML file. It shows every finding of `doctor`, the "
+    "brokers, the lag of each group, and the write rate of each topic, measured over two "
+    "seconds. The exit code is that of `doctor`: 1 if there is an error, otherwise 7 if a check "
+    "could not be run.",
+    examples=(("mqadmin report --to cluster.html", "then open it in a browser"),),
     rows=PageRow,
 )
 @to_page
@@ -36,7 +36,7 @@ async def write_report(call: Call, *, to: Path, replace: bool) -> Outcome:
 
     Raises:
         ItemNotFound: no broker is registered.
-        Usage: the file is there already.
+        Usage: the file already exists.
     """
     check_is_new(to, replace=replace)
     admin = await call.admin()

@@ -26,19 +26,19 @@ from mqadmin.shell.server import EmbeddedServer
         ("mqadmin shell", "interactive; Ctrl-D leaves"),
         ("mqadmin shell -c 'topic list; group list'", "one line"),
         ("mqadmin shell setup.mq --keep-going", "a file with a command on each line"),
-        ("mqadmin shell --embedded", "with servers of its own, on a temporary store"),
+        ("mqadmin shell --embedded", "with embedded servers and a temporary store"),
     ),
     details="A script ends at the first command that fails, with its exit code. `#` starts a "
     "comment.",
     needs=Needs.NONE,
 )
-@argument("file", type=FILE_PATH, required=False, help="a script; - reads standard input")
-@click.option("--command", "-c", "text", metavar="TEXT", help="run this text")
+@argument("file", type=FILE_PATH, required=False, help="file of commands; - reads standard input")
+@click.option("--command", "-c", "text", metavar="TEXT", help="run these commands")
 @click.option("--embedded", is_flag=True, help="start a name server and a broker for this shell")
 @click.option(
     "--store", type=DIR, metavar="DIR", help="directory in which --embedded keeps its data"
 )
-@click.option("--keep-going", is_flag=True, help="go on after a line that fails")
+@click.option("--keep-going", is_flag=True, help="continue after a command that fails")
 def shell(
     call: Call,
     *,
@@ -50,9 +50,9 @@ def shell(
 ) -> Outcome:
     """Run the lines and return the exit code of the script, or of ``exit``."""
     if file is not None and text is not None:
-        raise Usage("a file and -c", hint="give one of them")
+        raise Usage("FILE excludes -c", hint="give one of them")
     if store is not None and not embedded:
-        raise Usage("--store is for --embedded", hint="`store open DIR` opens one in the shell")
+        raise Usage("--store needs --embedded", hint="`store open DIR` opens one in the shell")
     workplace = call.workplace
     workplace.namesrv = call.settings.namesrv or workplace.namesrv
     workplace.context = call.settings.context or workplace.context

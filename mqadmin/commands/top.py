@@ -20,23 +20,23 @@ from mqadmin.top.view import View, select_rows
     examples=(
         (
             "mqadmin top",
-            "? explains the keys; q quits, s sorts, / filters, tab shows one kind alone",
+            "press ? for help; q quits, s sorts, / filters, tab shows one kind only",
         ),
         ("mqadmin top --once --interval 1 -o json", "the rates of one second, for a script"),
     ),
-    details="Groups that are behind stand first, and groups stand above topics. A broker's rates "
-    "are its own over ten seconds; those of topics and groups are measured between two looks. A "
-    "slave's lag is in bytes of commit log. Of the topics that no group reads, the first hundred "
-    "are shown.",
+    details="Groups that are behind come first, and groups come before topics. The rates of "
+    "brokers are their own ten-second averages; those of topics and groups are measured between "
+    "two samples. The lag of a slave is in bytes of commit log. Of the topics that no group "
+    "reads, the first hundred are shown.",
     rows=TopRow,
 )
-@click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")
-@click.option("--once", is_flag=True, help="look twice, print the rows, and end")
+@click.option("--interval", type=SECONDS, default=2.0, help="time between two samples")
+@click.option("--once", is_flag=True, help="take two samples, print the rows and exit")
 def top(call: Call, *, interval: float, once: bool) -> Outcome:
     """Return the rows with ``--once``, else nothing once the person has quit.
 
     Raises:
-        Usage: there is no terminal to draw on.
+        Usage: standard output is not a terminal.
     """
     link = call.workplace.link
     if once:
@@ -44,7 +44,7 @@ def top(call: Call, *, interval: float, once: bool) -> Outcome:
         time.sleep(interval)
         return Outcome(select_rows(View(), rows_between(before, link.run(partial(_look, call)))))
     if not (call.console.out_is_tty and call.console.can_ask) or call.is_watched:
-        raise Usage("top draws on a terminal", hint="`top --once` prints rows")
+        raise Usage("top needs a terminal", hint="`top --once` prints rows")
     # Only the live view needs a terminal library.
     from mqadmin.top.screen import Screen
 

@@ -65,11 +65,11 @@ class TransactionRow(Row):
 
 @command(
     "transaction list",
-    examples=(("mqadmin transaction list", "what waits for a commit or rollback"),),
+    examples=(("mqadmin transaction list", "half messages without commit or rollback"),),
     details=(
         "A half message is checked once it is older than the broker's transactionTimeOut. After "
-        "transactionCheckMax questions without a decision it is given up: it is not delivered, "
-        "and `transaction list` shows it until the log deletes it."
+        "transactionCheckMax checks without a decision, the broker gives it up: it is not "
+        "delivered, and `transaction list` shows it until retention deletes it."
     ),
     rows=TransactionRow,
     columns=(
@@ -96,12 +96,12 @@ async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
         if isinstance(view, int):
             unable += 1
             notes.append(
-                f"{node.broker} has no request that lists open transactions; by its half topic "
-                f"{view} half message(s) at most are undecided or were decided since its last check"
+                f"{node.broker} cannot list open transactions; according to its half topic, at "
+                f"most {view} half message(s) are undecided or were decided since its last check"
             )
             continue
         if not view.is_complete:
-            notes.append(f"{node.broker} has more open transactions than it lists at once")
+            notes.append(f"{node.broker} has more open transactions than it lists at a time")
         rows += [
             TransactionRow.of(half, broker=node.broker, state=OPEN)
             for half in view.transactions

@@ -79,15 +79,15 @@ class UndoRow(Row):
 @command(
     "undo",
     examples=(
-        ("mqadmin undo --list", "what was changed from this machine, and what can come back"),
-        ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
-        ("mqadmin undo -y", "put the newest one back"),
+        ("mqadmin undo --list", "changes made from this machine"),
+        ("mqadmin undo 12 --dry-run", "what undoing entry 12 would change"),
+        ("mqadmin undo -y", "undo the newest change"),
     ),
-    details="Settings, offsets and accounts come back; messages of a deleted topic do not. Members "
-    "that are online are sent back to a time before the offset, as a broker knows no other way, "
-    "and the rows say how many messages they read again, or that they did not go. The "
-    "journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), and only its user "
-    "can read it. An undo is an entry too, so that it can be undone by its number.",
+    details="Settings, offsets and accounts are restored; messages of a deleted topic are not. "
+    "Members that are online can only be sent back to a time, so they go to one before the "
+    "offset; the rows say how many messages they read again, or that they did not move. The "
+    "journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), and only its user can read "
+    "it. An undo has a journal entry as well, so it can be undone by its number.",
     rows=UndoRow,
     columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
     writes=True,
@@ -97,19 +97,19 @@ class UndoRow(Row):
     metavar="ID",
     type=INTEGER,
     required=False,
-    help="entry of the journal; the newest if left out",
+    help="number of the journal entry; the newest if left out",
 )
-@click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
+@click.option("--list", "list_", is_flag=True, help="only show the journal")
 @click.option(
     "--within",
     type=DURATION,
-    help="how long to look whether members that are online went back",
+    help="how long to wait for online members to move back",
 )
 async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | None) -> Outcome:
     """Return one row for each target that was put back.
 
     Raises:
-        ItemNotFound: there is no such entry, or none that is left to be put back.
+        ItemNotFound: the entry does not exist, or no entry is left to undo.
         Usage: the entry is of other name servers, or of a protected context.
     """
     journal = Journal.of(call.console.env)
@@ -134,7 +134,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | N
             continue
         before = None if saved.before is None else target.decode(saved.before)
         steps += await plan([target], lambda _, before=before: before)  # type: ignore[misc]
-    question = f"put back the state before `{entry.command}` ({len(targets)} things)"
+    question = f"restore the state before `{entry.command}` ({len(targets)} items)"
     if online:
         names = ", ".join(sorted({group for group, _ in online}))
         question += f", and send the members of group {names} back"
@@ -160,7 +160,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool, within: int | N
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
     made = recreated_topics(done)
-    notes = (f"the messages of {first_of_names(made)} do not come back",) if made else ()
+    notes = (f"the messages of {first_of_names(made)} are not restored",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
@@ -179,7 +179,7 @@ def _row(
 
 
 def recreated_topics(done: Iterable[StepResult[object]]) -> list[str]:
-    """Return the topics that were not there, each once, on however many brokers it is made."""
+    """Return the topics that did not exist, each once, on however many brokers they are created."""
     return sorted(
         {
             one.target.names[0]
@@ -198,8 +198,8 @@ def _aimed(call: Call, entry: JournalEntry) -> Call:
         named = call.target().namesrv
         if named != entry.namesrv:
             raise Usage(
-                f"entry {entry.id} is of {entry.namesrv}, not of {named}",
-                hint="leave -n and --context out",
+                f"entry {entry.id} belongs to {entry.namesrv}, not to {named}",
+                hint="omit -n and --context",
             )
         return call
     known = ContextFile.of(call.console.env).load().contexts.values()
@@ -236,8 +236,8 @@ def _target_of(admin: "Admin", saved: SavedState) -> ChangeTarget[object]:
     kind = KINDS.get(saved.kind)
     if kind is None:
         raise CommandError(
-            f"the journal has a {saved.kind!r}, which this version does not know",
-            hint="known are " + ", ".join(sorted(KINDS)),
+            f"this version cannot undo {saved.kind!r} entries of the journal",
+            hint="it supports " + ", ".join(sorted(KINDS)),
         )
     node = ServerNode(saved.cluster, saved.broker, saved.broker_id, saved.address)
     return kind(admin, node, saved.names)

@@ -8,7 +8,7 @@
     none           fetched now, for half a second at most
 
 Rule: completion is a convenience: whatever goes wrong here means "no names", silently. Names
-of a cluster are nobody else's business: the file is its user's alone.
+of a cluster are private: only its user can read the file.
 
 Requests, when the file is old: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
 GET_ALL_SUBSCRIPTIONGROUP_CONFIG of each master.
@@ -44,7 +44,7 @@ def path_of(namesrv: str, env: Mapping[str, str]) -> Path:
 
 
 def load(path: Path) -> Names | None:
-    """Return the names of a file; None where there is none that can be read."""
+    """Return the names of a file; None if it cannot be read."""
     try:
         value = read_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -68,7 +68,7 @@ def is_fresh(path: Path) -> bool:
 
 
 def save(path: Path, names: Names) -> None:
-    """Write the names; a directory that cannot be written to is no error."""
+    """Write the names; a directory that cannot be written to is not an error."""
     fresh = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ FIRST_WAIT_S: Final = 0.5
 
 
 def live_names(call: Call, kind: ValueKind, *, refresh: bool = False) -> list[str]:
-    """Return the names of a kind; none where there is no server or no answer.
+    """Return the names of a kind; empty if there is no server or no answer.
 
     Args:
         refresh: ask the servers whatever the age of the file.

@@ -67,8 +67,8 @@ class TourStep(NamedTuple):
 
 LIVE: Final = (
     TourStep(
-        "A name server and a broker of our own run on this machine. A shop sends orders, and the"
-        " three members of the group billing read them in order.",
+        "A name server and a broker now run on this machine. A shop sends orders, and the three "
+        "members of the group billing consume them in order.",
         "cluster list",
     ),
     TourStep(
@@ -77,38 +77,41 @@ LIVE: Final = (
         "top --interval 1",
     ),
     TourStep(
-        "app-2 is slow: how far is the group behind, and how long will it need? Ctrl-C leaves.",
+        "app-2 is slow: how far is the group behind, and how long will it take to catch up? "
+        "Ctrl-C leaves.",
         f"group lag {GROUP} {TOPIC}",
         f"group lag {GROUP} {TOPIC} --watch 1",
         is_settled=True,
     ),
     TourStep(
-        "Members that read in order lock their queues, for 60 seconds at a time. Ctrl-C leaves.",
+        "Members that consume in order lock their queues for 60 seconds at a time. Ctrl-C leaves.",
         f"lock list --group {GROUP}",
         f"lock list --group {GROUP} --watch 1",
     ),
     TourStep(
-        f"Now {DYING} is killed (kill -9). The broker tells the other two, who share its queues.",
+        f"Now {DYING} is killed (kill -9). The broker notifies the other two, which share its "
+        "queues.",
         f"rebalance watch {GROUP} {TOPIC} --interval 1 --for 10s",
         is_death=True,
     ),
     TourStep(
-        f"What {DYING} had locked stays locked until the lock ends, and others wait for it.",
+        f"The queues of {DYING} stay locked until its locks expire, and the others wait for them.",
         f"lock list --group {GROUP}",
     ),
     TourStep(
-        "What became of one order? Where it is, and where the group stands.",
+        "What became of one order? This shows where it is, and where the group stands.",
         f"message trace o-{DAMAGED} --topic {TOPIC} --columns step,queue_id,group,detail",
     ),
 )
 BROKEN: Final = (
     TourStep(
-        f"The servers are stopped, and a bad disk has overwritten order {DAMAGED}. Nothing of what"
-        " follows needs a server.",
+        f"The servers are stopped, and a bad disk has overwritten order {DAMAGED}. The following "
+        "commands need no server.",
         "store verify",
     ),
     TourStep(
-        "A repair writes a copy that a broker opens, and says what is lost.", "store repair --to {}"
+        "A repair writes a copy that a broker can open, and lists what is lost.",
+        "store repair --to {}",
     ),
     TourStep(
         "The copy is healthy. Start a broker on it, ours or Java's.", "store verify --store {}"
@@ -156,14 +159,14 @@ class Tour:
             self._workplace.pause(SETTLED_LOOK_S)
 
     def show(self, step: TourStep, *, path: str = "") -> None:
-        """Show one step, and wait for Enter where a person is there."""
+        """Show one step, and wait for Enter if a person is watching."""
         line = (step.live if self._is_watched and step.live else step.line).format(path)
         out = self._console.out
         text = textwrap.fill(step.says, COLUMNS)
         out.write(f"\n{text}\n\n{self._bold}$ mqadmin {line}{self._plain}\n")
         out.flush()
         if self._is_watched:
-            self._console.err.write("Enter runs it ")
+            self._console.err.write("press Enter to run it ")
             self._console.err.flush()
             self._console.stdin.readline()
         self._shell.run(line)

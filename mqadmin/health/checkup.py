@@ -9,7 +9,7 @@
     slave         a slave is far behind its master
     route         the name server announces other queues than the broker has
     subscription  members of one group want different things
-    queue         a group is online, and nobody in it reads this queue
+    queue         a group is online, but no member reads this queue
     backlog       a group is online, and many messages wait for it
     namesrv       name servers differ (mqadmin.health.checkup_namesrv)
     member …      groups that consume nothing (mqadmin.health.checkup_consumers)
@@ -111,7 +111,7 @@ class CheckupFinding(Row):
 
 def not_run(check: Check, subject: str, reason: str) -> CheckupFinding:
     """Return the finding that a check could not be run."""
-    hint = f"`doctor --check {check}` runs it alone"
+    hint = f"run `doctor --check {check}`"
     return CheckupFinding(CheckupSeverity.NOT_RUN, check, subject, reason, hint)
 
 
@@ -149,7 +149,7 @@ class BrokerFacts:
 
     @property
     def is_fenced(self) -> bool:
-        """Return whether it is a master that takes no messages, because another was promoted."""
+        """Return whether it is a master that accepts no messages because another was promoted."""
         return bool(self.runtime.get("haFence"))
 
     def number(self, key: str) -> float | None:
@@ -202,7 +202,7 @@ def broker_findings(
     for (_, name), those in sorted(by_name.items()):
         master = those.get(MASTER)
         if master is None:
-            hint = "nobody can send to it; is it being restarted?"
+            hint = "producers cannot send to it; check whether it is being restarted"
             yield CheckupFinding(
                 CheckupSeverity.ERROR, Check.MASTER, name, "no master is registered", hint
             )
@@ -214,19 +214,19 @@ def broker_findings(
 
 def _fenced(one: BrokerFacts) -> CheckupFinding:
     hint = f"`broker demote {one.place.address}` makes it a slave of the new master"
-    found = f"takes no messages: {one.runtime['haFence']}"
+    found = f"does not accept messages: {one.runtime['haFence']}"
     return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, one.name, found, hint)
 
 
 def _second(one: BrokerFacts, other: BrokerFacts) -> CheckupFinding:
-    found = f"is a second master of this name, beside {one.place.address}"
+    found = f"is a second master with this name, beside {one.place.address}"
     hint = f"stop it; `broker demote {other.place.address} --force` makes it a slave"
     return CheckupFinding(CheckupSeverity.ERROR, Check.MASTER, other.name, found, hint)
 
 
 def _address(one: BrokerFacts) -> Iterator[CheckupFinding]:
     if one.error is not None:
-        hint = "is it running, and is brokerIP1 an address that can be reached from here?"
+        hint = "check that it is running and that its brokerIP1 is reachable from here"
         yield CheckupFinding(CheckupSeverity.ERROR, Check.ADDRESS, one.name, one.error, hint)
 
 
@@ -235,9 +235,9 @@ def _disk(one: BrokerFacts) -> Iterator[CheckupFinding]:
     if ratio is None or ratio < DISK_WARNING:
         return
     bad = ratio >= DISK_ERROR
-    hint = "it deletes before fileReservedTime"
+    hint = "it deletes files before fileReservedTime"
     if bad:
-        hint = "it refuses messages until there is space: `broker clean expired-log`"
+        hint = "it refuses messages until space is free; run `broker clean expired-log`"
     severity = CheckupSeverity.ERROR if bad else CheckupSeverity.WARNING
     yield CheckupFinding(severity, Check.DISK, one.name, f"the disk is {ratio:.0%} full", hint)
 
@@ -249,7 +249,11 @@ def _clock(one: BrokerFacts, limit_ms: int) -> Iterator[CheckupFinding]:
     way = "ahead of" if skew_ms > 0 else "behind"
     found = f"its clock is {abs(skew_ms) / 1000:.0f} s {way} ours"
     yield CheckupFinding(
-        CheckupSeverity.WARNING, Check.CLOCK, one.name, found, "is NTP running on both?"
+        CheckupSeverity.WARNING,
+        Check.CLOCK,
+        one.name,
+        found,
+        "check that NTP is running on both machines",
     )
 
 
@@ -272,14 +276,14 @@ def skew_of(one: BrokerFacts) -> int | None:
 
 def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator[CheckupFinding]:
     if slave.runtime.get("haState") == DIVERGED:
-        found = "its commit log is not its master's"
-        hint = "`store diff` says from where on; copy the master's store to it"
+        found = "its commit log diverges from its master's"
+        hint = "`store diff` shows where; copy the master's store to it"
         yield CheckupFinding(CheckupSeverity.ERROR, Check.SLAVE, slave.name, found, hint)
         return
     behind = slave_lag(master, slave)
     if behind is not None and behind > limit_size:
         found = f"{behind} bytes of commit log behind its master"
-        hint = "see haSendHeartbeatInterval, the network, and the slave's disk"
+        hint = "check haSendHeartbeatInterval, the network, and the slave's disk"
         yield CheckupFinding(CheckupSeverity.WARNING, Check.SLAVE, slave.name, found, hint)
 
 
@@ -308,7 +312,7 @@ def route_findings(
         data = told.get(broker)
         if data is None:
             hint = "the broker registers every 30 s; see its log"
-            found = "the broker has it, the name server does not tell it"
+            found = "the broker has it, but the name server does not"
             yield CheckupFinding(CheckupSeverity.ERROR, Check.ROUTE, subject, found, hint)
             continue
         pairs = (
@@ -318,13 +322,14 @@ def route_findings(
         )
         for what, routed, held in pairs:
             if routed != held:
-                found = f"{what}: the route says {routed}, the broker {held}"
-                hint = "wait for the next registration (30 s); `broker write-perm add` if wiped"
+                found = f"{what}: {routed} in the route, {held} on the broker"
+                hint = "wait for the next registration (30 s); after `broker write-perm wipe`, "
+                "use `add`"
                 yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
     for broker in sorted((set(told) & set(asked)) - set(configs)):
         subject = f"topic {topic} on {broker}"
-        found = "the name server tells it, the broker does not have it"
-        hint = f"`topic delete {topic}` takes it off the name server"
+        found = "the name server has it, but the broker does not"
+        hint = f"`topic delete {topic}` removes it from the name server"
         yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
 
 
@@ -345,7 +350,7 @@ def subscription_findings(
                 f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {expression or 'nothing'}"
                 for expression, who in by_expression.items()
             )
-            hint = "members of a group must subscribe alike, else messages are lost to it"
+            hint = "members of a group must have equal subscriptions, or the group misses messages"
             subject = f"group {group}, topic {topic}"
             yield CheckupFinding(CheckupSeverity.ERROR, Check.SUBSCRIPTION, subject, found, hint)
 
@@ -368,7 +373,9 @@ def queue_findings(
         count = sum((waiting or {}).get(queue, 0) for queue in left)
         names = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in left[:8])
         more = f" and {len(left) - 8} more" if len(left) > 8 else ""
-        found = f"nobody reads {names}{more}" + (f"; {count} messages wait" if count else "")
+        found = f"no member reads {names}{more}" + (
+            f"; {count} messages are waiting" if count else ""
+        )
         hint = f"see `rebalance show {group} {topic}` and `lock list -g {group}`"
         subject = f"group {group}, topic {topic}"
         severity = CheckupSeverity.ERROR if count else CheckupSeverity.WARNING
@@ -384,5 +391,9 @@ def backlog_findings(
             hint = f"see `group lag {group} {topic} --watch`"
             subject = f"group {group}, topic {topic}"
             yield CheckupFinding(
-                CheckupSeverity.WARNING, Check.BACKLOG, subject, f"{count} messages wait", hint
+                CheckupSeverity.WARNING,
+                Check.BACKLOG,
+                subject,
+                f"{count} messages are waiting",
+                hint,
             )

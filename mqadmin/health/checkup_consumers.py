@@ -77,7 +77,7 @@ def member_findings(facts: Iterable[GroupFacts]) -> Iterator[CheckupFinding]:
                     Check.MEMBER,
                     f"group {group.group}, member {who}",
                     answer.remark,
-                    "its broker, version or language does not support the question",
+                    "its broker, version or language does not support this request",
                     member=who,
                 )
     for members in silent.values():
@@ -99,8 +99,8 @@ def _silent_process(members: Sequence[tuple[GroupFacts, MemberAnswer]]) -> Check
         Check.MEMBER,
         f"group {names}{f' and {left} more' if left > 0 else ''}, member {asked.client_id}",
         found,
-        f"is its process stopped? `group running {first.group} --client {asked.client_id} "
-        "--jstack`",
+        f"its process may be stopped; see `group running {first.group} --client "
+        f"{asked.client_id} --jstack`",
         member=asked.client_id,
     )
 
@@ -139,7 +139,7 @@ def progress_findings(
             where = f"{count} messages cached in {len(queues)} queues"
             hint = f"`group running {facts.group} --client {who} --jstack`"
             if _is_suspended(info, topic):
-                found = f"{where}, and the orderly listener gives them back: none succeeds"
+                found = f"{where}, and the orderly listener suspends the queue: no message succeeds"
                 yield CheckupFinding(
                     CheckupSeverity.ERROR, Check.ORDERLY, subject, found, hint, member=who
                 )
@@ -176,9 +176,9 @@ def stalled_findings(
             CheckupSeverity.WARNING,
             Check.STUCK,
             f"group {facts.group}",
-            f"{count} messages wait, and no offset moved within {elapsed_ms / 1000:.0f} s, while "
-            f"{len(facts.answers)} member(s) are online",
-            f"its members do not say what they hold; see `group lag {facts.group} --watch`",
+            f"{count} messages are waiting, and no offset moved within {elapsed_ms / 1000:.0f} "
+            f"s, while {len(facts.answers)} member(s) are online",
+            f"its members do not report what they hold; see `group lag {facts.group} --watch`",
         )
 
 
@@ -213,7 +213,7 @@ def lock_findings(
                 f"group {group}, topic {queue.topic}",
                 f"{queue.broker_name}:{queue.queue_id} is locked by {client_id}, which is gone, "
                 f"for {max(0, left_ms) // 1000} s more",
-                f"the next member gets it then: `lock list -g {group}`",
+                f"the next member gets it then; see `lock list -g {group}`",
                 member=client_id,
             )
 
@@ -233,7 +233,7 @@ def unlocked_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
                 Check.LOCK,
                 f"group {facts.group}, member {who}",
                 f"waits for the lock of {names}",
-                f"another client holds it, or held it less than 60 s ago: `lock list -g "
+                "another client holds it, or held it less than 60 s ago; see `lock list -g "
                 f"{facts.group}`",
                 member=who,
             )
@@ -249,8 +249,8 @@ def half_findings(
             CheckupSeverity.WARNING,
             Check.TRANSACTION,
             broker,
-            f"{len(late)} half messages wait for a decision, the oldest for {max(late) // 1000} s",
-            "does a producer of their group run? `transaction list`",
+            f"{len(late)} half messages are undecided, the oldest for {max(late) // 1000} s",
+            "check that a producer of their group is running; see `transaction list`",
         )
 
 
@@ -261,7 +261,7 @@ def queue_names(queues: Sequence[tuple[str, int]]) -> str:
 
 
 def listener_stack(jstack: str | None) -> str | None:
-    """Return the stack of a thread that runs a listener; None where there is none to see.
+    """Return the stack of a thread that runs a listener; None if there is no such thread.
 
     Java names each line after its thread; our clients print a paragraph for a thread.
     """

@@ -45,7 +45,7 @@ class TopicFacts:
 
 
 async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts]:
-    """Return what every broker says of itself, those that were replaced among them."""
+    """Return what every broker reports, including replaced ones."""
 
     async def ask(place: ServerNode) -> BrokerFacts:
         asked_ms = now_ms()
@@ -92,7 +92,7 @@ async def topics(admin: "Admin", masters: list[ServerNode], answers: Answers) ->
 
 
 async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView]:
-    """Return what each of several name servers says."""
+    """Return what each of several name servers reports."""
 
     async def ask(address: str) -> NamesrvView:
         try:

@@ -3,7 +3,7 @@
     broker-a registers at  A and B        each is asked for its brokers and routes
     broker-b registers at  A alone   -->  half of the clients do not find its queues
 
-Rule: pure; what the first name server that answers says is compared with each other one.
+Rule: pure; the first name server that answers is compared with each other one.
 Their clocks cannot be compared: no request of 4.9 asks a name server for its time.
 """
 
@@ -45,7 +45,7 @@ def namesrv_findings(views: Sequence[NamesrvView]) -> Iterator[CheckupFinding]:
     """Yield the name servers that do not answer, and the differences between the others."""
     for view in views:
         if view.error is not None:
-            subject, hint = f"name server {view.address}", "is it running?"
+            subject, hint = f"name server {view.address}", "check that it is running"
             yield CheckupFinding(CheckupSeverity.ERROR, Check.NAMESRV, subject, view.error, hint)
     answering = [view for view in views if view.error is None]
     for place in sorted(frozenset().union(*(view.brokers for view in answering))):
@@ -59,22 +59,23 @@ def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[Che
     if missing:
         there = ", ".join(view.address for view in views if place in view.brokers)
         subject = f"{place.broker} ({place.broker_id}) at {place.address}"
-        found = f"registered at {there}, not at {', '.join(missing)}"
-        hint = "does its namesrvAddr name them all, and does it reach them?"
+        found = f"registered at {there}, but not at {', '.join(missing)}"
+        hint = "check that its namesrvAddr lists them all and that it can reach them"
         yield CheckupFinding(CheckupSeverity.ERROR, Check.NAMESRV, subject, found, hint)
 
 
 def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[CheckupFinding]:
     # A missing broker is a finding already; its queues would say the same again.
     both = {place.broker for place in one.brokers} & {place.broker for place in other.brokers}
-    hint = "wait for the next registration (30 s); `topic delete` or `write-perm` there if it stays"
+    hint = "wait for the next registration (30 s); if the difference remains, use `topic delete` "
+    "or `write-perm` there"
     for topic in sorted({*one.routes, *other.routes}):
         here, there = (view.routes.get(topic, {}) for view in (one, other))
         for broker in sorted(both & {*here, *there}):
             if here.get(broker) != there.get(broker):
                 found = (
-                    f"{one.address} says {_text(here.get(broker))}, "
-                    f"{other.address} {_text(there.get(broker))}"
+                    f"{one.address} has {_text(here.get(broker))}, {other.address} has "
+                    f"{_text(there.get(broker))}"
                 )
                 subject = f"topic {topic} on {broker}"
                 yield CheckupFinding(CheckupSeverity.WARNING, Check.NAMESRV, subject, found, hint)

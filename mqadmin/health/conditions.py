@@ -32,7 +32,8 @@ from mqclient.errors import ClientError, NoRoute
 STEP_S: Final = 0.2
 WAIT_MS_DEFAULT: Final = 60_000
 LIMIT: Final = (
-    "Exit code 4 where the time is over: --within, else --timeout where given, else 60 s."
+    "The exit code is 4 if the time is over: --within, otherwise --timeout if given, otherwise "
+    "60 s."
 )
 ABSENT, PRESENT = "not there", "there"
 
@@ -151,11 +152,11 @@ def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
 def _incomplete(subject: str, answers: Answers) -> Incomplete:
     """Return the error of a question that a broker which did not answer may have decided."""
     reasons = "; ".join(str(error) for error in answers.failed.values())
-    return Incomplete(f"{subject} is not known: {reasons}", hint="`doctor --check address`")
+    return Incomplete(f"{subject} is unknown: {reasons}", hint="`doctor --check address`")
 
 
 def topic_exists(topic: str, *, queues: int | None, absent: bool) -> Condition:
-    """Return the condition that a topic has a route (with so many queues), or has none."""
+    """Return the condition that a topic has a route (with a number of queues), or has no route."""
 
     async def look(call: Call) -> Verdict:
         admin = await call.admin()
@@ -229,7 +230,7 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
         answered = sum(isinstance(one, dict) for one in told)
         subject = "any broker" if broker is None else f"broker {broker}"
         found = f"registered {len(places)} times, with {answered} answers"
-        return Verdict(subject, answered >= count, found, f"{count} answers or more")
+        return Verdict(subject, answered >= count, found, f"at least {count} answers")
 
     return look
 
@@ -238,24 +239,24 @@ group_condition = option_group(
     "condition",
     group_exists,
     group_argument(),
-    click.option("--members", type=INTEGER, help="at least this many online"),
+    click.option("--members", type=INTEGER, help="at least this many members online"),
 )
 lag_condition = option_group(
     "condition",
     lag_at_most,
     group_argument(),
     topic_argument(required=False, help="only in this topic"),
-    click.option("--max", "most", type=INTEGER, default=0, help="entries that may be left"),
+    click.option("--max", "most", type=INTEGER, default=0, help="allowed lag, in messages"),
 )
 topic_condition = option_group(
     "condition",
     topic_exists,
     topic_argument(),
     click.option("--queues", type=INTEGER, help="readable queues, over all brokers"),
-    click.option("--absent", is_flag=True, help="the topic must not be there"),
+    click.option("--absent", is_flag=True, help="the topic must not exist"),
 )
 """What ``assert`` and ``wait`` take, each as ``condition``."""
 assert_within = click.option(
-    "--within", type=DURATION, default=0, help="look again until this time is over"
+    "--within", type=DURATION, default=0, help="keep checking for this long"
 )
 wait_within = click.option("--within", type=DURATION, help="give up after this time")

@@ -45,7 +45,7 @@ STACKED: Final = frozenset({Check.STUCK, Check.ORDERLY})
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The brokers that were looked at, and what was found, the worst first."""
+    """The brokers that were checked, and the findings, the worst first."""
 
     brokers: list[BrokerFacts]
     findings: list[CheckupFinding]
@@ -60,7 +60,10 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
     admin = await call.admin()
     brokers = await checkup_facts.brokers(admin, call.now_ms)
     if not brokers:
-        raise ItemNotFound("no broker is registered", hint="is the broker running, with this -n?")
+        raise ItemNotFound(
+            "no broker is registered",
+            hint="check that the broker is running and registers with this name server",
+        )
     found = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
     examiner = _Examiner(call, limits, set(checks), masters)
@@ -69,7 +72,7 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
     if silent := [one for one in brokers if one.error is not None and not one.is_fenced]:
         names = ", ".join(one.name for one in silent)
         found += [
-            checkup.not_run(check, names, "what this broker has is not known")
+            checkup.not_run(check, names, "the state of this broker is unknown")
             for check in sorted({Check.ROUTE, Check.TRANSACTION, *GROUP_CHECKS} & examiner.checks)
         ]
     findings = sorted(
@@ -99,7 +102,7 @@ class _Examiner:
             if len(addresses) > 1:
                 admin = await self._call.admin()
                 self._found += namesrv_findings(await checkup_facts.namesrvs(admin, addresses))
-        # Without a master that answers there is an error already, and nobody to ask.
+        # Without a master that answers there already is an error, and no one to ask.
         if self._masters:
             if Check.ROUTE in checks:
                 await self._attempt({Check.ROUTE}, self._look_at_routes)

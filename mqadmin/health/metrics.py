@@ -109,7 +109,7 @@ class Families:
         self.add(name, value if before is None else max(before, value), **labels)
 
     def sum_up(self, name: str, value: float, **labels: str) -> None:
-        """Add a value to the one that is there."""
+        """Add a value to the present one."""
         known = self.made.get(name)
         before = known.values.get(tuple(labels.values()), 0.0) if known is not None else 0.0
         self.add(name, before + value, **labels)
@@ -149,7 +149,7 @@ def _runtime(table: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
 
 
 def number(text: str | None) -> float | None:
-    """Return a number, None for what is none."""
+    """Return a number, None if it is not a number."""
     try:
         return float(text or "")
     except ValueError:

@@ -2,10 +2,11 @@
 
     brokers   runtime table, statistics of the last minute, how far slaves are behind
     topics    last offsets, statistics, retry and dead-letter topics apart
-    groups    lag, offsets, members, and what each member says of its own speed
+    groups    lag, offsets, members, and the rates that each member reports
 
-Rule: what one broker or member does not answer is left out, a metric says so (``mqadmin_…``), and
-the rest is exported. The delay of a group is the age of the last message it read, where something
+Rule: numbers of a broker or member that does not answer are left out, and a metric says so
+(``mqadmin_…``), and the rest is exported. The delay of a group is the age of the last message it
+read, where something
 is left: no message is fetched.
 """
 
@@ -45,7 +46,7 @@ GROUP_STATISTICS: Final = {
 
 
 class Scrape:
-    """One look at a cluster, for metrics."""
+    """One scrape of a cluster, for metrics."""
 
     def __init__(self, admin: "Admin", now_ms: Callable[[], int]) -> None:
         self._admin = admin

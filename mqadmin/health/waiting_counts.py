@@ -141,5 +141,7 @@ async def _half(admin: "Admin", node: ServerNode, topic: str) -> WaitingCounts:
     if not count_max:
         return WaitingCounts()
     return WaitingCounts(
-        unknown=(f"{node.broker}: of {count_max} half message(s) at most, it does not list topics",)
+        unknown=(
+            f"{node.broker} does not list the topics of its half messages (at most {count_max})",
+        )
     )

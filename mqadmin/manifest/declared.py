@@ -13,7 +13,7 @@
 
 ``'*'`` is every master: so a document fits another cluster, with other brokers.
 
-Rule: pure; a setting that is not named is left as it is, one that nobody knows is an error.
+Rule: pure; a setting that is not named is left as it is, and an unknown one is an error.
 """
 
 import reprlib
@@ -84,7 +84,7 @@ class Section(Generic[T]):
         return shown
 
     def apply_to(self, old: T | None, name: str, settings: Settings) -> T:
-        """Return the entry with the named settings changed; a fresh one where there is none."""
+        """Return the entry with the named settings changed; a new one if there is none."""
         base = self.fresh(name) if old is None else old
         changed = {
             # A default is left out: a broker does not take an empty list for permissions.
@@ -110,7 +110,7 @@ class Section(Generic[T]):
         for key, value in settings.items():
             if key not in example:
                 hint = did_you_mean(str(key), example, "one of " + ", ".join(example))
-                raise Usage(f"{where}: no setting {key!r}", hint=hint)
+                raise Usage(f"{where}: unknown setting {key!r}", hint=hint)
             if type(value) is not type(example[key]):
                 wanted = type(example[key]).__name__
                 raise Usage(f"{where}: {key} is {value!r}, expected {wanted}")
@@ -194,8 +194,8 @@ def with_brokers(manifest: Manifest, names: Mapping[str, str]) -> Manifest:
             out[name] = {names.get(broker, broker): one for broker, one in held.items()}
             if len(out[name]) < len(held):
                 raise Usage(
-                    f"{section}: {name}: two brokers would become one",
-                    hint="map each broker to one of its own",
+                    f"{section}: {name}: two brokers map to the same broker",
+                    hint="map each broker to a different broker",
                 )
     return made
 
@@ -204,7 +204,7 @@ def read_document(document: object, *, source: str) -> Manifest:
     """Return the manifest that a parsed YAML document says.
 
     Raises:
-        Usage: it is no such document.
+        Usage: it is not such a document.
     """
     if not isinstance(document, Mapping):
         raise Usage(f"{source}: expected sections, found {type(document).__name__}")
@@ -213,7 +213,7 @@ def read_document(document: object, *, source: str) -> Manifest:
     for title, entries in document.items():
         section = known.get(title)
         if section is None:
-            raise Usage(f"{source}: no section {title!r}", hint="one of " + ", ".join(known))
+            raise Usage(f"{source}: unknown section {title!r}", hint="one of " + ", ".join(known))
         if not isinstance(entries or {}, Mapping):
             raise Usage(f"{source}: {title}: expected names, found {reprlib.repr(entries)}")
         out = manifest.setdefault(title, {})
@@ -221,11 +221,11 @@ def read_document(document: object, *, source: str) -> Manifest:
             where = f"{source}: {title}: {name}"
             if not isinstance(name, str):
                 # In YAML the words on, no and null are not text either.
-                raise Usage(f"{where}: not a text", hint="put the name in quotes")
+                raise Usage(f"{where}: the name is not a string", hint="put the name in quotes")
             if not isinstance(held, Mapping):
                 raise Usage(
                     f"{where}: expected brokers, found {reprlib.repr(held)}",
-                    hint="as in '*': {...}",
+                    hint="such as '*': {...}",
                 )
             out[name] = {
                 str(broker): section.check(f"{where}: {broker}", settings)
@@ -249,7 +249,7 @@ class Difference(Row):
 def differences(left: Manifest, right: Manifest) -> Iterator[Difference]:
     """Yield what differs: whole entries first by name, then setting by setting.
 
-    A setting that only one side names is no difference: the other side leaves it open.
+    A setting that only one side names is not a difference: the other side leaves it open.
     """
     for section in sorted({*left, *right}):
         one, other = left.get(section, {}), right.get(section, {})

@@ -88,7 +88,7 @@ def of_file(call: Call, path: str) -> Manifest:
     """Return the manifest that a YAML file says.
 
     Raises:
-        Usage: it is no such document.
+        Usage: it is not such a document.
         OSError: it cannot be read.
     """
     # Only a document needs the library, which is slow to load.
@@ -122,13 +122,13 @@ def _load(text: str) -> object:
             anchor = self.peek_event().anchor  # type: ignore[no-untyped-call]
             is_alias = self.check_event(yaml.AliasEvent)
             if is_alias and anchor in self.anchors and anchor not in sizes:
-                raise yaml.YAMLError(f"*{anchor} stands within itself")
+                raise yaml.YAMLError(f"the alias *{anchor} contains itself")
             self.depth += 1
             self.count += sizes.get(anchor, 0) if is_alias else 1
             if self.depth > DEPTH_MAX or self.count > NODES_MAX:
                 raise yaml.YAMLError(
-                    f"nested deeper than {DEPTH_MAX}, or more than {NODES_MAX} values with those "
-                    "that aliases repeat"
+                    f"nested deeper than {DEPTH_MAX}, or more than {NODES_MAX} values once "
+                    "aliases are expanded"
                 )
             node = super().compose_node(parent, index)
             self.depth -= 1
@@ -142,9 +142,7 @@ def _load(text: str) -> object:
             if len(set(names)) < len(names):
                 double = next(name for name in names if names.count(name) > 1)
                 line = node.start_mark.line + 1
-                raise yaml.YAMLError(
-                    f"{double[:40]!r} is there twice in the mapping at line {line}"
-                )
+                raise yaml.YAMLError(f"{double[:40]!r} appears twice in the mapping at line {line}")
             return super().construct_mapping(node, deep)
 
     return yaml.load(text, Loader=Bounded)
@@ -155,12 +153,14 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
 
     Raises:
         ItemNotFound: it is neither a file nor a cluster.
-        Usage: a file is no document.
+        Usage: the file is not a document.
     """
     if text is not None and (text == STDIN or Path(text).exists()):
         return Source(text, of_file(call, text), None)
     if text is not None and text.endswith((".yaml", ".yml")):
-        raise ItemNotFound(f"no file {text}", hint="`export --help` says how to write one")
+        raise ItemNotFound(
+            f"file {text} not found", hint="`export --help` explains how to write one"
+        )
     there = elsewhere(call, text) if text is not None else call
     admin = await there.admin()
     nodes = await masters(admin, Where(cluster=cluster))

@@ -2,9 +2,9 @@
 
     queues -> where each begins and ends -> PULL_MESSAGE -> RecordFilter -> messages
 
-Rule: nothing is committed and nobody else notices; the end is taken before the first pull,
+Rule: nothing is committed, so consumers do not notice; the end is read before the first pull,
 so that a topic that is written to all the time is read to an end too. One queue is read
-after the other, so that a reader can go on where it broke.
+after the other, so that an interrupted reader can continue.
 """
 
 import asyncio
@@ -99,7 +99,7 @@ async def read_queue(
 async def message_at(
     consumer: PullConsumer, queue: MessageQueue, queue_offset: int
 ) -> MessageExt | None:
-    """Return the first message at an offset or behind it, None where there is none."""
+    """Return the first message at an offset or behind it, None if there is none."""
     try:
         pulled = await consumer.pull(queue, queue_offset=queue_offset, count_max=1)
     except NotFound:

@@ -30,8 +30,8 @@ class MessageQuery:
         queue: ``ID`` or ``BROKER:ID``; all where None. ``broker`` all its queues.
         start: not what lies before this queue offset.
         tags: an expression of tags, as ``A || B``.
-        bytes_max: end before bodies of more bytes in all, as they are stored.
-        scan: look at so many messages of each queue at most; for brokers only.
+        bytes_max: stop before the stored bodies exceed this many bytes in total.
+        scan: check at most so many messages of each queue; only for brokers.
     """
 
     topic: str
@@ -51,12 +51,12 @@ async def browse(call: Call, query: MessageQuery) -> Outcome:
     """Return the messages, queue by queue.
 
     Raises:
-        NoRoute: there is no such topic.
-        ItemNotFound: there is no such queue.
-        Usage: ``scan`` is of brokers only.
+        NoRoute: the topic does not exist.
+        ItemNotFound: the queue does not exist.
+        Usage: ``scan`` was given for a store directory.
     """
     if query.scan is not None and call.is_offline:
-        raise Usage(f"--scan {query.scan}", hint="of brokers only")
+        raise Usage(f"--scan {query.scan}", hint="--scan works only with brokers, not with --store")
     size = Limit(query.bytes_max)
     if call.is_offline:
         rows = takewhile(lambda row: size.take(row.body_size), stored_rows(call, query))
@@ -106,7 +106,7 @@ async def _online(
 
 def stored_rows(call: Call, query: MessageQuery) -> Iterator[MessageRow]:
     """Yield the messages out of a store; the filter of ``query`` names the topic, too."""
-    # A store is read by numpy, which nobody should wait for who asks a broker.
+    # A store is read with numpy, which commands that ask brokers should not have to load.
     from mqadmin.messages.record_rows import OffsetRange, message_rows
     from storefmt.offline.views.storedir import StoreDir
 

@@ -66,12 +66,14 @@ letters_options = option_group(
     "letters",
     DeadLetterOptions,
     group_argument(),
-    click.option("--from", "from_", type=TIME, help="given up at this time or later"),
-    click.option("--to", type=TIME, help="given up at this time or earlier"),
-    click.option("--topic", type=TOPIC, help="first sent to this topic"),
+    click.option("--from", "from_", type=TIME, help="only letters given up at this time or later"),
+    click.option("--to", type=TIME, help="only letters given up at this time or earlier"),
+    click.option("--topic", type=TOPIC, help="only letters that were first sent to this topic"),
     with_tags("-t"),
     with_key,
-    click.option("--id", "ids", multiple=True, metavar="ID", help="with this offset id"),
+    click.option(
+        "--id", "ids", multiple=True, metavar="ID", help="only the letter with this offset id"
+    ),
     limit_option(),
 )
 
@@ -88,7 +90,8 @@ async def letter_parts(
         return await consumer_and_spans(call, query)
     except NoRoute:
         raise ItemNotFound(
-            f"group {group} has never given up a message", hint="`dead-letter list` shows who has"
+            f"group {group} has no dead letters",
+            hint="`dead-letter list` shows the groups that have",
         ) from None
 
 

@@ -1,7 +1,7 @@
-"""Write messages to a file (jsonl, csv or Parquet) in such a way that a broken run can go on.
+"""Write messages to a file (jsonl, csv or Parquet) so that an interrupted run can continue.
 
-    jsonl, csv   rows are appended; the state says how long the file was and where to go on
-    parquet      FILE.parts/000000.parquet … are joined into FILE when all is there
+    jsonl, csv   rows are appended; the state has the size of the file and the next position
+    parquet      FILE.parts/000000.parquet … are joined into FILE at the end
 
 Rule: what the state file (FILE.state) says was synced to the disk before it said so; a run
 that goes on cuts off what came after that. The state goes when the export is complete.
@@ -42,13 +42,13 @@ class ExportState:
     """How far an export is.
 
     Attributes:
-        asked: what was asked for; another question cannot go on with this file.
+        asked: the options of the export; one with other options cannot continue this file.
         begin_ms, end_ms: the times asked for, worked out when it began.
-        next_log_offset: where to go on in the log; -1 for its start.
+        next_log_offset: where to continue in the log; -1 for its start.
         queue: the queue of the last row as ``BROKER:ID``, and ``next_queue_offset`` behind it:
-            where to go on with a topic that is read from brokers.
+            where to continue with a topic that is read from brokers.
         size: bytes of the file (jsonl, csv), or parts (Parquet), that are complete.
-        resumed: this run goes on with one that broke.
+        resumed: this run continues an interrupted one.
     """
 
     asked: dict[str, str]
@@ -88,7 +88,7 @@ class ExportTarget:
 
     @property
     def kind(self) -> FileFormat:
-        """Return the format: the one asked for, else what the file's suffix says.
+        """Return the format: the requested one, otherwise that of the file's suffix.
 
         Standard output gets jsonl.
 
@@ -103,7 +103,7 @@ class ExportTarget:
         found = known.get(self.to.suffix.lower())
         if found is None:
             raise Usage(
-                f"{self.to.name}: which format?",
+                f"{self.to.name}: unknown format",
                 hint="end the name in .jsonl, .csv or .parquet, or use --format",
             )
         return found
@@ -117,7 +117,7 @@ class ExportTarget:
         if self.resume or self.kind == "parquet":
             raise Usage(
                 "--resume and Parquet need a file, and --to - is standard output",
-                hint="name a file, as in --to orders.parquet",
+                hint="give a file, as in --to orders.parquet",
             )
         return Outcome(rows, format=self.kind, row_class=MessageRow)
 
@@ -141,9 +141,9 @@ export_options = option_group(
         "--format",
         "format_",
         type=Choice(get_args(FileFormat)),
-        help="instead of what the suffix says",
+        help="format, instead of that of the suffix",
     ),
-    click.option("--resume", is_flag=True, help="go on with a broken export"),
+    click.option("--resume", is_flag=True, help="continue an interrupted export"),
 )
 
 
@@ -158,10 +158,10 @@ def state_path(path: Path) -> Path:
 
 
 def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
-    """Return where to begin: at the beginning, or in the middle where rows are there.
+    """Return where to start: at the beginning, or in the middle if rows exist.
 
     Raises:
-        Usage: the file is there already, or was made with another question.
+        Usage: the file already exists, or was written with other options.
         CommandError: the state cannot be read.
     """
     path = target.to
@@ -171,19 +171,21 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
     if not target.resume or not held.exists():
         if path.exists():
             raise Usage(
-                f"{path} is there already",
-                hint="it is complete: remove it to export again"
+                f"{path} already exists",
+                hint="it is complete; remove it to export again"
                 if not held.exists()
-                else "add --resume to go on with it, or remove it and its .state",
+                else "add --resume to continue it, or remove it and its .state",
             )
         if held.exists():
-            raise Usage(f"{held} is left of a broken export", hint="add --resume, or remove it")
+            raise Usage(
+                f"{held} remains from an interrupted export", hint="add --resume, or remove it"
+            )
         return fresh
     try:
         state = _state_of(held.read_text("utf-8"))
     except (ValueError, TypeError) as error:
         raise CommandError(
-            f"{held}: {error}", hint="remove it and the file, and begin anew"
+            f"{held}: {error}", hint="remove it and the file, and start again"
         ) from None
     if state.asked != fresh.asked:
         differ = sorted(
@@ -192,8 +194,8 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
             if state.asked.get(name) != fresh.asked.get(name)
         )
         raise Usage(
-            f"{path} was begun with another {', '.join(differ)}",
-            hint="ask for the same, or export to another file",
+            f"{path} was started with another {', '.join(differ)}",
+            hint="use the same options, or export to another file",
         )
     return replace(state, resumed=True)
 
@@ -209,12 +211,12 @@ def _state_of(text: str) -> ExportState:
     asked: object = state.asked
     queue: object = state.queue
     if not isinstance(asked, dict) or not isinstance(queue, str):
-        raise TypeError("`asked` or `queue` is of another type")
+        raise TypeError("`asked` or `queue` has the wrong type")
     counts = (state.rows, state.size)
     offsets = (state.next_log_offset, state.next_queue_offset)
     times = tuple(at for at in (state.begin_ms, state.end_ms) if at is not None)
     if not all(type(each) is int for each in (*counts, *offsets, *times)):
-        raise TypeError("a number is of another type")
+        raise TypeError("a number has the wrong type")
     if min(counts) < 0 or min(offsets) < -1:
         raise ValueError("a number is negative")
     return state
@@ -249,7 +251,7 @@ class ExportWriter(ABC):
         self.note()
 
     def note(self) -> None:
-        """Write the state; also before the first row, so that any broken run can go on."""
+        """Write the state; also before the first row, so that any interrupted run can continue."""
         write_note(state_path(self.path), json.dumps(asdict(self.state)))
 
     def __enter__(self) -> Self:
@@ -298,7 +300,7 @@ class TextWriter(ExportWriter):
         if size < state.size:
             raise CommandError(
                 f"{path} has {size} bytes, {state_path(path).name} says {state.size}",
-                hint="remove both, and begin anew",
+                hint="remove both, and start again",
             )
         self._file.truncate(state.size)
         self._file.seek(state.size)

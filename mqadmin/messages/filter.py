@@ -62,7 +62,7 @@ def _text_of(record: Record) -> str:
     try:
         raw = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
     except StoreError:
-        # What cannot be decompressed is looked at as it is stored.
+        # A body that cannot be decompressed is checked as it is stored.
         raw = record.body
     return raw.decode("utf-8", "replace")
 
@@ -71,29 +71,34 @@ def parse_pattern(text: str) -> re.Pattern[str]:
     """Return a pattern for bodies.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a pattern.
     """
     try:
         return re.compile(text)
     except re.error as error:
-        raise ValueError(f"{text!r} is no pattern: {error}") from None
+        raise ValueError(f"{text!r} is not a valid pattern: {error}") from None
 
 
 body_conditions = combine(
     click.option(
-        "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
+        "--property",
+        "-p",
+        "properties",
+        type=NAME_VALUE,
+        multiple=True,
+        help="only messages with this property",
     ),
     click.option(
         "--grep",
         type=TextType(read=parse_pattern),
         metavar="PATTERN",
-        help="with this pattern in the body",
+        help="only messages with this pattern in the body",
     ),
     click.option(
         "--json",
         type=TextType(read=parse_json_condition),
         metavar="PATH[=VALUE]",
-        help="with this in a JSON body",
+        help="only messages with this value in a JSON body",
     ),
 )
 """Conditions on what the user gave a message besides tags and keys."""

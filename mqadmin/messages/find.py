@@ -33,7 +33,7 @@ def split_ids(given: Sequence[str]) -> list[str]:
     """Return ids that stand alone or, as Java's tool takes them, joined by commas.
 
     Raises:
-        Usage: there is none.
+        Usage: no id is given.
     """
     found = [one.strip() for text in given for one in text.split(",") if one.strip()]
     if not found:
@@ -57,9 +57,9 @@ async def find_messages(call: "Call", text: str, *, topic: str | None) -> "list[
         topic: where to look for everything but an offset id.
 
     Raises:
-        ItemNotFound: no message has this id or key, or the queue has none at the place.
+        ItemNotFound: no message has this id or key, or the queue has none at the offset.
         Usage: it is not an offset id, and no topic is given.
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     # Not `call.admin()`: all calls together take longer to load than a message to find.
     from mqclient.admin.message import MessageCalls
@@ -83,7 +83,7 @@ async def find_messages(call: "Call", text: str, *, topic: str | None) -> "list[
             f"no message with id or key {text} in topic {topic}",
             hint=await waiting_hint(messages, topic, text, unique=True)
             or await waiting_hint(messages, topic, text)
-            or "check both; brokers index a message some moments after they stored it",
+            or "check both; brokers index a message shortly after they stored it",
         )
     return found
 
@@ -99,7 +99,9 @@ async def find_message(call: "Call", text: str, *, topic: str | None) -> "Messag
     ids = {message.unique_key or message.msg_id for message in found}
     if len(ids) > 1:
         names = ", ".join(sorted(ids)[:3])
-        raise Usage(f"{len(ids)} messages have the key {text} ({names})", hint="name one by its id")
+        raise Usage(
+            f"{len(ids)} messages have the key {text} ({names})", hint="choose one by its id"
+        )
     return found[0]
 
 

@@ -47,11 +47,11 @@ def parse_json_condition(text: str) -> JsonCondition:
     """Read ``PATH`` or ``PATH=VALUE``.
 
     Raises:
-        ValueError: the path is none.
+        ValueError: the path is not valid.
     """
     path, equals, value = text.partition("=")
     if not _PATH.fullmatch(path):
-        raise ValueError(f"{path!r} is no path; as order.items[0].id=17")
+        raise ValueError(f"{path!r} is not a path such as order.items[0].id")
     steps = tuple(int(number) if number else name for number, name in _STEP.findall(path))
     return JsonCondition(steps, _as_json(value) if equals else None)
 

@@ -1,4 +1,4 @@
-"""How much a command may show or look at before it ends by itself, and how fast it may send.
+"""How much a command may show or check before it ends by itself, and how fast it may send.
 
 Rule: turns of ``--rate`` are spread evenly, and a pause is not caught up with: a broker that was
 slow for a minute is not hit by that minute's messages at once.
@@ -9,7 +9,7 @@ from time import perf_counter
 
 
 class Limit:
-    """An amount that may be taken in parts; None has no limit."""
+    """An amount that is used up in parts; None has no limit."""
 
     def __init__(self, amount: int | None) -> None:
         self._left = amount
@@ -27,7 +27,7 @@ class RateLimit:
     """Delays whoever awaits ``turn``, so that turns keep to a rate.
 
     Args:
-        rate: turns a second; None delays nobody.
+        rate: turns a second; None does not delay.
     """
 
     def __init__(self, rate: float | None) -> None:

@@ -3,7 +3,7 @@
     Record (storefmt) --message_row--> MessageRow --output--> json object, table line
 
 Rule: the body is text where it is valid UTF-8, else base64 in ``body_base64``; exactly
-one of the two is there, and neither when the body was not asked for. ``body_size`` is the
+one of the two is set, and neither if the body was not requested. ``body_size`` is the
 size as stored. A body that cannot be decompressed, or would grow beyond ``BODY_SIZE_MAX``,
 is shown as it is stored, and ``body_error`` says why: one such message ends no command.
 """
@@ -77,7 +77,7 @@ class MessageRow(Row):
     broker: str | None
 
     def in_table(self) -> Mapping[str, str]:
-        """Return the size of a body that is no text, in place of it."""
+        """Return the size of a binary body, in place of it."""
         if self.body is not None or self.body_base64 is None:
             return {}
         size = len(self.body_base64) * 3 // 4 - self.body_base64[-2:].count("=")

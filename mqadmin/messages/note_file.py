@@ -1,7 +1,7 @@
 """Write the small file beside a user's file that notes how far a command is.
 
 Rule: a link of that name is replaced and never followed, because the directory may belong to others
-as well. The file is there whole or not at all.
+as well. The file is complete, or does not exist.
 """
 
 import os

@@ -61,8 +61,8 @@ async def pulls(call: Call, query: MessageQuery, *, is_consuming: bool) -> Async
     """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
 
     Raises:
-        NoRoute: there is no such topic.
-        ItemNotFound: there is no such queue.
+        NoRoute: the topic does not exist.
+        ItemNotFound: the queue does not exist.
     """
     consumer, queues = await consumer_and_queues(call, query)
     if is_consuming:

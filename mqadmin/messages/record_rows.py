@@ -46,11 +46,11 @@ def parse_range(text: str) -> OffsetRange:
     """Return the range that ``A-B``, ``A-``, ``-B`` or ``A`` (one record) means.
 
     Raises:
-        ValueError: it is no range of whole numbers.
+        ValueError: it is not a range of whole numbers.
     """
     found = RANGE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
+        raise ValueError(f"{text!r} is not a range of log offsets; expected 0-4096, 4096- or 4096")
     first, dash, last = found.groups()
     if not dash:
         return OffsetRange(int(first), int(first) + 1)
@@ -123,7 +123,7 @@ selection_options = option_group(
     click.option("--queue", type=INTEGER, help="of this queue"),
     with_key,
     with_tags(),
-    click.option("--producer", help="of this producer group, where it is stored"),
+    click.option("--producer", help="only this producer group, if it is stored"),
     stored_from(),
     click.option(
         "--log-offset",
@@ -146,7 +146,7 @@ def message_rows(
     body: BodyForm,
     warn: Warn,
 ) -> Iterator[MessageRow]:
-    """Yield the records that are wanted in log order; damage is told and passed over."""
+    """Yield the selected records in log order; damage is reported and skipped."""
     count = 0
     for span, pos, item in store.log.located_items(offsets.start, offsets.end):
         if count_max is not None and count >= count_max:
@@ -154,8 +154,7 @@ def message_rows(
         file = store.span_name(span)
         if isinstance(item, Damage):
             warn(
-                f"{file} at byte {pos}: {item.error}; {item.size} bytes passed over, "
-                "`store verify` says more"
+                f"{file} at byte {pos}: {item.error}; skipped {item.size} bytes; see `store verify`"
             )
         elif isinstance(item, Record) and wanted.wants(item):
             count += 1

@@ -1,4 +1,4 @@
-"""Send a stored message once more, and make the row about it.
+"""Send a stored message again, and return its row.
 
 Rule: what the user gave goes along (body, tag, keys, flag, own properties); what brokers and
 clients wrote into it does not, or the new message would claim to be the old one.

@@ -20,9 +20,9 @@ class TailOptions:
     Attributes:
         from_: earliest, latest or a time.
         count: end after so many.
-        bytes_: end before bodies of more bytes in all.
-        scan: end after so many were looked at.
-        no_follow: end at what is there now.
+        bytes_: stop before the bodies exceed this many bytes in total.
+        scan: stop after checking so many messages.
+        no_follow: stop at the present end.
     """
 
     from_: str
@@ -41,7 +41,7 @@ class TailOptions:
         """Return which records are wanted, of a queue by its id alone.
 
         Raises:
-            Usage: the queue is none.
+            Usage: the queue is not valid.
         """
         return RecordFilter(
             topic=topic,
@@ -65,11 +65,14 @@ tail_options = option_group(
         metavar="WHERE",
         help="earliest, latest or a TIME",
     ),
-    click.option("--count", "-c", type=Integer(min=1), help="end after this many"),
+    click.option("--count", "-c", type=Integer(min=1), help="stop after this many messages"),
     click.option(
-        "--bytes", "bytes_", type=Integer(min=0), help="end before bodies of more bytes in all"
+        "--bytes",
+        "bytes_",
+        type=Integer(min=0),
+        help="stop before the bodies exceed this many bytes in total",
     ),
-    click.option("--scan", type=Integer(min=0), help="end after looking at this many"),
+    click.option("--scan", type=Integer(min=0), help="stop after checking this many messages"),
     with_key,
     body_conditions,
     click.option("--queue", type=QUEUE, help="only this queue"),

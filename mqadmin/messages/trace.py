@@ -10,7 +10,7 @@
     sent consumed decided    what clients traced, out of RMQ_SYS_TRACE_TOPIC
 
 Rule: a unique key survives all of it, so everything is found by it; what a broker has deleted
-is not there, and a topic that no broker has is no error.
+is not there, and a topic that no broker has is not an error.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ async def groups_of(admin: "Admin", topic: str) -> list[str]:
     """Return the groups that read a topic, or have offsets in it.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     masters = routes.masters(await admin.topic_route(topic))
     told = await asyncio.gather(*(admin.groups_of_topic(at, topic) for at in masters.values()))
@@ -116,7 +116,7 @@ async def group_steps(
 def of_topic(steps: Iterable[LifeRow], topic: str, unique_keys: Collection[str]) -> list[LifeRow]:
     """Return the traced steps of messages in one topic: a key may be that of others elsewhere.
 
-    The end of a consumption names no topic, only the message.
+    The end of a consumption does not name the topic, only the message.
 
     Args:
         unique_keys: those of the messages that are stored in the topic.
@@ -159,7 +159,8 @@ def failure_texts(steps: Iterable[LifeRow]) -> list[str]:
             reason = last.detail.partition(";")[0]
             text += f"; at {last.client_host} {reason or 'it failed'}"
         else:
-            text += "; no client traced why: its log says it, at the times of these steps"
+            text += "; no client traced the reason: see the log of its members at the times of "
+            "these steps"
         texts.append(text)
     return texts
 
@@ -172,7 +173,7 @@ async def traced_steps(
     before: dict[str, TraceRecord] = {}
     for message in await _find(admin, topic, key):
         if message.unreadable:
-            warn(f"{message.unreadable}; this trace is passed over")
+            warn(f"{message.unreadable}; skipped this trace")
             continue
         for record in read_records(message.body.decode("utf-8", "replace")):
             if key != record.msg_id and key not in record.keys.split(" "):
@@ -231,13 +232,13 @@ def position_text(queue_offset: int, at: int | None) -> str:
     if at is None:
         return "has no offset in this queue"
     if at > queue_offset:
-        return "has read it, or passed over it"
+        return "has read or skipped it"
     return "reads it next" if at == queue_offset else f"has {queue_offset - at} to read before it"
 
 
 def _group(message: "MessageExt", group: str, at: int | None, *, online: bool) -> LifeRow:
     told = position_text(message.queue_offset, at)
-    detail = f"{told}{'' if online else '; nobody is online'}"
+    detail = f"{told}{'' if online else '; no members online'}"
     return replace(_stored("group", message, detail, group=group), step_ms=0, group_offset=at)
 
 

@@ -1,7 +1,7 @@
 """Which groups have read a message, in the words of RocketMQ's own tool: for ``--compat``.
 
     UNKNOWN                  the group was never online, or a broker did not say
-    NOT_ONLINE               nobody of it is connected
+    NOT_ONLINE               it has no connected members
     PULL                     its members fetch messages themselves
     CONSUMED                 its offset is behind the message
     CONSUMED_BUT_FILTERED    the same, and it does not subscribe to the tag

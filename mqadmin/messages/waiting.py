@@ -1,7 +1,7 @@
 """Messages that wait before they are in their topic: delayed, timer and half messages.
 
 A message that waits is indexed by its keys under the topic that it waits in, and names its own in
-REAL_TOPIC. So two queries more tell "it waits" from "there is no such message".
+REAL_TOPIC. So two more queries distinguish a waiting message from a missing one.
 """
 
 from typing import Final, Protocol
@@ -41,5 +41,5 @@ async def waiting_hint(messages: KeyQueries, topic: str, key: str, *, unique: bo
             if message.properties.get(REAL_TOPIC) == topic:
                 level = message.properties.get(DELAY)
                 detail = f" (delay level {level})" if place == SCHEDULE_TOPIC and level else ""
-                return f"a message with it is in {place} and waits {until}{detail}"
+                return f"such a message is in {place} and waits {until}{detail}"
     return ""

@@ -31,7 +31,7 @@ BAR_WIDTH: Final = 32
 class Column(NamedTuple):
     """One column: its name, how to read it, whether None leaves it out.
 
-    A column that is ``drawn`` is a picture for people: named, or not there.
+    A ``drawn`` column is a picture for people: it is only printed if it is named.
     """
 
     name: str
@@ -56,7 +56,7 @@ def _all_columns(row_class: type[Row]) -> tuple[Column, ...]:
 
 
 def hints_of(row_class: type[Row]) -> dict[str, object]:
-    """Return the types of the fields with what ``Annotated`` says about them."""
+    """Return the types of the fields with their ``Annotated`` metadata."""
     return get_type_hints(row_class, include_extras=True)
 
 
@@ -80,7 +80,7 @@ def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
     """Return the named columns, in the order given.
 
     Raises:
-        Usage: a name is no column of these rows.
+        Usage: a name is not a column of these rows.
     """
     by_name = {column.name: column for column in _all_columns(row_class)}
     chosen = []
@@ -88,7 +88,7 @@ def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
         column = by_name.get(name.strip().lower())
         if column is None:
             hint = did_you_mean(name, by_name, "there are " + ", ".join(by_name))
-            raise Usage(f"no column {name!r}", hint=hint)
+            raise Usage(f"unknown column {name!r}", hint=hint)
         chosen.append(column)
     return tuple(chosen)
 

@@ -1,6 +1,7 @@
 """The file that a command writes to: its path, where ``-`` is standard output.
 
-Rule: a file is whole or not there, and one that is there stays unless it is to be replaced.
+Rule: a file is complete or does not exist, so that no reader sees half of it; an existing file
+stays unless it is to be replaced.
 """
 
 from pathlib import Path
@@ -15,10 +16,10 @@ def check_is_new(path: Path, *, replace: bool = False) -> None:
     """Refuse to write over a file, before anything is asked or read.
 
     Raises:
-        Usage: the file is there already.
+        Usage: the file already exists.
     """
     if path != STDOUT and path.exists() and not replace:
-        raise Usage(f"{path} is there already", hint="add --replace, or name another file")
+        raise Usage(f"{path} already exists", hint="add --replace, or choose another file")
 
 
 def write_whole(path: Path, text: str) -> None:

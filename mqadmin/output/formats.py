@@ -60,7 +60,7 @@ def sorted_rows(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
     """Return the rows in the order of ``keys``: column names, ``-`` before for descending.
 
     Raises:
-        Usage: a key is no column.
+        Usage: a key is not a column.
     """
     made = list(rows)
     for key in reversed(keys):

@@ -58,11 +58,11 @@ def binary_of(out: TextIO) -> BinaryIO:
     """Return the byte stream below a text stream.
 
     Raises:
-        ValueError: it has none.
+        ValueError: it has no file descriptor.
     """
     buffer: BinaryIO | None = getattr(out, "buffer", None)
     if buffer is None:
-        raise ValueError("this output takes text only; msgpack needs a file or a pipe")
+        raise ValueError("msgpack needs a file or a pipe, because this output only accepts text")
     return buffer
 
 

@@ -78,7 +78,7 @@ class Outcome:
         follow: rows come one by one for a person who watches: print each at once.
         notes: sentences for people, printed on standard error.
         columns: what a table shows, where it is not what the command declares.
-        format: how it is printed where nobody says otherwise; empty: as a table.
+        format: the default format; empty for a table.
         layout: which one of ``--compat``, where a command has several.
         picture: lines that a table on a terminal or a pipe ends with, or a function asked once the
             rows are out; no other format has them.
@@ -124,7 +124,7 @@ def exit_code_of(results: Iterable[str]) -> int:
     """Return the exit code of a write from the ``result`` of each of its rows.
 
     All went well (or nothing had to change): 0. Some went wrong: 5. All of them: 3 where
-    nothing was found, 4 where nobody answered, else 1.
+    nothing was found, 4 if no server answered, otherwise 1.
     """
     seen = set(results)
     bad = seen & {NOT_FOUND, REFUSED, UNREACHABLE}

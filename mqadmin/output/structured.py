@@ -20,7 +20,7 @@ _STEERS: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2
 
 
 def json_text(value: object, *, pretty: bool = False) -> str:
-    """Return json without escapes for what is no control or invisible character."""
+    """Return json that escapes only control and invisible characters."""
     text = json.dumps(value, ensure_ascii=False, indent=2 if pretty else None)
     return text if text.isascii() and "\x7f" not in text else _STEERS.sub(_escape, text)
 

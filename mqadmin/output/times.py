@@ -50,7 +50,7 @@ class When:
         """Return the epoch ms.
 
         Raises:
-            ValueError: the text is no time.
+            ValueError: the text is not a time.
         """
         return parse_time(self.text, now_ms=now_ms)
 
@@ -59,7 +59,7 @@ def parse_when(text: str) -> When:
     """Return a time that is checked now and worked out later.
 
     Raises:
-        ValueError: the text is no time.
+        ValueError: the text is not a time.
     """
     parse_time(text, now_ms=0)
     return When(text)
@@ -69,7 +69,7 @@ def parse_start(text: str) -> str:
     """Check ``earliest``, ``latest`` or a time.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: it is not one of them.
     """
     if text not in {"earliest", "latest"}:
         parse_time(text, now_ms=0)
@@ -106,21 +106,21 @@ def parse_time(text: str, *, now_ms: int) -> int:
     try:
         return _ms(datetime.fromisoformat(word.upper()))
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is no time; {EXPECTED}") from None
+        raise ValueError(f"{text!r} is not a time; {EXPECTED}") from None
 
 
 def parse_duration(text: str) -> int:
     """Return the ms of a duration: ``90s``, ``1h30m``, ``500ms``; a bare number is seconds.
 
     Raises:
-        ValueError: it is no duration, or a longer one than ``STEP_MS_MAX``.
+        ValueError: it is not a duration, or a longer one than ``STEP_MS_MAX``.
     """
     lowered = text.strip().lower()
     bare = re.fullmatch(r"[0-9]+", lowered) is not None
     steps = [(lowered, "s")] if bare else STEP.findall(lowered)
     whole = bare or "".join(count + unit for count, unit in steps) == lowered
     if not steps or not whole:
-        raise ValueError(f"{text!r} is no duration; expected 500ms, 90s, 1h30m or 2d")
+        raise ValueError(f"{text!r} is not a duration; expected 500ms, 90s, 1h30m or 2d")
     duration_ms = sum(int(count) * MS_OF[unit] for count, unit in steps)
     if duration_ms > STEP_MS_MAX:
         raise ValueError(f"{text!r} is out of range")
@@ -190,7 +190,7 @@ def _clock(text: str) -> str:
 def _java(text: str, word: str) -> datetime:
     base, _, millis = word.rpartition(":")
     if not re.fullmatch(r"[0-9]{3}", millis):
-        raise ValueError(f"{text!r} is no time; {EXPECTED}")
+        raise ValueError(f"{text!r} is not a time; {EXPECTED}")
     at = _strptime(text, base, "%Y-%m-%d#%H:%M:%S")
     return at + timedelta(milliseconds=int(millis))
 
@@ -199,7 +199,7 @@ def _strptime(text: str, word: str, form: str) -> datetime:
     try:
         return datetime.strptime(word, form)
     except ValueError:
-        raise ValueError(f"{text!r} is no time; {EXPECTED}") from None
+        raise ValueError(f"{text!r} is not a time; {EXPECTED}") from None
 
 
 def _ms(at: datetime) -> int:

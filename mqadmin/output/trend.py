@@ -5,7 +5,7 @@
             rate (read a second), lag_rate (a second), drain_s = lag / -lag_rate
 
 Rule: pure; time comes with each sample. Numbers are over the last minute at most, so that a
-consumer that stopped is seen to stop. An offset that goes back (a reset) begins anew.
+consumer that stopped is seen to stop. An offset that goes back (a reset) starts a new trend.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ STEPS: Final = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at a queue: lag and offset in entries."""
+    """One sample of a queue: lag and offset in entries."""
 
     at_ms: int
     lag: int

@@ -103,7 +103,8 @@ class Call:
 
     @property
     def deletes_as_java(self) -> bool:
-        """Return whether a deletion of what is not there is done, as scripts for Java expect."""
+        """Return whether deleting something that does not exist succeeds, as scripts for Java
+        expect."""
         words = {self.settings.compat, self.console.env.get(COMPAT_VARIABLE)}
         return bool(self.settings.compat) and HONEST not in words
 
@@ -115,7 +116,7 @@ class Call:
     @property
     def store_dir(self) -> "Path":
         """Return the store directory of a command with ``Needs.STORE``; errors as below."""
-        # Who asks servers has no paths.
+        # A command that asks servers has no paths.
         from pathlib import Path
 
         return Path(self.store_uri)
@@ -128,7 +129,7 @@ class Call:
             Usage: none was given.
         """
         if self.store is None:
-            raise Usage("no store directory given", hint="name it as the first argument, DIR")
+            raise Usage("no store directory given", hint="give it as the first argument, DIR")
         return self.store
 
     @property
@@ -164,7 +165,7 @@ class Call:
         settings = self.settings
         context = self.context()
         if settings.namesrv is not None and not settings.namesrv.strip(",; "):
-            raise Usage("-n names no server", hint="as in -n HOST:PORT; leave it out for another")
+            raise Usage("-n has no address", hint="give an address, as in -n HOST:PORT, or omit -n")
         namesrv = settings.namesrv or self.workplace.namesrv
         if not namesrv and settings.context and context is not None:
             namesrv = context.namesrv
@@ -191,7 +192,7 @@ class Call:
         )
 
     def defaults(self) -> Context | None:
-        """Return the context whose defaults apply; None where there is none that can be read.
+        """Return the context whose defaults apply; None if it cannot be read.
 
         A broken file or name is reported by the command that needs a server, and must not keep
         `context use` from mending it.
@@ -235,7 +236,7 @@ class Call:
         saved: "Sequence[SavedState]",
         *,
         undoes: int | None = None,
-        promise: str = "puts the old state back",
+        promise: str = "restores the old state",
     ) -> None:
         """Keep the old state before a destructive write, and say how it comes back.
 
@@ -259,5 +260,5 @@ class Call:
         if self.settings.yes or self.dry_run:
             return False
         if not self.console.can_ask:
-            raise Usage(f"{question} nobody is there to answer", hint="add -y to say yes")
+            raise Usage(f"cannot ask without a terminal: {question}", hint="add -y to confirm")
         return True

@@ -1,4 +1,4 @@
-"""The streams of a call: where rows go, where warnings go, and whether a person is there.
+"""The streams of a call: where rows and warnings go, and whether a person can be asked.
 
 Rule: rows on ``out``, everything else on ``err``; names in a warning come from strangers,
 so control characters are shown in it. A question is asked only where both

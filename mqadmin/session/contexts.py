@@ -60,17 +60,17 @@ class Contexts:
     contexts: dict[str, Context]
 
     def get(self, name: str | None) -> Context | None:
-        """Return the context of this name, or the current one, or None where there is none.
+        """Return the context of this name, or the current one, or None if there is none.
 
         Raises:
-            ItemNotFound: ``name`` is given and is no context.
+            ItemNotFound: the context ``name`` does not exist.
         """
         wanted = name or self.current
         if wanted is None:
             return None
         found = self.contexts.get(wanted)
         if found is None:
-            raise ItemNotFound(f"no context {wanted!r}", hint="`context list` shows them")
+            raise ItemNotFound(f"context {wanted!r} not found", hint="`context list` shows them")
         return found
 
 
@@ -87,10 +87,10 @@ class ContextFile:
         return cls(os.path.join(base, "mqadmin", "contexts.json"))
 
     def load(self) -> Contexts:
-        """Return what the file says; nothing where there is none.
+        """Return the content of the file; empty if it does not exist.
 
         Raises:
-            CommandError: the file cannot be read, or is no such json.
+            CommandError: the file cannot be read, or is not valid.
         """
         try:
             text, mode = _opened(self.path)
@@ -103,11 +103,11 @@ class ContextFile:
             return Contexts(None, {})
         except OSError as error:
             raise CommandError(
-                f"{self.path}: {error.strerror}", hint="check what it is, and its permissions"
+                f"{self.path}: {error.strerror}", hint="check its type and permissions"
             ) from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise CommandError(
-                f"{self.path}: no contexts file ({error})", hint="mend it or move it away"
+                f"{self.path}: not a contexts file ({error})", hint="repair it, or move it away"
             ) from None
 
     def save(self, contexts: Contexts) -> None:
@@ -129,7 +129,7 @@ def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
     """Return a key that is given itself, or as ``env:NAME``, ``file:PATH`` or ``command:LINE``.
 
     Raises:
-        ItemNotFound: there is no such variable, readable file, or output of the command.
+        ItemNotFound: the variable, a readable file, or output of the command is missing.
         CommandError: others can read or change the file.
     """
     if text is None:
@@ -189,7 +189,7 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Return the keys in ``$ROCKETMQ_HOME/conf/tools.yml``, where the Java tool has them.
 
     Raises:
-        ItemNotFound: the file is there and cannot be read.
+        ItemNotFound: the file exists but cannot be read.
         CommandError: it has a secret key, and others can read or change it.
     """
     home = env.get("ROCKETMQ_HOME")
@@ -203,7 +203,7 @@ def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
         return keys
     except (OSError, UnicodeDecodeError) as error:
         raise ItemNotFound(
-            f"{path}: {_reason(error)}", hint="check it and its permissions"
+            f"{path}: {_reason(error)}", hint="check the file and its permissions"
         ) from None
 
 
@@ -238,11 +238,11 @@ def _holds_key(context: Context) -> bool:
 
 def _decode(value: object) -> Contexts:
     if not isinstance(value, dict):
-        raise TypeError("no object")
+        raise TypeError("not an object")
     current = value.get("current")
     listed = value.get("contexts")
     if not isinstance(listed, dict) or not isinstance(current, (str, type(None))):
-        raise TypeError("`contexts` is no object, or `current` no name")
+        raise TypeError("`contexts` is not an object, or `current` is not a name")
     return Contexts(current, {name: _context(name, item) for name, item in listed.items()})
 
 
@@ -259,7 +259,7 @@ TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 def _context(name: str, item: object) -> Context:
     if not isinstance(item, dict):
-        raise TypeError(f"{name} is no object")
+        raise TypeError(f"{name} is not an object")
     plain = {key: item[key] for key in TYPES if item.get(key) is not None}
     for key, value in plain.items():
         if not isinstance(value, TYPES[key]):
@@ -268,7 +268,7 @@ def _context(name: str, item: object) -> Context:
         raise TypeError(f"{name} has no `namesrv`")
     mapped, tls = item.get("map", {}), item.get("tls")
     if not isinstance(mapped, dict) or not isinstance(tls, (dict, type(None))):
-        raise TypeError(f"`map` or `tls` of {name} is no object")
+        raise TypeError(f"`map` or `tls` of {name} is not an object")
     pairs = tuple((str(one), str(other)) for one, other in mapped.items())
     files = None if tls is None else TlsFiles(**tls)
     return Context(name=name, address_map=pairs, tls=files, **plain)

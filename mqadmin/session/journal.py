@@ -27,7 +27,7 @@ KEPT_MAX: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedState:
-    """One thing on one server as it was; ``before`` is None where it was not there.
+    """One item on one server as it was; ``before`` is None if it did not exist.
 
     Attributes:
         kind: which class of ``mqadmin.changes.targets`` reads and writes it.
@@ -115,7 +115,7 @@ class Journal:
         """Yield every entry, oldest first.
 
         Raises:
-            CommandError: a file is no such json.
+            CommandError: a file is not a journal entry.
         """
         for number in sorted(self._numbers()):
             yield self.get(number)
@@ -124,30 +124,32 @@ class Journal:
         """Return one entry.
 
         Raises:
-            ItemNotFound: there is none of this number.
-            CommandError: its file is no such json.
+            ItemNotFound: the entry does not exist.
+            CommandError: its file is not a journal entry.
         """
         path = self._path(number)
         try:
             return _decode(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
-            raise ItemNotFound(f"no entry {number} in the journal", hint="`undo --list`") from None
+            raise ItemNotFound(
+                f"entry {number} not found in the journal", hint="`undo --list`"
+            ) from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise CommandError(
-                f"{path}: no journal entry ({error!r})", hint="move it away"
+                f"{path}: not a journal entry ({error!r})", hint="move it away"
             ) from None
 
     def latest(self) -> JournalEntry:
         """Return the newest entry that is still to be put back.
 
         Raises:
-            ItemNotFound: there is none.
+            ItemNotFound: the journal has no entry to undo.
         """
         for number in sorted(self._numbers(), reverse=True):
             entry = self.get(number)
             if entry.undone_ms is None and entry.undoes is None:
                 return entry
-        raise ItemNotFound("nothing to undo", hint="`undo --list` shows what was put back")
+        raise ItemNotFound("nothing to undo", hint="`undo --list` shows what was restored")
 
     def mark_undone(self, entry: JournalEntry, *, at_ms: int) -> None:
         """Note that an entry was put back."""
@@ -175,6 +177,6 @@ def _write(path: Path, entry: JournalEntry) -> None:
 def _decode(value: dict[str, object]) -> JournalEntry:
     listed = value.pop("saved")
     if not isinstance(listed, list):
-        raise TypeError("`saved` is no list")
+        raise TypeError("`saved` is not a list")
     saved = tuple(SavedState(**{**one, "names": tuple(one["names"])}) for one in listed)
     return JournalEntry(**value, saved=saved)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ def break_line(line: str, terminal: TextIO) -> str:
 
 
 def break_lines(text: str, terminal: TextIO) -> str:
-    """Return the lines of a text likewise; what goes on stands below where the text began."""
+    """Return the lines of a text likewise; continued lines start below the start of the text."""
     width = _width(terminal)
     made = []
     for line in text.split("\n"):

@@ -49,7 +49,8 @@ class LoopThread:
         begun: list[asyncio.Task[T]] = []
 
         async def run() -> T:
-            # An error of making the coroutine is one of the task, too: nobody else waits for it.
+            # An error while creating the coroutine counts as one of the task, because no one else
+            # waits for it.
             return await work()
 
         def begin() -> None:

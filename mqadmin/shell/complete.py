@@ -27,13 +27,13 @@ from mqadmin.shell.names import Names
 OWN_WORDS = {
     "help": "this shell, or a command",
     "exit": "leave",
-    "connect": "talk to other name servers",
+    "connect": "connect to other name servers",
     "set": "set output FORMAT",
     "use": "use topic NAME, use context NAME",
-    "watch": "run a command again and again",
-    "clear": "an empty screen",
+    "watch": "run a command repeatedly",
+    "clear": "clear the screen",
 }
-STORE_WORDS = {"open": "the store directory from now on", "close": "no store any more"}
+STORE_WORDS = {"open": "open a store directory", "close": "close the store directory"}
 
 
 @dataclass(frozen=True, slots=True)

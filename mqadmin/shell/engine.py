@@ -30,27 +30,27 @@ SHELL_HELP: Final = """\
 Words of the shell itself:
   help [CMD]               this text, or the help of a command
   exit [N]                 leave (also Ctrl-D)
-  connect HOST:PORT        talk to these name servers from now on
-  use context NAME         ... to the ones of this context
-  use topic NAME           the topic where a command needs one and none is given
+  connect HOST:PORT        connect to these name servers
+  use context NAME         connect to those of this context
+  use topic NAME           default topic of commands that need one
   store open DIR           the store directory for `store ...`; `store close` ends it
   set output FORMAT        table, json, jsonl, yaml, csv or name
   watch [SECONDS] CMD      run CMD again and again, until Ctrl-C
   CMD | grep X | head 5    filters: grep head tail sort uniq count json record
   CMD | jq .               any other word after | is a program; `help pipes` says more
-  !CMD                     a command of the machine's own shell
-  clear                    an empty screen (also Ctrl-L)
+  !CMD                     run a command of the system's shell
+  clear                    clear the screen (also Ctrl-L)
   CMD > FILE, CMD >> FILE  write the rows to a file
-  CMD; CMD                 one after the other; the first that fails ends the line
+  CMD; CMD                 run in order; the first failure ends the line
 """
 
 
 PIPES_HELP: Final = """\
-The rows of a command go through filters, line by line, and no shell takes part:
-  grep [-i] [-v] PATTERN   lines that match, or do not
-  head [N]   tail [N]      the first or last lines; 10 where N is left out
-  sort [-r]  uniq          in order; without neighbours that repeat
-  count                    how many lines
+The rows of a command go through filters line by line, without a system shell:
+  grep [-i] [-v] PATTERN   lines that match; -v those that do not
+  head [N]   tail [N]      the first or last N lines, 10 by default
+  sort [-r]  uniq          sort lines; drop adjacent duplicates
+  count                    the number of lines
   json [PATH]              the rows as json, or the part at a.b[0].c
   record                   each row as a block of name and value lines
   PROGRAM [WORDS]          any other program, as in `topic list -o json | jq length`; it gets
@@ -118,7 +118,7 @@ class Shell:
     def _system(self, text: str) -> int:
         """Run a line of the machine's own shell; Ctrl-C ends it."""
         self.console.out.flush()
-        # Where nobody types, standard input may hold the lines that come after this one.
+        # Without a person, standard input may hold the lines that follow this one.
         stdin = None if self.console.can_ask else subprocess.DEVNULL
         try:
             self.last_exit = subprocess.run(["/bin/sh", "-c", text], stdin=stdin).returncode
@@ -186,7 +186,7 @@ class Shell:
         if words[0].lower() == "mqadmin":
             words = words[1:]
         if words and words[0].lower() == "shell":
-            raise Usage("this is the shell already")
+            raise Usage("this is already the shell")
         exit_code = run_line(words, console, self.workplace)
         console.out.flush()
         return exit_code
@@ -215,9 +215,11 @@ class Shell:
 
     def _set(self, words: list[str], console: Console) -> int:
         if len(words) != 2 or words[0] != "output":
-            raise Usage("only `set output FORMAT` can be set")
+            raise Usage("only `set output FORMAT` is possible")
         if words[1] not in get_args(Format):
-            raise Usage(f"no format {words[1]!r}", hint="one of " + ", ".join(get_args(Format)))
+            raise Usage(
+                f"unknown format {words[1]!r}", hint="one of " + ", ".join(get_args(Format))
+            )
         self.workplace.output = words[1]
         return 0
 
@@ -237,7 +239,7 @@ class Shell:
             return 0
         path = os.path.expanduser(_only(words, "store open DIR"))
         if not os.path.isdir(path):
-            raise ItemNotFound(f"{path} is no directory", hint="name a store directory")
+            raise ItemNotFound(f"{path} is not a directory", hint="give a store directory")
         self.workplace.store = path
         return 0
 
@@ -245,9 +247,12 @@ class Shell:
         """Run a command as ``--watch`` does, until Ctrl-C."""
         seconds = [words.pop(0)] if words and words[0].replace(".", "", 1).isdecimal() else []
         if not words:
-            raise Usage("watch what?", hint="as in `watch 2 group lag G`")
+            raise Usage("watch needs a command", hint="as in `watch 2 group lag G`")
         if words[0].lower() in self._own:
-            raise Usage(f"`{words[0]}` is a word of the shell", hint="watch a command")
+            raise Usage(
+                f"`{words[0]}` is a word of the shell, not a command",
+                hint="only commands can be watched",
+            )
         return self._words([*words, "--watch", *seconds], console)
 
 

@@ -74,14 +74,14 @@ def stage_of(words: list[str]) -> Stage:
     """Return the filter that ``words`` name, ready to take lines.
 
     Raises:
-        Usage: there is none of this name, or its words are wrong.
+        Usage: the filter does not exist, or its arguments are wrong.
     """
     found = FILTERS.get(words[0])
     if found is not None:
         return found.start(words[1:])
     if shutil.which(words[0]) is None:
         known = ", ".join(FILTERS)
-        raise Usage(f"no filter and no program `{words[0]}`", hint=f"there are {known}")
+        raise Usage(f"unknown filter or program `{words[0]}`", hint=f"there are {known}")
     return Program(words)
 
 
@@ -171,7 +171,7 @@ class Grep(Stage):
         try:
             self._pattern = re.compile(rest[0], re.IGNORECASE if "i" in given else 0)
         except re.error as error:
-            raise Usage(f"grep: {rest[0]!r} is no pattern: {error}") from None
+            raise Usage(f"grep: {rest[0]!r} is not a valid pattern: {error}") from None
         self._wanted = "v" not in given
 
     def line(self, line: str) -> Lines:
@@ -309,13 +309,13 @@ def _count(name: str, words: list[str]) -> int:
     if not given:
         return COUNT_DEFAULT
     if len(given) > 1 or not given[0].isdecimal():
-        raise Usage(f"{name} takes one number of lines", hint=FILTERS[name].usage)
+        raise Usage(f"{name} takes one argument, a number of lines", hint=FILTERS[name].usage)
     return int(given[0])
 
 
 def _no_words(name: str, words: list[str]) -> None:
     if words:
-        raise Usage(f"{name} takes no words")
+        raise Usage(f"{name} takes no arguments")
 
 
 def _whole(line: str) -> str:
@@ -326,7 +326,7 @@ def _parsed(name: str, text: str) -> object:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise Usage(f"{name}: the rows before are no json ({error})") from None
+        raise Usage(f"{name}: its input is not JSON ({error})") from None
     return value
 
 

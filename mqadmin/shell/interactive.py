@@ -289,13 +289,15 @@ class Interactive:
         try:
             target = self._here().target()
         except CommandError as error:
-            self._call.warn(f"no server yet: `connect HOST:PORT` ({error.message})")
+            self._call.warn(f"no server yet; use `connect HOST:PORT` ({error.message})")
             return
         task = self._names.refresh(self._here(), at_once=True)
         if task is not None:
             wait([task], NAMES_WAIT_S)
         if not self._names.known.connected:
-            self._call.warn(f"{target.namesrv} does not answer; `connect HOST:PORT` to another one")
+            self._call.warn(
+                f"{target.namesrv} does not answer; use `connect HOST:PORT` for another one"
+            )
 
     def _here(self) -> Call:
         return Call(GlobalOptions(), self._call.console, self._call.workplace)

@@ -63,7 +63,7 @@ class ShellCommand:
 
 
 def split(text: str) -> SplitText:
-    """Split a text into words; an open quote is no error here."""
+    """Split a text into words; an open quote is not an error here."""
     words: list[ShellWord] = []
     state = Quote.NONE
     current: list[str] | None = None
@@ -137,7 +137,7 @@ def parse_line(text: str) -> list[ShellCommand]:
     """
     made = split(text)
     if made.inside is not Quote.NONE:
-        raise Usage("a quote is not closed", hint="close it, or put a backslash before it")
+        raise Usage("a quote is not closed", hint="close it, or escape it with a backslash")
     return [_command(words) for words in commands(made.words) if words]
 
 
@@ -159,12 +159,12 @@ def _command(made: Sequence[ShellWord]) -> ShellCommand:
         else:
             stages[-1].append(word.text)
     if len(stages) > 1 and not all(stages):
-        raise Usage("a `|` needs a command before and a filter after it")
+        raise Usage("a `|` needs a command before it and a filter after it")
     if not stages[0] and file is not None:
         raise Usage("a `>` needs a command before it")
     return ShellCommand(stages[0], stages[1:], file, append)
 
 
 def is_unfinished(text: str) -> bool:
-    """Return whether a line goes on: a quote is open, or it ends in a backslash."""
+    """Return whether a line continues: a quote is open, or it ends in a backslash."""
     return split(text).inside is not Quote.NONE

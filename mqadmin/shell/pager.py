@@ -59,7 +59,7 @@ class PagedText(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Show at once what somebody waits for: from here on nothing is paged."""
+        """Show at once what a person waits for; from here on nothing is paged."""
         if self._pager_in is not None:
             self._pager_in.flush()
             return
@@ -69,7 +69,7 @@ class PagedText(io.TextIOBase):
         self._out.flush()
 
     def close(self) -> None:
-        """Do nothing: the stream behind is somebody else's, and closed when it likes."""
+        """Do nothing: the stream behind belongs to its opener, who closes it."""
 
     def finish(self) -> None:
         """Show what is held, or wait until the person leaves the pager."""

@@ -16,7 +16,7 @@ from mqadmin.shell.filters import Lines, Stage
 
 
 class PipeClosed(BrokenPipeError):
-    """A filter needs no more lines: the command ends early, which is no error."""
+    """A filter needs no more lines: the command ends early, which is not an error."""
 
 
 class Pipe(io.TextIOBase):
@@ -53,7 +53,7 @@ class Pipe(io.TextIOBase):
         self._out.flush()
 
     def close(self) -> None:
-        """End what the filters have started; the stream behind is somebody else's."""
+        """End what the filters have started; the stream behind belongs to its opener."""
         for stage in self._stages:
             stage.close()
 

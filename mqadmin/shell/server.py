@@ -75,10 +75,10 @@ class EmbeddedServer:
             log.seek(0)
             lines = log.read().decode("utf-8", "replace").strip().splitlines()
             self.stop()
-            said = " | ".join(lines[-ERROR_LINES:]) or "they said nothing"
+            said = " | ".join(lines[-ERROR_LINES:]) or "they printed nothing"
             raise CommandError(
                 f"the embedded servers did not start: {said}",
-                hint="is the store in use, or a port taken?",
+                hint="check whether the store or a port is in use",
             )
         self.addresses = ServerAddresses(**json.loads(line))
         return self

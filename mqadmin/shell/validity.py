@@ -1,7 +1,7 @@
 """Judge before Enter whether a line that is being typed could run.
 
     topic show ordres        no topic `ordres`; did you mean orders?
-    topic list --kind nrml   --kind: 'nrml' is none of normal, retry, ...
+    topic list --kind nrml   --kind: 'nrml' is not one of normal, retry, ...
 
 Rule: pure and quick; the word at the cursor is not judged before a blank follows it, and a name
 is judged only where names are known. It is advice: Enter runs the line whatever this says.
@@ -53,7 +53,7 @@ def _judge(before: list[str], word: str, names: Names, *, makes_new: bool) -> st
 
     items = [one for one in click_items(before, "", live) if one.choice]
     if items and word.lower() not in {one.value.lower() for one in items}:
-        return f"{items[0].what}: {word!r} is none of {', '.join(one.value for one in items)}"
+        return f"{items[0].what}: {word!r} is not one of {', '.join(one.value for one in items)}"
     if asked and asked[0] in JUDGED and not makes_new:
         return _unknown(word, asked[0], names)
     return ""
@@ -65,4 +65,4 @@ def _unknown(word: str, kind: ValueKind, names: Names) -> str:
     if not names.connected or not known or word in known or address:
         return ""
     near = get_close_matches(word, known[:NEAR_MAX], n=1)
-    return f"no {kind.name.lower()} `{word}`" + (f"; did you mean {near[0]}?" if near else "")
+    return f"unknown {kind.name.lower()} `{word}`" + (f"; did you mean {near[0]}?" if near else "")

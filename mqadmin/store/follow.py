@@ -25,10 +25,10 @@ POLL_S: Final = 0.1
 
 
 def follow(call: Call, tail: TailOptions, wanted: RecordFilter, *, body: BodyForm) -> Outcome:
-    """Return rows that go on until ``tail`` ends or Ctrl-C.
+    """Return rows that continue until ``tail`` ends or Ctrl-C.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     begin_ms = None
     with StoreDir.open(call.store_dir) as store:

@@ -34,7 +34,7 @@ def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome
     """Return the message with an offset id or a unique key, or one row for each of several.
 
     Raises:
-        NotInStore: there is none.
+        NotInStore: the message does not exist.
     """
     with StoreDir.open(call.store_dir) as store:
         rows = [
@@ -60,7 +60,7 @@ def stored_by_key(
     """Return the messages of a topic with a key, oldest first.
 
     Raises:
-        ItemNotFound: there is none.
+        ItemNotFound: no message has the key.
     """
     with StoreDir.open(call.store_dir) as store:
         found = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
@@ -69,7 +69,7 @@ def stored_by_key(
         if not found:
             raise ItemNotFound(
                 f"no message with key {key!r} in topic {topic} of {store.root}",
-                hint="check the key, and the time span where one is given",
+                hint="check the key, and the time span if one is given",
             )
         return Outcome([stored_row(call, store, record, body=body) for record in found])
 
@@ -80,11 +80,11 @@ def stored_at(
     """Return the message at a place of a queue.
 
     Raises:
-        ItemNotFound: there is no such queue, or no such entry.
+        ItemNotFound: the queue or the entry does not exist.
     """
     with StoreDir.open(call.store_dir) as store:
         if (topic, queue_id) not in set(store.queues()):
-            raise ItemNotFound(f"no queue {queue_id} of topic {topic} in {store.root}")
+            raise ItemNotFound(f"topic {topic} has no queue {queue_id} in {store.root}")
         for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
             if found == queue_offset:
                 body = body_form(no_body=no_body, inflate=True)
@@ -117,7 +117,9 @@ def stored_queues(call: Call, topic: str) -> list[TopicQueue]:
     with open_store(call) as store:
         numbers = sorted(number for name, number in store.queues() if name == topic)
         if not numbers:
-            raise ItemNotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
+            raise ItemNotFound(
+                f"topic {topic} not found in {store.root}", hint="`topic list` shows them"
+            )
         settings = store.topics().topics.get(topic)
         return [
             TopicQueue.of(
@@ -162,7 +164,7 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
     """Return where groups are in each queue, by the offsets that were last written to disk.
 
     Raises:
-        ItemNotFound: a group is named that the store has no offset of.
+        ItemNotFound: the store has no offsets of the named group.
     """
     with open_store(call) as store:
         found = [at for at in store.group_offsets() if group in (None, at.group)]
@@ -172,7 +174,7 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
 
 
 def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
-    """Yield the rows, and close the store when they are out or nobody wants more of them."""
+    """Yield the rows, and close the store after the last one, or when no more are needed."""
     with store:
         yield from rows
 

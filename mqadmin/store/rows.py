@@ -6,8 +6,9 @@ from typing import Final
 from mqadmin.output.rows import EpochMs, Row, Share
 
 EVENTS_DETAILS: Final = (
-    "Events are pauses, clocks that were set back, log files that are gone, how far the store was "
-    "flushed, and whether a broker died with it open; each has the message that proves it."
+    "Events are pauses, clocks that were set back, deleted log files, how far the store was "
+    "flushed, and whether a broker died with it open. Each event names the message that proves "
+    "it."
 )
 
 

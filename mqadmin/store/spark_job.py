@@ -1,14 +1,14 @@
-"""Run a job of the pipeline as a process, so that the command line never imports Spark.
+"""Run a Spark job as a process, so that the command line never imports Spark.
 
     python -m mqspark JOB DIR… --> standard output: rows as JSON lines
                                 --> standard error: the page, progress, a plan, and at the
                                     end what failed, how much was skipped, or the verdict
 
-Rule: rows come before the damage is told, so a damaged store gives what it still has. Lines
-of standard error that are no JSON object are Spark's own; the last of them is told only
-where the job died without a word of ours. ``--explain`` shows Spark's plan before the job
-runs; with ``--dry-run`` beside it, or alone, nothing is run. The job ends with this process,
-however that ends, because it watches its standard input, which only this process holds open.
+Rule: rows come before the damage is reported, so a damaged store gives what it still has. Lines of
+standard error that are not a JSON object are Spark's own; the last of them is reported only if the
+job died without a message of ours. ``--explain`` shows Spark's plan before the job runs; with
+``--dry-run`` beside it, or alone, nothing is run. The job ends with this process, however that
+ends, because it watches its standard input, which only this process holds open.
 """
 
 import json
@@ -47,39 +47,56 @@ class Engine:
     """Where a job runs, and on which stores beside ``call.store_uri``."""
 
     engine: str
-    master: str
+    master: str | None
     parquet: Path | None
     more: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
         """Return what the process is told of it."""
-        words = ["--engine", self.engine, "--master", self.master]
+        words = ["--engine", self.engine]
+        words += ["--master", self.master] if self.master is not None else []
         return words + (["--parquet", str(self.parquet)] if self.parquet is not None else [])
 
 
-LOCAL: Final = Engine(engine="local", master="local", parquet=None)
-"""For a job that has no use for Spark."""
+LOCAL: Final = Engine(engine="local", master=None, parquet=None)
+"""For jobs that do not need Spark."""
 
 JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
 """Options of a job by name; None, False and nothing in a list leave one out."""
 
-_ENGINE: Final = combine(
+_WHERE: Final = combine(
     click.option(
-        "--engine",
-        type=Choice(["spark", "local"]),
-        default="spark",
-        help="spark, or local for the same rows from one process without Java",
-    ),
-    click.option(
-        "--master", default="local[*]", help="Spark's master, as local[2] or spark://HOST:PORT"
+        "--master",
+        help="Spark's master, such as local[2] or spark://HOST:PORT; by default this machine",
     ),
     click.option(
         "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
     ),
 )
-of_job = option_group("where", Engine, _ENGINE)
-of_store_job = option_group("where", Engine, _ENGINE, more_stores)
-"""Options of the engine, and further stores behind the first."""
+_STORE_ENGINE: Final = combine(
+    click.option(
+        "--engine",
+        type=Choice(["auto", "spark", "local"]),
+        default="auto",
+        help="spark, or local: the same rows from one process, without Java; auto chooses local "
+        "below 20 GiB if --master is not given",
+    ),
+    _WHERE,
+)
+_LIVE_ENGINE: Final = combine(
+    click.option(
+        "--engine",
+        type=Choice(["spark", "local"]),
+        default="spark",
+        help="spark, or local: the same rows from one process, without Java",
+    ),
+    _WHERE,
+)
+of_live_job = option_group("where", Engine, _LIVE_ENGINE)
+"""The options of a job over topics or an archive: there is no size to choose an engine by."""
+of_store_job = option_group("where", Engine, _STORE_ENGINE)
+of_stores_job = option_group("where", Engine, _STORE_ENGINE, more_stores)
+"""The options of the engine, and further stores after the first."""
 
 
 @dataclass(slots=True)
@@ -125,7 +142,7 @@ def run_live_job(
 
     Args:
         archive: directory or URI.
-        target: whom it talks to; None for nobody.
+        target: the servers it talks to; None for a job that needs no servers.
 
     Raises:
         CommandError: the job failed; the class follows its exit code.
@@ -160,7 +177,7 @@ def _run(
     if find_spec("pyarrow") is None:
         raise CommandError(
             "jobs of the pipeline need pyarrow, which is not installed",
-            hint="pip install 'mqadmin[spark]' brings it, and Spark",
+            hint="pip install 'mqadmin[spark]' installs it and Spark",
         )
     line = module_command(*words, *where.words(), "--until-stdin-closes")
     line += ["--explain"] if call.settings.explain else []
@@ -244,6 +261,6 @@ def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[
             yield row(**json.loads(text))
     if skipped:
         raise Damaged(
-            f"damaged places of the commit log that were skipped: {skipped}",
-            hint="`store verify` names each",
+            f"skipped {skipped} damaged places of the commit log",
+            hint="`store verify` lists them",
         )

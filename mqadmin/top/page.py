@@ -43,9 +43,9 @@ def cluster_page(
         [row for row in rows if row.kind == kind] for kind in ("broker", "topic", "group")
     )
     parts = [
-        header(f"Cluster {name}", (f"made {time_text(made_ms)}",)),
+        header(f"Cluster {name}", (f"created {time_text(made_ms)}",)),
         tiles(_tiles(brokers, topics, groups, findings)),
-        section("Findings", _findings(findings), "what `mqadmin doctor` says"),
+        section("Findings", _findings(findings), "findings of `mqadmin doctor`"),
         section("Brokers", _brokers(brokers)),
         section("Messages waiting, by group", _lags(groups)),
         section("Messages sent a second, by topic", _rates(topics)),
@@ -62,7 +62,7 @@ def _tiles(
     errors = sum(one.severity is CheckupSeverity.ERROR for one in findings)
     warnings = sum(one.severity is CheckupSeverity.WARNING for one in findings)
     unknown = sum(one.severity is CheckupSeverity.NOT_RUN for one in findings)
-    verdict = "nothing found"
+    verdict = "no findings"
     if errors or warnings or unknown:
         verdict = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
     if unknown:
@@ -82,7 +82,7 @@ def _tiles(
 
 def _findings(findings: Sequence[CheckupFinding]) -> str:
     if not findings:
-        return nothing("nothing: every check passed")
+        return nothing("none: every check passed")
     rows = [
         [
             cell(one.severity.value, f"{one.severity.value}-text"),
@@ -115,7 +115,7 @@ def _brokers(brokers: Sequence[TopRow]) -> str:
 
 def _lags(groups: Sequence[TopRow]) -> str:
     if not groups:
-        return nothing("no consumer group has an offset")
+        return nothing("no consumer group has offsets")
     found = [
         (
             row.name,
@@ -131,7 +131,7 @@ def _lags(groups: Sequence[TopRow]) -> str:
 
 def _rates(topics: Sequence[TopRow]) -> str:
     if not topics:
-        return nothing("there is no topic")
+        return nothing("there are no topics")
     found = [
         (
             row.name,

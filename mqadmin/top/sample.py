@@ -1,13 +1,13 @@
-"""One look at a cluster, and the rows that two looks give.
+"""One sample of a cluster, and the rows that two samples give.
 
-    look at t0, look at t1  -->  rates = difference / seconds, lags and sizes of t1
+    sample t0, sample t1  -->  rates = difference / seconds, lags and sizes of t1
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker,
 GET_BROKER_CONSUME_STATS on each master (all groups in one answer), GET_CONSUMER_LIST_BY_GROUP
 for each group, GET_TOPIC_STATS_INFO for topics that no group reads, ``QUIET_TOPICS_MAX`` at most.
 
 Rule: ``rows_between`` is pure. A cluster with 50,000 topics costs a few requests a look, for
-only topics that somebody reads and some others are looked at.
+only topics with groups and some others are sampled.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ QUIET_TOPICS_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class TopRow(Row):
-    """A broker, topic or group; rates in messages a second, None where there is none.
+    """A broker, topic or group; rates in messages a second, None if unknown.
 
     Attributes:
         slave_lag: bytes of commit log that a slave lacks.

@@ -38,7 +38,7 @@ class Screen:
 
     Attributes:
         look: starts a look in the background.
-        title: what the first line says; the time of the look is added.
+        title: text of the first line; the time of the sample is added.
     """
 
     look: "Callable[[], Future[ClusterSnapshot]]"

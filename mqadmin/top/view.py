@@ -2,10 +2,10 @@
 
     mode       key       becomes
     BROWSING   q         quit
-    BROWSING   s r       sort by the next column, the other way round
+    BROWSING   s r       sort by the next column, reverse the order
     BROWSING   tab       only brokers, groups, topics, all again
     BROWSING   /         FILTERING: letters, backspace; enter keeps it, escape drops it
-    BROWSING   space     stand still, and go on
+    BROWSING   space     pause, and continue
     BROWSING   up down   scroll
     BROWSING   ? h       HELP: what the keys do; q quits, any other key goes back
 
@@ -29,12 +29,12 @@ NAME_WIDTH_MIN: Final = 10
 KEYS_LINE: Final = "q quit  ? help  s sort  r reverse  tab section  / filter  space pause"
 HELP_TEXT: Final = (
     "q        quit",
-    "s        sort by the next of busy, lag, in, out, name; busy puts groups first",
+    "s        sort by the next of busy, lag, in, out, name; busy shows groups first",
     "         that are furthest behind",
-    "r        the other way round",
-    "tab      brokers alone, groups alone, topics alone, everything",
-    "/        show only names with these letters; Enter keeps them, Escape drops them",
-    "space    stand still, and go on",
+    "r        reverse the order",
+    "tab      only brokers, only groups, only topics, or everything",
+    "/        show only names with these letters; Enter keeps the filter, Escape drops it",
+    "space    pause, and continue",
     "down up  scroll; the second line says how much there is",
     "? or h   this text; any key goes back",
     "",

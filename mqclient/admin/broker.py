@@ -29,10 +29,10 @@ class BrokerCalls(AdminCalls):
 
     async def broker_runtime(self, address: str) -> dict[str, str]:
         """Return counters and gauges of a broker, sorted by name."""
-        found = await self._body(
+        runtime_info = await self._body(
             address, RequestCode.GET_BROKER_RUNTIME_INFO, bodies.KVTable, what="runtime info"
         )
-        return dict(sorted(found.table.items()))
+        return dict(sorted(runtime_info.table.items()))
 
     async def broker_config(self, address: str) -> dict[str, str]:
         """Return every setting of a broker, sorted by name."""
@@ -76,10 +76,10 @@ class BrokerCalls(AdminCalls):
 
     async def delay_offsets(self, address: str) -> dict[int, int]:
         """Return the next queue offset to deliver of each delay level."""
-        found = await self._body(
+        delay_offsets = await self._body(
             address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, what="delay offsets"
         )
-        return found.offsets
+        return delay_offsets.offsets
 
     async def clean_expired_queues(self, address: str) -> None:
         """Delete consume queues older than the commit log."""
@@ -173,7 +173,7 @@ class NamesrvCalls(AdminCalls):
     async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
         """Return all values of a namespace by key, sorted; an unknown namespace has none."""
         try:
-            found = await self._namesrv_body(
+            kv_table = await self._namesrv_body(
                 RequestCode.GET_KVLIST_BY_NAMESPACE,
                 bodies.KVTable,
                 headers.GetKVListByNamespace(namespace=namespace),
@@ -184,7 +184,7 @@ class NamesrvCalls(AdminCalls):
             if error.code == ResponseCode.QUERY_NOT_FOUND:
                 return {}
             raise
-        return dict(sorted(found.table.items()))
+        return dict(sorted(kv_table.table.items()))
 
     async def kv_put(
         self, namespace: str, key: str, value: str, *, address: str | None = None

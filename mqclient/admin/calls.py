@@ -113,8 +113,8 @@ class AdminCalls(Lifetime):
         except ClientError:
             # Every broker knows this request, so a broker that does not answer it is late.
             return False
-        found = re.match(r"V(\d+)_(\d+)_(\d+)", table.get("brokerVersionDesc", ""))
-        return found is not None and tuple(map(int, found.groups())) < first
+        version = re.match(r"V(\d+)_(\d+)_(\d+)", table.get("brokerVersionDesc", ""))
+        return version is not None and tuple(map(int, version.groups())) < first
 
     async def _namesrv(
         self,
@@ -148,4 +148,4 @@ class AdminCalls(Lifetime):
     ) -> list[Command]:
         """Ask only the name server at ``address``, or all of them, which share no changes."""
         addresses = self._client.name_servers() if address is None else [address]
-        return [await self._client.call(one, code, header, what=what) for one in addresses]
+        return [await self._client.call(namesrv, code, header, what=what) for namesrv in addresses]

@@ -30,7 +30,7 @@ ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
 """The property of a member that consumes in order, so that it locks its queues."""
 CLIENT_LOCK_LIFE_MS: Final = 30_000
 _ASKED_AT_ONCE: Final = 4
-"""A broker's admin threads wait for the client, and 4.9 has 16 of them for everybody."""
+"""A broker's admin threads wait for the client, and a 4.9 broker has only 16 of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,16 @@ class LockCalls(GroupCalls):
         Args:
             groups: only these groups; empty means all groups, which only our broker can list.
         """
-        wanted = sorted(set(groups))
+        group_names = sorted(set(groups))
         try:
             held = await self.lock_table(address)
         except ClientError as error:
             if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
                 raise
-            return await self._locks_by_clients(address, wanted)
-        return LockView([lock for lock in held if not wanted or lock.group in wanted], True, [])
+            return await self._locks_by_clients(address, group_names)
+        return LockView(
+            [lock for lock in held if not group_names or lock.group in group_names], True, []
+        )
 
     async def lock_table(self, address: str) -> list[QueueLock]:
         """Return the lock table of one of our brokers, sorted by group and queue.

@@ -80,10 +80,10 @@ class MessageCalls(AdminCalls):
                 hint="the id may be of another broker, or the message may have been deleted",
             )
         responses.check(answer, address=address, what=what)
-        found = read_messages(answer.body, broker_name=broker_name, address=address)
-        if len(found) != 1:
-            raise BadAnswer(f"{what}: {address} sent {len(found)} messages", address=address)
-        return found[0]
+        messages = read_messages(answer.body, broker_name=broker_name, address=address)
+        if len(messages) != 1:
+            raise BadAnswer(f"{what}: {address} sent {len(messages)} messages", address=address)
+        return messages[0]
 
     async def query_message(
         self,
@@ -115,7 +115,7 @@ class MessageCalls(AdminCalls):
             NoRoute: no broker has the topic.
             ClientError: a broker did not answer, see ``on_silent``.
         """
-        found: list[MessageExt] = []
+        messages: list[MessageExt] = []
         silent: list[ClientError] = []
         readers = routes.readers(await self._client.route(route_of or topic))
         for broker_name, address in readers.items():
@@ -138,10 +138,10 @@ class MessageCalls(AdminCalls):
             if answer.code == ResponseCode.QUERY_NOT_FOUND:
                 continue
             responses.check(answer, address=address, what=f"key {key} in topic {topic}")
-            found += read_messages(answer.body, broker_name=broker_name, address=address)
+            messages += read_messages(answer.body, broker_name=broker_name, address=address)
         responses.report_silent(silent, on_silent, of=len(readers))
-        wanted = [message for message in found if _has_key(message, topic, key, unique=unique)]
-        return sorted(wanted, key=lambda message: message.store_ms)[:count_max]
+        with_key = [message for message in messages if _has_key(message, topic, key, unique=unique)]
+        return sorted(with_key, key=lambda message: message.store_ms)[:count_max]
 
     async def consume_message_directly(
         self, address: str, group: str, client_id: str, offset_id: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from mqclient.admin.calls import AdminCalls
-from mqclient.client import offsets, responses, routes
+from mqclient.client import queue_offsets, responses, routes
 from mqclient.errors import BrokerRefused, ClientError
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
@@ -29,25 +29,25 @@ class OffsetCalls(AdminCalls):
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset."""
-        return await offsets.min_offset(self._client, queue)
+        return await queue_offsets.min_offset(self._client, queue)
 
     async def max_offset(self, queue: MessageQueue) -> int:
         """Return the queue offset that the next message will get."""
-        return await offsets.max_offset(self._client, queue)
+        return await queue_offsets.max_offset(self._client, queue)
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
         """Return the queue offset of the message stored nearest to a time."""
-        return await offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
+        return await queue_offsets.search_offset(self._client, queue, timestamp_ms=timestamp_ms)
 
     async def earliest_store_ms(self, queue: MessageQueue) -> int | None:
         """Return when the first message of a queue was stored, in ms; None when it is empty."""
-        return await offsets.earliest_store_ms(self._client, queue)
+        return await queue_offsets.earliest_store_ms(self._client, queue)
 
     async def query_consumer_offset(
         self, address: str, group: str, queue: MessageQueue
     ) -> int | None:
         """Return the queue offset that a group reads next; None when it never committed one."""
-        return await offsets.committed(self._client, queue, group=group, address=address)
+        return await queue_offsets.committed(self._client, queue, group=group, address=address)
 
     async def update_consumer_offset(
         self, address: str, group: str, queue: MessageQueue, queue_offset: int
@@ -61,7 +61,7 @@ class OffsetCalls(AdminCalls):
         Args:
             queue_offset: the next offset to read, in entries.
         """
-        is_taken = await offsets.commit(
+        is_taken = await queue_offsets.commit(
             self._client, queue, group=group, queue_offset=queue_offset, address=address
         )
         if not is_taken:
@@ -76,10 +76,10 @@ class OffsetCalls(AdminCalls):
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
         """Return all consumer offsets as (topic, group) -> queue id -> next queue offset."""
-        found = await self._body(
+        table = await self._body(
             address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, what="consumer offsets"
         )
-        return found.offsets
+        return table.offsets
 
     async def reset_offset_by_time(
         self,
@@ -131,19 +131,19 @@ class OffsetCalls(AdminCalls):
         Raises:
             NoRoute: the topic has no queue on this broker.
         """
-        found = {}
+        new_offsets = {}
         for queue in await self._queues_at(address, topic):
             if timestamp_ms == LATEST_MS:
-                wanted = await self.max_offset(queue)
+                reset_offset = await self.max_offset(queue)
             else:
-                wanted = await self.search_offset(queue, timestamp_ms)
-            known = await self.query_consumer_offset(address, group, queue)
-            if force or known is None or wanted <= known:
-                await self.update_consumer_offset(address, group, queue, wanted)
-                found[queue] = wanted
+                reset_offset = await self.search_offset(queue, timestamp_ms)
+            consumer_offset = await self.query_consumer_offset(address, group, queue)
+            if force or consumer_offset is None or reset_offset <= consumer_offset:
+                await self.update_consumer_offset(address, group, queue, reset_offset)
+                new_offsets[queue] = reset_offset
             else:
-                found[queue] = known
-        return found
+                new_offsets[queue] = consumer_offset
+        return new_offsets
 
     async def clone_group_offset(
         self, address: str, source: str, target: str, *, topic: str
@@ -187,14 +187,14 @@ class OffsetCalls(AdminCalls):
         Raises:
             BrokerRefused: no member is connected, or a member does not answer the broker.
         """
-        found = await self._body(
+        status = await self._body(
             address,
             RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
             bodies.GetConsumerStatusBody,
             headers.GetConsumerStatus(topic=topic, group=group, client_addr=client_id),
             what=f"positions of the members of group {group}",
         )
-        return dict(found.consumer_table)
+        return dict(status.consumer_table)
 
     async def correction_offsets(
         self, address: str, topic: str, compare_group: str, *, filter_groups: str | None = None
@@ -207,7 +207,7 @@ class OffsetCalls(AdminCalls):
             compare_group: the group that the others are compared with.
             filter_groups: separated by commas; 4.9 brokers DELETE the offsets of these groups.
         """
-        found = await self._body(
+        correction = await self._body(
             address,
             RequestCode.QUERY_CORRECTION_OFFSET,
             bodies.QueryCorrectionOffsetBody,
@@ -216,7 +216,7 @@ class OffsetCalls(AdminCalls):
             ),
             what=f"correction offsets of topic {topic}",
         )
-        return dict(found.correction_offsets)
+        return dict(correction.correction_offsets)
 
     async def _reset_online(
         self, address: str, header: headers.ResetOffset, *, cpp: bool

@@ -39,12 +39,12 @@ class PopCalls(AdminCalls):
         answer = await self._later(
             address, LaterCode.GET_ALL_MESSAGE_REQUEST_MODE, what="consume modes"
         )
-        found = responses.body(
+        modes = responses.body(
             answer, bodies.MessageRequestModeSerializeWrapper, address=address
         ).message_request_mode_map
         return {
             (group, topic): mode
-            for topic, groups in found.items()
+            for topic, groups in modes.items()
             for group, mode in groups.items()
         }
 
@@ -74,8 +74,8 @@ class PopCalls(AdminCalls):
             BrokerRefused: the broker has no timer wheel.
         """
         answer = await self._later(address, LaterCode.GET_TIMER_METRICS, what="timer messages")
-        found = responses.body(answer, bodies.TimerMetrics, address=address)
-        return {topic: metric.count for topic, metric in found.timing_count.items()}
+        metrics = responses.body(answer, bodies.TimerMetrics, address=address)
+        return {topic: metric.count for topic, metric in metrics.timing_count.items()}
 
     async def recall_message(self, recall_handle: str, *, producer_group: str | None = None) -> str:
         """Take back a message that a timer has not delivered yet, and return its unique key.
@@ -85,10 +85,10 @@ class PopCalls(AdminCalls):
 
         Args:
             recall_handle: what the broker answered when the message was sent.
-            producer_group: the group of its producer; None names none.
+            producer_group: the group of its producer; None leaves it out.
 
         Raises:
-            BadRequest: the text is no handle.
+            BadRequest: the text is not a handle.
             NoRoute: the broker of the message is not known.
             BrokerRefused: the broker does not know timers, or the time of the message is over.
         """

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mqclient.client import offsets, routes
+from mqclient.client import queue_offsets, routes
 from mqclient.client.lifetime import Lifetime
 from mqclient.errors import BadRequest, NotFound
 from mqclient.namespace import unwrap, unwrap_message, wrap, wrap_queue
@@ -43,21 +43,21 @@ class Queries(Lifetime):
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset; raises ClientError."""
-        return await offsets.min_offset(self._client, self._wrapped(queue))
+        return await queue_offsets.min_offset(self._client, self._wrapped(queue))
 
     async def max_offset(self, queue: MessageQueue) -> int:
         """Return the queue offset that the next message will get; raises ClientError."""
-        return await offsets.max_offset(self._client, self._wrapped(queue))
+        return await queue_offsets.max_offset(self._client, self._wrapped(queue))
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
         """Return the queue offset of the message stored nearest to a time; raises ClientError."""
-        return await offsets.search_offset(
+        return await queue_offsets.search_offset(
             self._client, self._wrapped(queue), timestamp_ms=timestamp_ms
         )
 
     async def earliest_msg_store_time(self, queue: MessageQueue) -> int | None:
         """Return when the first message was stored, in ms since 1970; None for an empty queue."""
-        return await offsets.earliest_store_ms(self._client, self._wrapped(queue))
+        return await queue_offsets.earliest_store_ms(self._client, self._wrapped(queue))
 
     async def view_message(self, topic: str, msg_id: str) -> MessageExt:
         """Return a message by its offset id, or by the unique key that its producer gave.
@@ -73,10 +73,10 @@ class Queries(Lifetime):
         try:
             return unwrap_message(namespace, await calls.view_message(msg_id))
         except (BadRequest, NotFound):
-            found = await calls.query_message(wrap(namespace, topic), msg_id, unique=True)
-        if not found:
+            messages = await calls.query_message(wrap(namespace, topic), msg_id, unique=True)
+        if not messages:
             raise NotFound(f"message {msg_id}: topic {topic} has none with this id")
-        return unwrap_message(namespace, found[0])
+        return unwrap_message(namespace, messages[0])
 
     async def query_message(
         self,
@@ -104,10 +104,10 @@ class Queries(Lifetime):
         from mqclient.admin.message import MessageCalls
 
         namespace = self._client.namespace
-        found = await MessageCalls(self._client).query_message(
+        messages = await MessageCalls(self._client).query_message(
             wrap(namespace, topic), key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
         )
-        return [unwrap_message(namespace, message) for message in found]
+        return [unwrap_message(namespace, message) for message in messages]
 
     def _wrapped(self, queue: MessageQueue) -> MessageQueue:
         return wrap_queue(self._connections.namespace, queue)

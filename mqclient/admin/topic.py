@@ -51,13 +51,13 @@ class TopicCalls(AdminCalls):
 
     async def system_topics(self, address: str) -> list[str]:
         """Return the names that a broker treats as system topics, sorted."""
-        found = await self._body(
+        topics = await self._body(
             address,
             RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER,
             bodies.TopicList,
             what="system topics",
         )
-        return sorted(found.topic_list)
+        return sorted(topics.topic_list)
 
     async def cluster_names(self, *, address: str | None = None) -> tuple[list[str], str]:
         """Return cluster and broker names, which are also topics, and the address of a broker.
@@ -65,10 +65,10 @@ class TopicCalls(AdminCalls):
         That broker knows the other system topics; the address is "" when there is no broker.
         """
         code = RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS
-        found = await self._namesrv_body(
+        names = await self._namesrv_body(
             code, bodies.TopicList, what="cluster names", address=address
         )
-        return sorted(found.topic_list), found.broker_addr or ""
+        return sorted(names.topic_list), names.broker_addr or ""
 
     async def unit_topics(self, *, address: str | None = None) -> list[str]:
         """Return the topics that belong to a unit, sorted."""
@@ -119,28 +119,28 @@ class TopicCalls(AdminCalls):
             ClientError: a broker did not answer, see ``on_silent``.
         """
         readers = routes.readers(await self.topic_route(topic))
-        found: dict[MessageQueue, bodies.TopicOffset] = {}
+        offsets: dict[MessageQueue, bodies.TopicOffset] = {}
         silent: list[ClientError] = []
         for address in readers.values():
             try:
-                found |= await self.topic_stats_at(address, topic)
+                offsets |= await self.topic_stats_at(address, topic)
             except (TimedOut, Unreachable) as error:
                 silent.append(error)
         responses.report_silent(silent, on_silent, of=len(readers))
-        return dict(sorted(found.items()))
+        return dict(sorted(offsets.items()))
 
     async def topic_stats_at(
         self, address: str, topic: str
     ) -> dict[MessageQueue, bodies.TopicOffset]:
         """Return the min offset, max offset and last store time of each queue of one broker."""
-        found = await self._body(
+        stats = await self._body(
             address,
             RequestCode.GET_TOPIC_STATS_INFO,
             bodies.TopicStatsTable,
             headers.GetTopicStatsInfo(topic=topic),
             what=f"status of topic {topic}",
         )
-        return found.offset_table
+        return stats.offset_table
 
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
@@ -235,14 +235,14 @@ class TopicCalls(AdminCalls):
 
     async def groups_of_topic(self, address: str, topic: str) -> list[str]:
         """Return the groups that subscribe to a topic, or have offsets in it, sorted."""
-        found = await self._body(
+        groups = await self._body(
             address,
             RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
             bodies.GroupList,
             headers.QueryTopicConsumeByWho(topic=topic),
             what=f"groups of topic {topic}",
         )
-        return sorted(found.group_list)
+        return sorted(groups.group_list)
 
     async def _names(
         self,
@@ -252,5 +252,7 @@ class TopicCalls(AdminCalls):
         what: str,
         address: str | None = None,
     ) -> list[str]:
-        found = await self._namesrv_body(code, bodies.TopicList, header, what=what, address=address)
-        return sorted(found.topic_list)
+        topics = await self._namesrv_body(
+            code, bodies.TopicList, header, what=what, address=address
+        )
+        return sorted(topics.topic_list)

@@ -36,20 +36,20 @@ from mqclient.blocking.proxy import (
     iterate,
     started_call,
 )
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.simple_consumer import RECONSUME_TIMES_MAX, SimpleConsumer
 from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import DEFAULT_GROUP, Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.transaction_producer import TransactionListener, TransactionProducer
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 

@@ -6,8 +6,8 @@
 Producers, consumers and admin calls send through ``invoke`` or ``call``. Name servers are tried
 in turn, beginning with the one that answered last.
 
-Rule: only this module turns errors of ``remoting`` into a ``ClientError``, and only it reads the
-clock.
+Rule: only this module turns errors of ``remoting`` into a ``ClientError``, so that callers see one
+tree of errors, and only it reads the clock.
 
 Source: client/impl/factory/MQClientInstance.java, client/impl/MQClientAPIImpl.java,
 client/ClientConfig.java#buildMQClientId, #changeInstanceNameToPID (4.9.7).
@@ -23,9 +23,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
-from mqclient.checks import check_seconds, checked_settings
+from mqclient.argument_checks import check_seconds, checked_settings
 from mqclient.client import responses, routes
-from mqclient.client.settings import ClientSettings
+from mqclient.client.client_settings import ClientSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute, TimedOut, Unreachable
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
@@ -388,7 +388,7 @@ class MQClient:
             BrokerRefused: a broker refused the heartbeat.
         """
         started_ms = self.now_ms()
-        # Any answer is a sign of life, also that there is no such topic.
+        # Any answer is a sign of life, even an error about an unknown topic.
         header = GetRouteInfo(topic=AUTO_CREATE_TOPIC, accept_standard_json_only=True)
         address, _ = await self.ask_namesrv(
             RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what="ping of a name server"
@@ -411,11 +411,11 @@ class MQClient:
             Unreachable, TimedOut: no name server answered.
         """
         if not fresh:
-            known = self._routes.get(topic, now_ms=self.now_ms())
-            if known is None and self._renewal is not None:
-                known = await self._renewal.route(topic)
-            if known is not None:
-                return known
+            route = self._routes.get(topic, now_ms=self.now_ms())
+            if route is None and self._renewal is not None:
+                route = await self._renewal.route(topic)
+            if route is not None:
+                return route
         return await self._ask_route(topic)
 
     async def _ask_route(self, topic: str) -> TopicRouteData:
@@ -427,9 +427,9 @@ class MQClient:
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
             raise NoRoute(topic, address=address, remark=answer.remark or "")
         responses.check(answer, address=address, what=what)
-        found = responses.body(answer, TopicRouteData, address=address)
-        self._routes.put(topic, found, now_ms=self.now_ms())
-        return found
+        route = responses.body(answer, TopicRouteData, address=address)
+        self._routes.store_route(topic, route, now_ms=self.now_ms())
+        return route
 
     def known_route(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
         """Return the known route of a topic; None when a name server must be asked."""
@@ -473,10 +473,10 @@ class MQClient:
             # Without an answer of a name server the known route stays in use.
             with contextlib.suppress(ClientError):
                 route = await self.route(queue.topic, fresh=True)
-        found = routes.reader(route, queue.broker_name, broker_id=MASTER_ID)
-        if found is None:
+        reader = routes.reader(route, queue.broker_name, broker_id=MASTER_ID)
+        if reader is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
-        return found[0]
+        return reader[0]
 
 
 def _check_keys(access_key: str | None, secret_key: str | None) -> None:
@@ -498,10 +498,10 @@ def parse_addresses(namesrv: str | Sequence[str]) -> list[str]:
             f"namesrv is {namesrv!r}, expected a text or a list of texts", hint="as: host:port"
         )
     parts = [part.strip() for text in texts for part in text.replace(",", ";").split(";")]
-    found = [part for part in parts if part]
-    if not found:
+    addresses = [part for part in parts if part]
+    if not addresses:
         raise no_name_server()
-    return [_checked_address(part) for part in found]
+    return [_checked_address(part) for part in addresses]
 
 
 def _checked_address(text: str) -> str:

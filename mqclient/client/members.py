@@ -134,7 +134,7 @@ class Members:
                     address, RequestCode.UNREGISTER_CLIENT, header, what=f"leaving group {group}"
                 )
             except ClientError as error:
-                LOG.warning("group %s: %s", group, error)
+                LOG.warning("group %s was not unregistered: %s", group, error)
         if not self.consumers and not self.producers:
             self.stop()
 
@@ -185,7 +185,7 @@ class Members:
 
     async def addresses(self) -> list[str]:
         """Return the brokers of all topics: the masters, and for consumers also the slaves."""
-        found: dict[str, None] = {}
+        brokers: dict[str, None] = {}
         for table, masters_only in ((self.consumers, False), (self.producers, True)):
             for topic in {topic for member in table.values() for topic in member.topics()}:
                 try:
@@ -197,8 +197,8 @@ class Members:
                 for broker in route.broker_datas:
                     for broker_id, address in sorted(broker.broker_addrs.items()):
                         if broker_id == 0 or not masters_only:
-                            found[address] = None
-        return list(found)
+                            brokers[address] = None
+        return list(brokers)
 
     async def answer(self, address: str, request: Command) -> Command | None:
         """Return the answer to a broker's request."""
@@ -213,7 +213,7 @@ class Members:
         if serve is not None:
             return await serve(address, request)
         if request.is_oneway:
-            LOG.debug("request %d of %s is for no member here", request.code, address)
+            LOG.debug("request %d of %s names a group without a member here", request.code, address)
             return None
         return request.response(
             ResponseCode.SYSTEM_ERROR,
@@ -232,7 +232,7 @@ class Members:
         try:
             await self.heartbeat()
         except BaseException:
-            # The start was cancelled, so nobody would ever shut this member down.
+            # The start was cancelled, so the application will never shut this member down.
             await self.leave(member.group, consumer=consumer)
             raise
         if self._task is None:

@@ -96,7 +96,7 @@ class PendingReplies:
         """Return the reply to a message, and the properties that it must carry.
 
         Raises:
-            BadRequest: the message asks for no reply, or its broker does not pass replies on.
+            BadRequest: the message does not ask for a reply, or its broker does not pass replies on.
         """
         cluster = question.properties.get(CLUSTER)
         kept = {
@@ -106,7 +106,8 @@ class PendingReplies:
         }
         if CORRELATION_ID not in kept or REPLY_TO_CLIENT not in kept:
             raise BadRequest(
-                f"message {question.msg_id} asks for no reply", hint="only request() asks for one"
+                f"message {question.msg_id} does not ask for a reply",
+                hint="only messages of request() do",
             )
         if not cluster:
             raise BadRequest(

@@ -37,12 +37,12 @@ class RouteRenewal:
 
     def __init__(
         self,
-        known: RouteCache,
+        cache: RouteCache,
         ask: Callable[[str], Awaitable[TopicRouteData]],
         *,
         clock_ms: Callable[[], int],
     ) -> None:
-        self._known = known
+        self._known = cache
         self._ask = ask
         self._now_ms = clock_ms
         self._asking: dict[str, asyncio.Task[None]] = {}

@@ -61,15 +61,15 @@ class RouteCache:
 
     def get(self, topic: str, *, now_ms: int) -> TopicRouteData | None:
         """Return the route; None when it is unknown or must be asked for again."""
-        known = self._known.get(topic)
-        return known.route if known is not None and now_ms < known.ask_ms else None
+        cached = self._known.get(topic)
+        return cached.route if cached is not None and now_ms < cached.ask_ms else None
 
     def last(self, topic: str) -> TopicRouteData | None:
         """Return the route, however old; None when there never was one."""
-        known = self._known.get(topic)
-        return None if known is None else known.route
+        cached = self._known.get(topic)
+        return None if cached is None else cached.route
 
-    def put(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
+    def store_route(self, topic: str, route: TopicRouteData, *, now_ms: int) -> None:
         """Store a route in place of the one before."""
         self._known[topic] = _CachedRoute(route, now_ms, self._life_ms)
 
@@ -79,22 +79,22 @@ class RouteCache:
 
     def failed(self, topic: str, *, now_ms: int) -> bool:
         """Note that a route could not be renewed; return whether to warn about it again."""
-        known = self._known.get(topic)
-        if known is None or now_ms < known.quiet_ms:
+        cached = self._known.get(topic)
+        if cached is None or now_ms < cached.quiet_ms:
             return False
-        known.quiet_ms = now_ms + QUIET_MS
+        cached.quiet_ms = now_ms + QUIET_MS
         return True
 
     def is_doubtful(self, topic: str, *, now_ms: int) -> bool:
         """Return whether a caller should wait for a newer route."""
-        known = self._known.get(topic)
-        return known is None or now_ms >= known.doubt_ms
+        cached = self._known.get(topic)
+        return cached is None or now_ms >= cached.doubt_ms
 
     def doubt(self, topic: str) -> None:
         """Let the next caller ask for the route again."""
-        known = self._known.get(topic)
-        if known is not None:
-            known.ask_ms = known.doubt_ms = 0
+        cached = self._known.get(topic)
+        if cached is not None:
+            cached.ask_ms = cached.doubt_ms = 0
 
     def drop(self, topic: str) -> None:
         """Remove a route."""

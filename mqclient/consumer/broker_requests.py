@@ -88,9 +88,9 @@ class BrokerRequests:
     async def reset(self, address: str, request: Command) -> Command | None:
         """Set the offsets of queues of a topic, even if they were consumed beyond these offsets."""
         header = request.header(ResetOffset)
-        wanted = ResetOffsetBody.decode(request.body).offset_table
+        reset_offsets = ResetOffsetBody.decode(request.body).offset_table
         LOG.info("%s asks %s to reset its offsets in %s", address, header.group, header.topic)
-        work = asyncio.get_running_loop().create_task(self._reset(header.topic, wanted))
+        work = asyncio.get_running_loop().create_task(self._reset(header.topic, reset_offsets))
         self._state.tasks.add(work)
         return None
 
@@ -133,15 +133,15 @@ class BrokerRequests:
         result = await self._service.consume_directly(messages[0])
         return request.response(body=result.encode())
 
-    async def _reset(self, topic: str, wanted: Mapping[MessageQueue, int]) -> None:
+    async def _reset(self, topic: str, reset_offsets: Mapping[MessageQueue, int]) -> None:
         pulls, offsets = self._pulls, self._state.offsets
         resets = [
             each
             for queue, each in self._process_queues.items()
-            if queue.topic == topic and queue in wanted
+            if queue.topic == topic and queue in reset_offsets
         ]
         # A second reset during the pause of the first one wins.
-        self._reset_offsets |= {each.queue: wanted[each.queue] for each in resets}
+        self._reset_offsets |= {each.queue: reset_offsets[each.queue] for each in resets}
         for process_queue in resets:
             process_queue.dropped = True
             process_queue.clear()

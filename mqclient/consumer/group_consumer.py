@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from mqclient.admin.queries import Queries
-from mqclient.checks import check_text
+from mqclient.argument_checks import check_text
 from mqclient.client import routes
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
 from mqclient.consumer.broker_requests import BrokerRequests
+from mqclient.consumer.consumer_settings import HALF_AN_HOUR_MS, LitePullSettings, PushSettings
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
 from mqclient.consumer.rebalance.rebalancing import Rebalancing
-from mqclient.consumer.settings import HALF_AN_HOUR_MS, LitePullSettings, PushSettings
+from mqclient.consumer.state.consume_hooks import ConsumeHook
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
-from mqclient.consumer.state.hooks import ConsumeHook
 from mqclient.consumer.state.offset_store import offset_store
 from mqclient.consumer.subscription import (
     ALL,

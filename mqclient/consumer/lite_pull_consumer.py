@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Self
 
 from mqclient.admin.queries import Queries
-from mqclient.checks import checked_settings
-from mqclient.client import offsets, routes
+from mqclient.argument_checks import checked_settings
+from mqclient.client import queue_offsets, routes
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.pull.poll_buffer import PollBuffer
-from mqclient.consumer.settings import LitePullSettings
-from mqclient.consumer.state.hooks import observed
+from mqclient.consumer.state.consume_hooks import observed
 from mqclient.consumer.state.offset_store import LOCAL_DIR
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import (
@@ -115,7 +115,7 @@ class LitePullConsumer(GroupConsumer):
         for topic in {queue.topic for queue in self._assigned} - set(self._subscriptions):
             self._subscriptions[topic] = self._subscription(topic, ALL, TAG)
         if self.is_running and self._rebalancing is not None:
-            await self._rebalancing.take(self._assigned)
+            await self._rebalancing.assign(self._assigned)
 
     def set_sub_expression_for_assign(
         self, topic: str, expression: str, *, kind: str = TAG
@@ -153,12 +153,12 @@ class LitePullConsumer(GroupConsumer):
         self._next_commit_ms = self._client.now_ms() + self.settings.auto_commit_interval_ms
         rebalancing = await self._join(self._poll_buffer, self.settings)
         if self._assigned is None:
-            self._spawn(rebalancing.run())
+            self._spawn(rebalancing.rebalance_often())
             return
         # No reset is accepted, because no rebalance would begin the queues again (as in Java).
         del self._handlers[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
         try:
-            await rebalancing.take(self._assigned)
+            await rebalancing.assign(self._assigned)
         except BaseException:
             await self.shutdown()
             raise
@@ -237,7 +237,9 @@ class LitePullConsumer(GroupConsumer):
         if positions is None:
             self._poll_buffer.commit()
         else:
-            positions = {self._wrapped(queue): at for queue, at in positions.items()}
+            positions = {
+                self._wrapped(queue): queue_offset for queue, queue_offset in positions.items()
+            }
             for queue, position in positions.items():
                 self._own_queue(queue)
                 self._state.offsets.update(queue, position, increase_only=False)
@@ -252,8 +254,8 @@ class LitePullConsumer(GroupConsumer):
             ClientError: the broker did not answer.
         """
         queue = self._wrapped(queue)
-        known = self._state.offsets.known(queue)
-        return known if known is not None else await self._state.offsets.read(queue)
+        in_memory = self._state.offsets.known(queue)
+        return in_memory if in_memory is not None else await self._state.offsets.read(queue)
 
     async def seek(self, queue: MessageQueue, queue_offset: int) -> None:
         """Continue at a queue offset, in entries; drop the messages of the queue that wait here.
@@ -264,10 +266,12 @@ class LitePullConsumer(GroupConsumer):
         """
         queue = self._wrapped(queue)
         self._own_queue(queue)
-        low = await offsets.min_offset(self._client, queue)
-        high = await offsets.max_offset(self._client, queue)
+        low = await queue_offsets.min_offset(self._client, queue)
+        high = await queue_offsets.max_offset(self._client, queue)
         if not low <= queue_offset <= high:
-            raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
+            raise BadRequest(
+                f"{queue_offsets.named(queue)} has {low} to {high}, not {queue_offset}"
+            )
         # The queue may have been given to another member while the broker was asked.
         self._continue_at(queue, queue_offset)
 
@@ -344,7 +348,7 @@ class LitePullConsumer(GroupConsumer):
         fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
         self._process_queues[queue] = fresh
         self._poll_buffer.start_over(fresh)
-        pulls.run(fresh)
+        pulls.start_reading(fresh)
 
     def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
         # Assigned queues take no part in the rebalance of the group.
@@ -355,7 +359,7 @@ class LitePullConsumer(GroupConsumer):
         process_queue = self._process_queues.get(queue)
         if process_queue is None or process_queue.dropped:
             raise BadRequest(
-                f"{offsets.named(queue)} is not this consumer's now",
+                f"{queue_offsets.named(queue)} is not this consumer's now",
                 hint="see assignment(); a rebalance may have given it to another member",
             )
         return process_queue
@@ -379,8 +383,8 @@ async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_
             LOG.warning("queues of topic %s: %s", topic, error)
         else:
             if before is not None and now != before:
-                told = listener(topic, now)
-                if told is not None:
-                    await told
+                awaitable = listener(topic, now)
+                if awaitable is not None:
+                    await awaitable
             before = now
         await asyncio.sleep(every_s)

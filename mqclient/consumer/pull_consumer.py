@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from mqclient.admin.queries import Queries
-from mqclient.client import offsets
+from mqclient.client import queue_offsets
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullApi, PullRequest, PullResult
-from mqclient.consumer.state.hooks import ConsumeHook, observed
+from mqclient.consumer.state.consume_hooks import ConsumeHook, observed
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import NoRoute
 from mqclient.namespace import checked_group, unwrap_message, wrap
@@ -111,7 +111,9 @@ class PullConsumer(Queries):
         """
         topic = wrap(self._client.namespace, topic)
         route = await self._client.route(topic, fresh=True)
-        servers = sorted({one for found in route.filter_server_table.values() for one in found})
+        servers = sorted(
+            {server for group in route.filter_server_table.values() for server in group}
+        )
         if not servers:
             raise NoRoute(topic, address="a filter server")
         header = RegisterMessageFilterClass(
@@ -135,7 +137,7 @@ class PullConsumer(Queries):
         Raises:
             ClientError: the broker did not answer.
         """
-        return await offsets.committed(self._client, self._wrapped(queue), group=self.group)
+        return await queue_offsets.committed(self._client, self._wrapped(queue), group=self.group)
 
     async def commit(self, queue: MessageQueue, queue_offset: int) -> None:
         """Set the queue offset that the group reads next, in entries.
@@ -143,6 +145,6 @@ class PullConsumer(Queries):
         Raises:
             ClientError: the broker did not take it.
         """
-        await offsets.commit(
+        await queue_offsets.commit(
             self._client, self._wrapped(queue), group=self.group, queue_offset=queue_offset
         )

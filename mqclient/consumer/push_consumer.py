@@ -25,8 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from mqclient.checks import checked_settings
+from mqclient.argument_checks import checked_settings
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.group_consumer import GroupConsumer
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.listener.consume_orderly import ConsumeOrderly
@@ -35,7 +36,6 @@ from mqclient.consumer.listener.listeners import (
     OrderlyListener,
     checked_listener,
 )
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumeService
 from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.state.process_queue import LOCK_AGAIN_MS
@@ -157,7 +157,7 @@ class PushConsumer(GroupConsumer):
         service = self._make_service()
         rebalancing = await self._join(service)
         service.resize(self.settings.consume_thread_min)
-        self._spawn(rebalancing.run())
+        self._spawn(rebalancing.rebalance_often())
         self._spawn(self._persist_often())
         if not self.settings.broadcasting and service.orderly:
             self._spawn(self._lock_often())

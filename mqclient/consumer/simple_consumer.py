@@ -12,14 +12,14 @@
 
 There is no rebalance: any number of members receives from every queue, and the broker keeps the
 offsets of the group. Where there are several brokers or topics, each is asked in turn; when none
-has a message, all are asked to tell of one (NOTIFICATION), which hides nothing.
+has a message, all are asked to report the next one (NOTIFICATION), which hides nothing.
 
-Rule: a message is lost by nothing that happens here. What a broker has given and the application
-did not get, because its call was cancelled or a connection broke, comes again after its invisible
-time. Every request carries the subscription, so the consumer needs neither start nor heartbeat.
+Rule: nothing that happens here loses a message. A message that the application did not get, because
+its call was cancelled or a connection broke, comes again after its invisible time. Every request
+carries the subscription, so the consumer needs neither start nor heartbeat.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java#processPopResult (5.4.0), which
-acknowledges what another tag of the same hash has let through, and ends what failed too often.
+acknowledges messages with another tag of the same hash, and ends messages that failed too often.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from mqclient.admin.queries import Queries
-from mqclient.checks import check_range, check_text
+from mqclient.argument_checks import check_range, check_text
 from mqclient.client import responses, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pop.pop_request import (
@@ -39,7 +39,7 @@ from mqclient.consumer.pop.pop_request import (
     PopPlace,
     PopRequest,
 )
-from mqclient.consumer.state.hooks import ConsumeHook, observed
+from mqclient.consumer.state.consume_hooks import ConsumeHook, observed
 from mqclient.consumer.state.send_back import SendBack
 from mqclient.consumer.subscription import (
     ALL,
@@ -167,7 +167,7 @@ class SimpleConsumer(Queries):
             BrokerRefused: a broker does not know POP, cannot read the expression, or does not let
                 this client read.
             NotFound: a topic or the group does not exist.
-            Unreachable, TimedOut: no broker answered; messages that one has given come again.
+            Unreachable, TimedOut: no broker answered; messages that were on their way come again.
         """
         self._check_alive()
         check_range("count_max", count_max, low=1, high=COUNT_MAX)
@@ -183,14 +183,14 @@ class SimpleConsumer(Queries):
             places = await self._places()
             hold_ms = min(max(0, int((deadline_s - began_s) * 1000)), WAIT_MS)
             alone = len(places) == 1
-            found = await self._receive_once(
+            messages = await self._receive_once(
                 places,
                 count_max=count_max,
                 invisible_ms=invisible_ms,
                 poll_ms=hold_ms if alone else 0,
             )
-            if found or loop.time() >= deadline_s:
-                return found
+            if messages or loop.time() >= deadline_s:
+                return messages
             if not alone:
                 await self._wait_for_any(places, poll_ms=hold_ms)
             early_s = min(began_s + _ROUND_S, deadline_s) - loop.time()
@@ -312,7 +312,7 @@ class SimpleConsumer(Queries):
 
     async def _places(self) -> list[PopPlace]:
         """Return every broker of every topic, beginning with another one at each call."""
-        found: list[PopPlace] = []
+        places: list[PopPlace] = []
         missing: list[NoRoute] = []
         for topic in self._subscriptions:
             try:
@@ -322,10 +322,10 @@ class SimpleConsumer(Queries):
                 continue
             masters = routes.masters(route)
             names = {queue.broker_name for queue in routes.subscribe_queues(topic, route)}
-            found += [
+            places += [
                 PopPlace(topic, name, masters[name]) for name in sorted(names & masters.keys())
             ]
-        if not found:
+        if not places:
             raise (
                 missing[0]
                 if missing
@@ -333,13 +333,13 @@ class SimpleConsumer(Queries):
                     ", ".join(self._subscriptions), address="any master that lets it be read"
                 )
             )
-        first = self._turn % len(found)
-        return found[first:] + found[:first]
+        first = self._turn % len(places)
+        return places[first:] + places[:first]
 
     async def _receive_once(
         self, places: list[PopPlace], *, count_max: int, invisible_ms: int, poll_ms: int
     ) -> list[MessageExt]:
-        """Return what the first place has that has anything."""
+        """Return the messages of the first place that has any."""
         failures: list[ClientError] = []
         for place in places:
             asked = PopRequest(
@@ -360,16 +360,16 @@ class SimpleConsumer(Queries):
                     raise
                 failures.append(error)
                 continue
-            found = await self._deliverable(place, popped)
-            if found:
-                return found
+            messages = await self._deliverable(place, popped)
+            if messages:
+                return messages
         responses.report_silent(failures, self._log, of=len(places))
         return []
 
     async def _deliverable(self, place: PopPlace, popped: list[MessageExt]) -> list[MessageExt]:
         """Return the messages for the application; end the others, or they would come again."""
         subscription = self._subscriptions[place.topic]
-        found = []
+        deliverable = []
         for message in popped:
             if not subscription.accepts(message):
                 await self._end(place, message)
@@ -385,8 +385,8 @@ class SimpleConsumer(Queries):
                 )
                 await self._end(place, message)
             else:
-                found.append(unwrap_message(self._client.namespace, message))
-        return found
+                deliverable.append(unwrap_message(self._client.namespace, message))
+        return deliverable
 
     def _log(self, error: ClientError) -> None:
         LOG.log(self._client.log_level(error), "%s: %s", self.group, error)

@@ -2,14 +2,14 @@
 
     retry_backoff_ms > 0    attempts are spread over the time limit: at once at a broker that was
                             not tried yet, then after a pause, which doubles up to 1 s
-    retry_backoff_ms = 0    Java's rule: two more attempts at once; one only at a queue that the
-                            application chose; none of ``send_async`` after an answer
+    retry_backoff_ms = 0    Java's rule: two more attempts at once; only one at a queue that the
+                            application chose; ``send_async`` gives up after an answer
 
 A broker that is restarted refuses connections for some seconds, then refuses sends until it has
 recovered. Java's three attempts are over within a millisecond; attempts that are spread over the
 time limit outlast the restart.
 
-Rule: time heals neither a missing permission nor a wrong unit, so these refusals are tried again
+Rule: waiting does not mend a missing permission or a wrong unit, so these refusals are tried again
 only as often as in Java. This module waits for nothing and reads no clock.
 
 Source: client/impl/producer/DefaultMQProducerImpl.java#sendDefaultImpl,
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqclient.errors import ClientError
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.codes import ResponseCode
 
 JAVA_RETRY_COUNT: Final = 2

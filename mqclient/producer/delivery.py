@@ -20,13 +20,13 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError, NoRoute
 from mqclient.message import Message
 from mqclient.producer.attempts import Attempts
-from mqclient.producer.hooks import SendEvent, SendHook, call_hooks
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.publish_routes import PublishRoutes
 from mqclient.producer.queue_selector import Choose, LatencyFaults, RoundRobin
 from mqclient.producer.send_attempt import SendAttempt
+from mqclient.producer.send_hooks import SendEvent, SendHook, call_hooks
 from mqclient.producer.send_request import PackedMessage, SendCommands, compressed
 from mqclient.producer.send_result import SendResult, SendStatus, result_of
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 
 

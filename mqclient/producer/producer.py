@@ -22,19 +22,19 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 from mqclient.admin.queries import Queries
-from mqclient.checks import checked_settings
+from mqclient.argument_checks import checked_settings
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import checked_group
 from mqclient.producer.delivery import Delivery
-from mqclient.producer.hooks import SendHook
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.publish_routes import PublishRoutes
 from mqclient.producer.queue_selector import Select, choice_of
+from mqclient.producer.send_hooks import SendHook
 from mqclient.producer.send_request import MessagePacker, PackedMessage
 from mqclient.producer.send_result import SendResult
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 
@@ -286,7 +286,7 @@ class Producer(Queries):
     ) -> str:
         """Send one message that the broker does not answer; return its unique key.
 
-        The message was sent when this returns, but nothing tells whether it was stored.
+        The message was sent when this returns, but whether it was stored is not known.
 
         Args:
             message: the message.

@@ -16,7 +16,7 @@ from mqclient.client.instance import MQClient
 from mqclient.client.routes import PublishInfo
 from mqclient.errors import BadRequest, NoRoute, TimedOut, Unreachable
 from mqclient.namespace import unwrap, unwrap_queue, wrap, wrap_queue
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.bodies import MessageQueue
 
 
@@ -43,10 +43,10 @@ class PublishRoutes:
 
     def known(self, topic: str, *, now_ms: int) -> PublishInfo | None:
         """Return the known ``PublishInfo`` of a topic; None when a name server must be asked."""
-        known = self._infos.get(topic)
-        if known is None or known.route is not self._client.known_route(topic, now_ms=now_ms):
+        info = self._infos.get(topic)
+        if info is None or info.route is not self._client.known_route(topic, now_ms=now_ms):
             return None
-        return known
+        return info
 
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Return the writable queues of a topic.
@@ -83,24 +83,24 @@ class PublishRoutes:
         return address or await self._client.master_of(queue)
 
     async def _info(self, topic: str) -> PublishInfo:
-        known = self._infos.get(topic)
+        info = self._infos.get(topic)
         try:
             route = await self._client.route(topic)
         except NoRoute:
             return await self._template_info(topic)
         except (Unreachable, TimedOut):
             # The template's queues are used until a name server answers with a route.
-            if known is None:
+            if info is None:
                 raise
-            return known
-        if known is None or known.route is not route:
-            known = self._infos[topic] = routes.publish_info(unwrap(self._namespace, topic), route)
-        return known
+            return info
+        if info is None or info.route is not route:
+            info = self._infos[topic] = routes.publish_info(unwrap(self._namespace, topic), route)
+        return info
 
     async def _template_info(self, topic: str) -> PublishInfo:
         """Return the queues that a topic will have when a broker creates it on the first send."""
         key = self._settings.create_topic_key
-        # Heartbeats go to the brokers that may create the topic, too.
+        # Heartbeats also go to the brokers that may create the topic.
         self.topics.add(key)
         try:
             template = await self._client.route(key)

@@ -70,7 +70,7 @@ def by_hash(queues: Sequence[MessageQueue], sharding_key: str) -> MessageQueue:
     Source: client/producer/selector/SelectMessageQueueByHash.java.
     """
     if not isinstance(sharding_key, str):
-        raise BadRequest(f"sharding key {sharding_key!r} is no text", hint="give str(key)")
+        raise BadRequest(f"sharding key {sharding_key!r} is not a text", hint="give str(key)")
     if not queues:
         raise BadRequest("the topic has no writable queue")
     # In Java the remainder has the sign of the hash, and Math.abs is applied to it.
@@ -87,7 +87,7 @@ def by_function(
     """
     queue = select(queues, message)
     if not isinstance(queue, MessageQueue):
-        raise BadRequest(f"select chose {queue!r}, which is no queue of topic {message.topic}")
+        raise BadRequest(f"select chose {queue!r}, which is not a queue of topic {message.topic}")
     return queue
 
 

@@ -32,16 +32,16 @@ _new_result: Final = cast(
 
 
 class SendOutcome(Protocol):
-    """Gets what became of a send, as a future does."""
+    """Gets the result or the error of a send, as a future does."""
 
     def done(self) -> bool:
-        """Return whether nobody waits any more."""
+        """Return whether the caller has stopped waiting."""
 
     def set_result(self, result: SendResult, /) -> None:
-        """Take the result."""
+        """Store the result, and wake the caller."""
 
     def set_exception(self, error: ClientError, /) -> None:
-        """Take the error."""
+        """Store the error, and wake the caller."""
 
 
 class SendAttempt:

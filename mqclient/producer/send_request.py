@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from mqclient.checks import check_range, check_text
+from mqclient.argument_checks import check_range, check_text
 from mqclient.errors import BadRequest
 from mqclient.message import Message
 from mqclient.namespace import is_retry_topic, wrap
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import FLAG_ONEWAY, LanguageCode, RequestCode, ResponseCode
 from remoting.command import Command
@@ -351,7 +351,7 @@ def _check_batch(messages: Sequence[Message]) -> None:
         if message.topic != first.topic:
             raise BadRequest(f"{where} is for topic {message.topic}, the first for {first.topic}")
         if is_retry_topic(message.topic):
-            raise BadRequest(f"{where} is for a retry topic, which takes no batches")
+            raise BadRequest(f"{where} is for a retry topic, which does not accept batches")
         if message.is_delayed:
             raise BadRequest(f"{where} has a delay, send it alone")
         if message.wait_stored != first.wait_stored:
@@ -378,7 +378,7 @@ def _properties_text(message: Message, unique_key: str, system: Mapping[str, str
         size = len(text.encode())
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end]
-        raise BadRequest(f"{wrong!r} in the properties of a message is no text in UTF-8") from None
+        raise BadRequest(f"{wrong!r} in the properties of a message is not UTF-8 text") from None
     if size > PROPERTIES_SIZE_MAX:
         raise BadRequest(
             f"properties of {size} bytes, at most {PROPERTIES_SIZE_MAX} are allowed",

@@ -29,11 +29,11 @@ from mqclient.client.members import RequestHandler
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from mqclient.message import Message, MessageExt, read_messages
 from mqclient.namespace import unwrap_message, wrap
-from mqclient.producer.hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.queue_selector import Select, choice_of
+from mqclient.producer.send_hooks import EndTransactionEvent, EndTransactionHook, call_hooks
 from mqclient.producer.send_result import SendResult, SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -189,8 +189,8 @@ class TransactionProducer(Producer):
     async def _asked(self, address: str, request: Command) -> Command | None:
         """Start the check of a transaction, so that the broker's connection need not wait."""
         header = request.header(CheckTransactionState)
-        (found, *_) = read_messages(request.body, broker_name="", address=address)
-        message = unwrap_message(self._connections.namespace, found)
+        (half_message, *_) = read_messages(request.body, broker_name="", address=address)
+        message = unwrap_message(self._connections.namespace, half_message)
         check = asyncio.get_running_loop().create_task(self._check(address, header, message))
         self._checks.add(check)
         check.add_done_callback(self._checks.discard)
@@ -268,7 +268,7 @@ class TransactionProducer(Producer):
             return _UNKNOWN, f"{type(error).__name__}: {error}"
         if not isinstance(answer, LocalTransactionState):
             LOG.warning(
-                "transaction listener of %s returned %r, which is no state", self.group, answer
+                "transaction listener of %s returned %r, which is not a state", self.group, answer
             )
             return _UNKNOWN, None
         return answer, None

@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeReturnType
+from mqclient.consumer.state.consume_hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.errors import ClientError
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import unwrap
-from mqclient.producer.hooks import EndTransactionEvent, SendEvent
 from mqclient.producer.producer import InnerProducer
+from mqclient.producer.send_hooks import EndTransactionEvent, SendEvent
 from mqclient.producer.send_result import SendStatus
 from mqclient.trace.trace_data import MessageType, Trace, keys_of, record
 from storefmt.formats import sysflag

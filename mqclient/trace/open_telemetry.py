@@ -21,9 +21,9 @@ from opentelemetry import context, propagate, trace
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
 from opentelemetry.util.types import AttributeValue
 
-from mqclient.consumer.state.hooks import ConsumeEvent
+from mqclient.consumer.state.consume_hooks import ConsumeEvent
 from mqclient.message import MessageExt
-from mqclient.producer.hooks import SendEvent
+from mqclient.producer.send_hooks import SendEvent
 
 _SCOPE: Final = "mqclient"
 _SYSTEM: Final = {"messaging.system": "rocketmq"}

@@ -93,17 +93,17 @@ def read_records(text: str) -> list[TraceRecord]:
 
     Clients of different versions write more or fewer fields at the end of a record.
     """
-    found = []
+    records = []
     for part in text.split(RECORD):
         fields = part.split(FIELD)
         reader = _READERS.get(fields[0])
         if reader is None:
             continue
         try:
-            found.append(reader(fields))
+            records.append(reader(fields))
         except (IndexError, ValueError):
             continue
-    return found
+    return records
 
 
 def _pub(fields: list[str]) -> TraceRecord:

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from mqclient.errors import ClientError
 from mqspark.archive.archive import opened
 from mqspark.archive.restore_log import FILE_SIZE, plan_log
 from mqspark.cli.process import (
+    LOCAL,
     arguments_of,
     check_file,
     given_options,
@@ -27,6 +27,7 @@ from mqspark.cli.process import (
     run_to_end,
     say,
     show_progress,
+    started_spark,
     write_parquet,
 )
 from mqspark.errors import BadOption, PipelineError
@@ -44,7 +45,6 @@ from mqspark.jobs.maintain import (
 )
 from mqspark.jobs.restore import Restored, restore_store, restore_topic
 from mqspark.options import REQUIRED, Option, names, number, size, truth, values
-from mqspark.sessions import session
 from storefmt.errors import StoreError
 
 if TYPE_CHECKING:
@@ -109,8 +109,10 @@ def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
         say({"plan": explain(options.place, given)})
     if options.dry_run:
         return
-    spark = session(options.master, page=True) if options.engine == "spark" else None
-    with nullcontext() if spark is None else show_progress(spark):
+    if options.engine == LOCAL:
+        _print(run(options.place, given, None), options.parquet)
+        return
+    with started_spark(options.master) as spark, show_progress(spark):
         _print(run(options.place, given, spark), options.parquet)
 
 

@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,27 +24,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mqspark.cli.watching import cause_of, page_of, watch_progress
 from mqspark.errors import BadOption
+from mqspark.sessions import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ENGINES: Final = ("spark", "local")
+AUTO, SPARK, LOCAL = "auto", "spark", "local"
+THIS_MACHINE: Final = "local[*]"
 LOCAL_SIZE: Final = 20 << 30
 """Below this size of data in bytes, Spark's start (some 10 s) takes most of the time of a job."""
 
 
-def parser_of(prog: str, description: str | None, jobs: Collection[str]) -> argparse.ArgumentParser:
-    """Return the parser of a job's arguments, to which the caller adds the places."""
+def parser_of(
+    prog: str, description: str | None, jobs: Collection[str], *, engine: str = SPARK
+) -> argparse.ArgumentParser:
+    """Return the parser of a job's arguments, to which the caller adds the places.
+
+    Args:
+        engine: the default; with ``auto`` the engine follows from the size of the data.
+    """
     parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("job", choices=list(jobs), metavar="JOB", help=f"one of {', '.join(jobs)}")
     parser.add_argument(
         "--engine",
-        choices=ENGINES,
-        default="spark",
-        help="run the job on Spark (the default), or in this process without Spark",
+        choices=[AUTO, SPARK, LOCAL] if engine == AUTO else [SPARK, LOCAL],
+        default=engine,
+        help="where the job runs: on Spark, or in this process (local); auto chooses by --master "
+        "and the size of the data (default: %(default)s)",
     )
     parser.add_argument(
-        "--master", default="local[*]", help="where Spark runs, such as local[2] or spark://H:7077"
+        "--master", help="where Spark runs, such as local[2] or spark://H:7077; else this machine"
     )
     parser.add_argument(
         "--option",
@@ -121,15 +131,38 @@ def end_with_stdin() -> None:
     threading.Thread(target=watch, name="standard input", daemon=True).start()
 
 
-def hint_at_local(master: str, size: int) -> None:
-    """Print a hint if the local engine is faster: on one machine, for less than ``LOCAL_SIZE``."""
-    if master.startswith("local") and size < LOCAL_SIZE:
-        say(
-            {
-                "hint": f"{size / (1 << 30):.1f} GiB on one machine: --engine local gives the same "
-                f"and is faster below {LOCAL_SIZE >> 30} GiB"
-            }
+def choose_engine(size: int, *, master: str | None, submitted: bool) -> tuple[str, str]:
+    """Return the engine for a job over ``size`` bytes of data, and a sentence that says why.
+
+    Args:
+        master: where the user wants Spark to run, if they said so.
+        submitted: spark-submit has started this process.
+    """
+    data = f"{size / (1 << 30):.1f} GiB of log"
+    if submitted:
+        return SPARK, "engine spark: spark-submit started this job"
+    if master is not None:
+        text = f"engine spark: --master is {master}"
+        if master.startswith("local") and size < LOCAL_SIZE:
+            text += f"; --engine local gives the same and is faster for {data}"
+        return SPARK, text
+    if size < LOCAL_SIZE:
+        return LOCAL, (
+            f"engine local: {data} on one machine; Spark's start takes longer than it saves "
+            f"below {LOCAL_SIZE >> 30} GiB (--engine spark runs the job there)"
         )
+    return SPARK, f"engine spark: {data}, above the {LOCAL_SIZE >> 30} GiB from which it is faster"
+
+
+@contextmanager
+def started_spark(master: str | None) -> Iterator["SparkSession"]:
+    """Start Spark for the job of this block, and print at its end how long each of them took."""
+    began_s = time.monotonic()
+    spark = session(master or THIS_MACHINE, page=True)
+    started_s = time.monotonic()
+    yield spark
+    job_s = time.monotonic() - started_s
+    say({"hint": f"Spark took {started_s - began_s:.1f} s to start and {job_s:.1f} s for the job"})
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 from mqserver.broker.app import BrokerApp
 from mqserver.broker.config import BrokerConfig, broker_config
 from mqserver.namesrv.app import NamesrvApp
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock, SystemClock
 from mqserver.runtime.program.event_loop import run
@@ -52,7 +52,7 @@ from mqserver.runtime.program.process import (
     start,
     stop_event,
 )
-from mqserver.runtime.settings import SettingsError, Value, read_environment
+from mqserver.runtime.typed_config import SettingsError, Value, read_environment
 from remoting.aio.resources import Budget, Resources
 from storefmt.errors import StoreError
 

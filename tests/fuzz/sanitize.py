@@ -33,7 +33,7 @@ TESTS: Final = (
     "tests/server/proxy/http2/test_hpack_kernel.py",
     "tests/server/proxy/test_drafts.py",
     "tests/server/proxy/test_protobuf_kernel.py",
-    "tests/server/store/commitlog/test_dispatch.py",
+    "tests/server/store/commitlog/test_dispatcher.py",
     "tests/server/store/commitlog/test_picking.py",
     "tests/server/store/disk/test_mapped.py",
     "tests/storefmt/dispatch/test_index_kernel.py",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docs.clientpage import ELSEWHERE
-from mqclient.client.settings import ClientSettings
+from mqclient.client.client_settings import ClientSettings
 from tests.interop.kit.toolbox import Toolbox
 from tests.mqclient.test_settings import CLASSES, OTHER_DEFAULTS, java_name
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from mqclient.admin.admin import Admin
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyContext
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState
 from remoting.bodies import ConsumeFromWhere
 from storefmt.config.tables import SubscriptionGroup

@@ -15,7 +15,6 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import NoRoute
 from mqserver.embedded import EmbeddedAddresses
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.endpoint import Endpoint
 from mqserver.proxy.protocol.codes import Code, MessageType, TransactionResolution
 from mqserver.proxy.protocol.definitions import Message, Resource
@@ -25,6 +24,7 @@ from mqserver.proxy.protocol.requests import (
     RecallMessageResponse,
     Response,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.runtime.clock import SystemClock
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers, running_pair
 from tests.server.proxy.client import Bench, Client, consumer, message, producer

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from mqclient.client.instance import MQClient
-from mqclient.client.offsets import committed
+from mqclient.client.queue_offsets import committed
 from mqspark.sources.live.write import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
 from tests.interop.kit.servers import Servers

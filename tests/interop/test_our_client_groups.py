@@ -9,9 +9,9 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client import instance
-from mqclient.client.settings import ClientSettings
+from mqclient.client.client_settings import ClientSettings
+from mqclient.consumer.consumer_settings import PushSettings, Strategy
 from mqclient.consumer.rebalance.allocate import allocate
-from mqclient.consumer.settings import PushSettings, Strategy
 from mqclient.consumer.state.offset_store import LocalOffsets
 from mqclient.message import Message
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue

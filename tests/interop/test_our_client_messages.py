@@ -14,7 +14,7 @@ from mqclient.consumer.listener.listeners import (
 )
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState
 from storefmt.formats.sysflag import Compression
 from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic

@@ -20,8 +20,8 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode

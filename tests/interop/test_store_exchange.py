@@ -19,7 +19,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.formats.message import Record

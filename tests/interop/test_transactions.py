@@ -27,7 +27,7 @@ GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 
 @contextmanager
 def broker(side: Side, store: Path, namesrv: Namesrv, settings: dict[str, str]) -> Iterator[Broker]:
-    """Run a broker on a store; it is stopped in order."""
+    """Run a broker on a store; it is shut down cleanly."""
     with Broker(side, store=store, namesrv=namesrv.address, settings=settings) as running:
         yield running
         running.stop()

@@ -94,7 +94,7 @@ def test_servers_that_a_line_started_end_with_it(tmp_path: Path) -> None:
 
         assert child.wait(90) == 143
         assert err.read() == b""
-    # A broker that was stopped in order takes it away.
+    # A broker that was shut down cleanly takes it away.
     assert not (tmp_path / "abort").exists()
 
 
@@ -163,7 +163,7 @@ def test_a_key_that_is_no_text_is_wrong_usage(servers: ServerAddresses) -> None:
     done = ran("message", "send", "T", "body", "--key", b"\xff", "-n", servers.namesrv)
 
     assert done.returncode == 2
-    assert b"is no text in UTF-8" in done.stderr
+    assert b"is not UTF-8 text" in done.stderr
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

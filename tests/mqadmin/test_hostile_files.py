@@ -22,7 +22,7 @@ WRONG_LINES = {
     "a topic that is a list": json.dumps({**LINE, "topic": ["T"]}),
     "a tag that is a number": json.dumps({**LINE, "tags": 7}),
     "a key that is a list": json.dumps({**LINE, "keys": [["k"]]}),
-    "a topic that is there twice": '{"topic": "T", "topic": "U", "body": "x"}',
+    "a topic that appears twice": '{"topic": "T", "topic": "U", "body": "x"}',
     "half a pair of surrogates": '{"topic": "T", "body": "\\ud800"}',
     "a list": "[1]",
 }

@@ -26,13 +26,13 @@ REFUSED = {
     "an alias of itself": ("topics: &a\n  t: *a\n", "stands within itself"),
     "a deep nest": ("topics: " + "[" * 5_000, "nested deeper than 50"),
     "an anchor that is not there": ("topics: *a\n", "undefined alias"),
-    "a topic that is there twice": (
+    "a topic that appears twice": (
         "topics:\n  a: {'*': {perm: R--}}\n  a: {'*': {perm: RW-}}\n",
-        "'a' is there twice in the mapping at line 2",
+        "'a' appears twice in the mapping at line 2",
     ),
-    "a setting that is there twice": (
+    "a setting that appears twice": (
         "topics:\n  a: {'*': {perm: R--, perm: RW-}}\n",
-        "'perm' is there twice",
+        "'perm' appears twice",
     ),
     "a name that YAML reads as a truth": ("topics:\n  no: {'*': {perm: R--}}\n", "in quotes"),
     "a list of lists": ("topics:\n" + "  - [x]\n" * 500, "expected names"),

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.offset_store import RemoteOffsets
 from mqclient.consumer.state.process_queue import ProcessQueue
@@ -45,4 +45,4 @@ def filled(bodies: Sequence[bytes]) -> tuple[ProcessQueue, list[MessageExt]]:
         for i, body in enumerate(bodies)
     )
     held = ProcessQueue(QUEUE, next_offset=len(bodies), now_ms=NOW_MS)
-    return held, held.put(read_messages(data, broker_name="broker-0", address="a:1"))
+    return held, held.put_messages(read_messages(data, broker_name="broker-0", address="a:1"))

@@ -1,6 +1,6 @@
 """A consume hook that records the tags of what it sees."""
 
-from mqclient.consumer.state.hooks import ConsumeEvent
+from mqclient.consumer.state.consume_hooks import ConsumeEvent
 
 
 class Recorded:

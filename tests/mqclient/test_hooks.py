@@ -8,10 +8,10 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
-from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
+from mqclient.consumer.state.consume_hooks import ConsumeEvent, ConsumeHook, ConsumeReturnType
 from mqclient.message import Message
-from mqclient.producer.hooks import SendEvent, call_hooks
 from mqclient.producer.producer import Producer
+from mqclient.producer.send_hooks import SendEvent, call_hooks
 from remoting.codes import RequestCode, ResponseCode
 from tests.mqclient.consuming import POLL_FROM_FIRST, QUEUE, polling
 from tests.mqclient.fake import NOW_MS, STORED, serving

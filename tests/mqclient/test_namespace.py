@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mqclient.admin.admin import Admin
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -15,7 +16,6 @@ from mqclient.consumer.listener.listeners import (
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import unwrap, wrap

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from docs.clientpage import ELSEWHERE, PAGES, Settings, parameters
-from mqclient.client.settings import ClientSettings
-from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.client.client_settings import ClientSettings
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.codes import ResponseCode
 
 # Java's name where it is not ours in camelCase; None where Java's class has no such field.

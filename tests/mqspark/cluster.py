@@ -6,6 +6,7 @@ Python that has numpy and pyarrow, and nothing of ours: what they need has to be
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy
 import pyarrow
 import pyspark
+import pytest
 
 from tests.mqspark.kills import children, kill_tree
 from tests.ports import free_ports
@@ -53,13 +55,17 @@ def environment(python: str = sys.executable) -> dict[str, str]:
 class Cluster:
     """A running cluster.
 
+    Args:
+        directory: below it everything writes.
+        hidden: a directory of another machine, which workers and executors find empty.
+
     Attributes:
         url: of the master.
         workers: process ids.
         python: the Python of planners and executors.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, hidden: Path | None = None) -> None:
         self._directory = directory
         self.python = bare_python(directory / "python")
         port = free_ports(1)
@@ -74,14 +80,20 @@ class Cluster:
         limits = ["--cores", "1", "--memory", "700m"]
         for number in (1, 2):
             place = ["--work-dir", str(directory / f"work{number}")]
-            self._start("worker.Worker", *host, *page, *limits, *place, self.url)
+            words = [*host, *page, *limits, *place, self.url]
+            self._start("worker.Worker", *words, prefix=() if hidden is None else hiding(hidden))
         for log in self._logs[1:]:
             self._await(log, "Successfully registered with master")
         self.workers = [process.pid for process in self._processes[1:]]
 
-    def _start(self, name: str, *words: str) -> None:
+    def _start(self, name: str, *words: str, prefix: Sequence[str] = ()) -> None:
         log = self._directory / f"{len(self._logs)}-{name}.log"
-        line = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *words]
+        line = [
+            *prefix,
+            str(HOME / "bin" / "spark-class"),
+            f"org.apache.spark.deploy.{name}",
+            *words,
+        ]
         with log.open("wb") as out:
             process = subprocess.Popen(line, stdout=out, stderr=out, env=environment(self.python))
         self._processes.append(process)
@@ -132,10 +144,19 @@ class Cluster:
             process.wait()
 
 
+def hiding(directory: Path) -> list[str]:
+    """Return the words before a program for which a directory is empty, or skip the test."""
+    words = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"']
+    words.append(str(directory))
+    if shutil.which("unshare") is None or subprocess.run([*words, "true"], check=False).returncode:
+        pytest.skip("a mount for one process needs unshare and the rights of root")
+    return words
+
+
 @contextmanager
-def running_cluster(directory: Path) -> Iterator[Cluster]:
+def running_cluster(directory: Path, *, hidden: Path | None = None) -> Iterator[Cluster]:
     """Start a cluster and stop it at the end of the block."""
-    cluster = Cluster(directory)
+    cluster = Cluster(directory, hidden=hidden)
     try:
         yield cluster
     finally:

@@ -9,7 +9,6 @@ import time
 import uuid
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark.sql import functions as fn
 
 import storefmt
@@ -22,20 +21,18 @@ def main(store: str, seen: str) -> None:
     spark = session("local[1]")
     frame = commitlog(spark, store, columns=["log_offset"], options={"splitBytes": "120000"})
 
-    def slowly(batches):
+    # Not ``mapInArrow``, for which Spark asks for pandas.
+    def slowly(rows):
         import storefmt as there
         from storefmt.arrow import columns
 
-        for batch in batches:
-            Path(seen, uuid.uuid4().hex).touch()
-            time.sleep(0.3)
-            count = batch.num_rows
-            code = pa.array([there.__file__] * count, pa.string())
-            kernel = pa.array([columns.has_kernel()] * count, pa.bool_())
-            arrays = [batch.column("log_offset"), code, kernel]
-            yield pa.RecordBatch.from_arrays(arrays, names=["offset", "code", "kernel"])
+        Path(seen, uuid.uuid4().hex).touch()
+        time.sleep(0.3)
+        for row in rows:
+            yield row.log_offset, there.__file__, columns.has_kernel()
 
-    counted = frame.mapInArrow(slowly, "offset long, code string, kernel boolean").agg(
+    slow = frame.rdd.mapPartitions(slowly).toDF("offset long, code string, kernel boolean")
+    counted = slow.agg(
         fn.count("*").alias("rows"),
         fn.countDistinct("offset").alias("distinct"),
         fn.min("code").alias("code"),

@@ -10,7 +10,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from mqserver.pytest_plugin import RocketMQ, running_pair
 from mqspark.sources.live.options import LiveReadOptions, Use, live_settings
 from storefmt.config.tables import TopicConfig

@@ -1,7 +1,8 @@
 """A Structured Streaming query in a process of its own, to be killed.
 
 Its argument is JSON with ``namesrv``, ``topic``, ``checkpoint``, and either ``out``, a directory
-for Parquet files, or ``target``, a topic. The process ends when everything has been read.
+for Parquet files, or ``target``, a topic; ``master`` may say where Spark runs. The process ends
+when everything has been read.
 """
 
 import json
@@ -15,7 +16,7 @@ BATCH = 15
 
 def main(given: dict[str, str]) -> None:
     """Run the query to its end."""
-    spark = session("local[2]")
+    spark = session(given.get("master", "local[2]"))
     source = spark.readStream.format("rocketmq").options(
         namesrv=given["namesrv"],
         subscribe=given["topic"],

@@ -56,6 +56,8 @@ def test_code_in_a_zip_file_and_an_executor_that_is_killed(
         what="three tasks begin",
         timeout_s=READY_S,
     )
+    # A job that ended by itself says why.
+    assert process.poll() is None, process.communicate()[1][-4_000:]
     victim = cluster.executors()[0]
     os.kill(victim, signal.SIGKILL)
     found = result(process)

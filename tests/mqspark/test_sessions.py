@@ -111,6 +111,21 @@ assert spark is mine
     }
 
 
+@pytest.mark.parametrize("given", [None, "--conf spark.ui.port=0 pyspark-shell"])
+def test_programs_started_later_do_not_inherit_the_settings(
+    tmp_path: Path, given: str | None
+) -> None:
+    code = """
+import json, os
+import mqspark
+mqspark.session("local[1]")
+print(json.dumps(os.environ.get("PYSPARK_SUBMIT_ARGS")))
+"""
+    env = {} if given is None else {"PYSPARK_SUBMIT_ARGS": given}
+
+    assert run(code, cwd=tmp_path, **env) == given
+
+
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:{port}", "sc://127.0.0.1:{port}/;a=b"])
 def test_a_master_that_does_not_answer_is_named_at_once(master: str) -> None:
     master = master.format(port=free_ports(1))

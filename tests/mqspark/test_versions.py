@@ -40,7 +40,7 @@ def test_every_source_and_job_is_that_of_the_local_engine(
 
 def test_an_older_one_is_refused_in_a_sentence(golden: Golden, tmp_path: Path) -> None:
     path = os.pathsep.join([fetched("4.0.5"), str(REPOSITORY)])
-    line = ("-m", "mqspark", "stats", golden.store("basic"))
+    line = ("-m", "mqspark", "stats", golden.store("basic"), "--engine", "spark")
 
     done = python(*line, code=1, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
 

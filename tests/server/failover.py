@@ -35,8 +35,8 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from storefmt.config.tables import TopicConfig
 from tests.ports import free_ports
 

@@ -5,14 +5,16 @@
 
     python -m tests.server.group_failover DIRECTORY CYCLES BROKERS [FAULT ...]   one line of JSON
 
-Faults: ``kill`` (SIGKILL, started again when another one leads), ``hang`` (SIGSTOP until another one
-leads). A cycle ends when every broker is in the in-sync set.
+Faults: ``kill`` of the master (SIGKILL, started again when another one leads), ``hang`` (SIGSTOP
+until another one leads), ``slave-kill`` and ``slave-hang`` (until the slave has left the in-sync
+set), ``controller-kill`` (for 3 s). A cycle ends when every broker is in the in-sync set.
 
 Rule: only sends that ended with SEND_OK count as acknowledged; all of them have to be read at the
 end, at the queue offset that was answered.
 """
 
 import asyncio
+import itertools
 import json
 import shutil
 import signal
@@ -26,8 +28,8 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.aio.client import RemotingClient
 from remoting.bodies.controller import BrokerReplicasInfo, ReplicasInfo
 from remoting.codes import LaterCode
@@ -116,9 +118,8 @@ class BrokerGroup:
                            f"controllerAddress={self.controller}\n"
                            f"controllerStorePath={self.directory / 'controller'}\n"),
         ):  # fmt: skip
-            conf = self.directory / f"{program}.conf"
-            conf.write_text(text)
-            self.others.append(started(program, conf, self.directory / f"{program}.log"))
+            (self.directory / f"{program}.conf").write_text(text)
+            self.start_program(program)
         own = {
             "namesrvAddr": self.namesrv, "controllerAddr": self.controller,
             "slaveAddresses": "127.0.0.*", "brokerAddresses": "", "adminAddresses": "127.0.0.*",
@@ -127,6 +128,13 @@ class BrokerGroup:
             member = Member(number, self.directory, {**own, **self.settings})
             self.members.append(member)
             member.start()
+
+    def start_program(self, program: str) -> None:
+        """Start the name server or the controller."""
+        conf = self.directory / f"{program}.conf"
+        process = started(program, conf, self.directory / f"{program}.log")
+        number = ("namesrv", "controller").index(program)
+        self.others[number : number + 1] = [process]
 
     def stop(self) -> None:
         """Kill everything."""
@@ -166,14 +174,18 @@ class BrokerGroup:
         assert master is not None
         return master
 
+    async def in_sync(self, count: int) -> None:
+        """Wait until so many brokers are in the in-sync set."""
+
+        async def are_in_sync() -> bool:
+            info = await self.info()
+            return info is not None and len(info.in_sync_replicas) == count
+
+        await until(are_in_sync, f"{count} brokers are in the in-sync set")
+
     async def whole(self) -> None:
         """Wait until every broker is in the in-sync set."""
-
-        async def all_in_sync() -> bool:
-            info = await self.info()
-            return info is not None and len(info.in_sync_replicas) == self.count
-
-        await until(all_in_sync, "every broker is in the in-sync set")
+        await self.in_sync(self.count)
 
 
 @dataclass
@@ -214,29 +226,45 @@ class GroupLoad:
     def gap_s(self, since: float) -> float:
         """Return the longest time without an acknowledgement since then."""
         times = [since, *(at for at in self.accepted_s if at >= since)]
-        return max((b - a for a, b in zip(times, times[1:], strict=False)), default=0.0)
+        return max((b - a for a, b in itertools.pairwise(times)), default=0.0)
 
 
-async def fail_master(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
-    """Let the master fail under load; return the seconds without accepted sends."""
-    old = await group.master()
+async def fail(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
+    """Let something fail under load; return the seconds without accepted sends."""
+    master = await group.master()
     await load.more(ENOUGH)
     began = time.monotonic()
-    old.signal(signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
-    await group.master(besides=old)
+    if fault == "controller-kill":
+        group.others[1].kill()
+        group.others[1].wait()
+        # Longer than a master is taken for alive, and than its lease.
+        await asyncio.sleep(3)
+        await load.more(ENOUGH)
+        gap_s = load.gap_s(began)
+        group.start_program("controller")
+        await group.whole()
+        return gap_s
+    victim = master
+    if fault.startswith("slave-"):
+        victim = next(member for member in group.members if member is not master)
+    victim.signal(signal.SIGKILL if fault.endswith("kill") else signal.SIGSTOP)
+    if victim is master:
+        await group.master(besides=master)
+    else:
+        await group.in_sync(group.count - 1)
     await load.more(ENOUGH)
     gap_s = load.gap_s(began)
-    if fault == "kill":
-        old.start()
+    if fault.endswith("kill"):
+        victim.start()
     else:
-        old.signal(signal.SIGCONT)
+        victim.signal(signal.SIGCONT)
     await group.whole()
     return gap_s
 
 
 async def run(group: BrokerGroup, faults: list[str]) -> dict[str, object]:
     """Let the master fail by each fault in turn, and compare what was read with what was sent."""
-    load, gaps = GroupLoad(), []
+    load, gaps = GroupLoad(), list[tuple[str, float]]()
     await group.master()
     await group.whole()
     async with MQClient(group.namesrv, timeout_s=5) as client:
@@ -244,7 +272,8 @@ async def run(group: BrokerGroup, faults: list[str]) -> dict[str, object]:
         tasks = [asyncio.create_task(load.send(producer, f"{sender}")) for sender in range(SENDERS)]
         try:
             for fault in faults:
-                gaps.append((fault, round(await fail_master(group, load, fault), 2)))
+                gap_s = round(await fail(group, load, fault), 2)
+                gaps.append((fault, gap_s))
         finally:
             for task in tasks:
                 task.cancel()

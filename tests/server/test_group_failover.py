@@ -1,9 +1,11 @@
-"""The master of a group is killed, and hangs, under load, with processes."""
+"""The brokers of a group and its controller are killed, and hang, under load, with processes."""
 
 import asyncio
 from pathlib import Path
 
 from tests.server.group_failover import BrokerGroup, run
+
+FAULTS = ["kill", "slave-hang", "controller-kill", "hang", "slave-kill", "kill"]
 
 
 def test_no_acknowledged_message_is_lost_when_masters_fail(tmp_path: Path) -> None:
@@ -11,7 +13,7 @@ def test_no_acknowledged_message_is_lost_when_masters_fail(tmp_path: Path) -> No
     group = BrokerGroup(tmp_path, 2)
     group.start()
     try:
-        result = asyncio.run(run(group, ["kill", "hang", "kill"]))
+        result = asyncio.run(run(group, FAULTS))
     finally:
         group.stop()
     print(result)

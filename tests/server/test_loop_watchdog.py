@@ -36,7 +36,7 @@ from mqserver.broker.send.batches import RUN_COUNT_MAX
 from mqserver.broker.topics import topic_config
 from mqserver.namesrv import handlers as namesrv_handlers
 from mqserver.namesrv.app import NamesrvApp
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.clock import SystemClock
 from mqserver.runtime.program.event_loop import ServerLoop
 from mqserver.runtime.registry import collect

@@ -1,8 +1,8 @@
 """Accounts and the white list of a broker with access control, as targets of a change.
 
-Rule: a broker takes a change of an account only with its secret. A Java broker tells the
-secret when it is asked, ours hides it; then the one that is given on the line is sent, and
-without one the change is refused. A list can only be emptied by making the account anew.
+Rule: a broker accepts a change of an account only with its secret. A Java broker reveals the
+secret, ours hides it; then the one from the command line is sent, and without one the change is
+refused. A list can only be emptied by deleting and creating the account.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 HIDDEN: Final = "******"
-"""What stands for a secret that a server does not tell."""
+"""Stands for a secret that a server hides."""
 NO_ACL: Final = "the broker has no accounts: aclEnable is false"
 
 
@@ -28,14 +28,16 @@ class NoAccessControl(ServerRefused):
 
 
 async def check_acl(admin: "Admin", address: str) -> None:
-    """Ask a broker about accounts only where it has any.
+    """Check that a broker has accounts before asking for them.
 
     Raises:
-        NoAccessControl: it has none; a Java broker would leave the request unanswered.
+        NoAccessControl: it has no access control; a Java broker would not answer the request.
     """
     # A broker before 4.4 has no such setting.
     if (await admin.broker_config(address)).get("aclEnable", "false") == "false":
-        raise NoAccessControl(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
+        raise NoAccessControl(
+            f"{address}: {NO_ACL}", hint="set aclEnable=true and restart the broker"
+        )
 
 
 async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:
@@ -72,16 +74,16 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
         secret = next((one for one in told if one and one != HIDDEN), None)
         if secret is None:
             raise ServerRefused(
-                f"account {self.names[0]}: its secret is not known here, and a broker takes "
-                "nothing without it",
-                hint=f"`acl set {self.names[0]} --secret -` takes it",
+                f"account {self.names[0]}: its secret is unknown, and a broker accepts no change "
+                "without it",
+                hint=f"pass it with `acl set {self.names[0]} --secret -`",
             )
         if now is not None and _loses(now, value):
             await self.admin.delete_account(address, self.names[0])
         await self.admin.update_account(address, replace(value, secret_key=secret))
 
     def encode(self, value: PlainAccessConfig) -> Json:
-        """Return Java's json, with the secret where it is known."""
+        """Return Java's json, with the secret if it is known."""
         known = self.secret if value.secret_key in (None, HIDDEN) else value.secret_key
         return replace(value, secret_key=known).to_json()
 
@@ -90,7 +92,7 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
         return PlainAccessConfig.from_json(value)
 
     def same(self, one: PlainAccessConfig | None, other: PlainAccessConfig | None) -> bool:
-        """Compare all but secrets that are hidden; nothing said is the default."""
+        """Compare everything but hidden secrets; a missing field means the default."""
         if one is None or other is None:
             return one is other
         secrets = {one.secret_key, other.secret_key} - {None, HIDDEN}
@@ -99,7 +101,7 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
 
 @dataclass(frozen=True, slots=True)
 class WhiteList(ChangeTarget[tuple[str, ...]]):
-    """The addresses that need no signature; ``names`` has the account file, or nothing."""
+    """The addresses that need no signature; ``names`` has the account file, or is empty."""
 
     kind: ClassVar[str] = "white list"
 
@@ -126,12 +128,12 @@ class WhiteList(ChangeTarget[tuple[str, ...]]):
         return {*(one or ())} == {*(other or ())}
 
     def saved(self, value: tuple[str, ...] | None) -> SavedState:
-        """Keep an empty list as a list: it is there."""
+        """Keep an empty list as a list, because it exists."""
         return ChangeTarget.saved(self, value or ())
 
 
 def plain(account: PlainAccessConfig) -> tuple[object, ...]:
-    """Return what an account may do, in one form for "not said" and the default."""
+    """Return the permissions of an account, in one form for missing fields and defaults."""
     return (
         account.admin,
         account.white_remote_address or "",

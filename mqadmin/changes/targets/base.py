@@ -26,17 +26,17 @@ MANY: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ChangeTarget(ABC, Generic[T]):
-    """What one write changes on one server.
+    """Something on one server that one write changes.
 
     Attributes:
-        names: what names it there, outermost first.
+        names: its names there, outermost first.
     """
 
     kind: ClassVar[str]
     is_kept: ClassVar[bool] = True
-    """Whether the journal has it: what a server makes again by itself is not kept."""
+    """Whether the journal keeps it; things that a server recreates by itself are not kept."""
     width: ClassVar[int] = 1
-    """How many of different names are written at once; the servers of one name never are."""
+    """How many targets with different names are written at once; those with one name never are."""
 
     admin: "Admin"
     node: ServerNode
@@ -44,18 +44,18 @@ class ChangeTarget(ABC, Generic[T]):
 
     @abstractmethod
     async def read(self) -> T | None:
-        """Return what the server has, None where it has none."""
+        """Return the value on the server, None if it has none."""
 
     @abstractmethod
     async def write(self, value: T | None) -> None:
-        """Have the server take a value; None removes the target.
+        """Set the value on the server; None removes the target.
 
         Raises:
             ServerRefused: this kind of server cannot do that.
         """
 
     def encode(self, value: T) -> Json:
-        """Return a value as json; one that json has is left as it is."""
+        """Return a value as json; a value that json supports is left as it is."""
         return cast(Json, value)
 
     def decode(self, value: Json) -> T:
@@ -85,17 +85,17 @@ class ListedTarget(ChangeTarget[T], Generic[T, L]):
 
     @property
     def listing_key(self) -> Hashable:
-        """Return what names the listing."""
+        """Return the key of the listing."""
         return type(self), self.node.address
 
     @abstractmethod
     async def listing(self) -> L:
-        """Return all of the kind that the server has."""
+        """Return all targets of this kind on the server."""
 
     def find(self, listing: L) -> T | None:
-        """Return what a listing has of this target by its name, None where it has none."""
+        """Return the value of this target in a listing, None if it is missing."""
         return cast("Mapping[str, T]", listing).get(self.names[0])
 
     async def read(self) -> T | None:
-        """Return what the server has, None where it has none."""
+        """Return the value on the server, None if it has none."""
         return self.find(await self.listing())

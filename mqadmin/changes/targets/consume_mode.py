@@ -1,6 +1,7 @@
 """How a group consumes a topic on one broker of RocketMQ 5: by PULL or by POP.
 
-Rule: no broker forgets a mode that was set. What none was set for is PULL, so that is put back.
+Rule: a broker cannot delete a mode that was set. PULL is the mode of groups without one, so `undo`
+sets PULL.
 """
 
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], Consu
     async def write(self, value: ConsumeMode | None) -> None:
         """Set it."""
         if value is None:
-            raise ServerRefused("a broker cannot forget a consume mode", hint="set PULL")
+            raise ServerRefused("a broker cannot delete a consume mode", hint="set PULL")
         mode, share_queues = value
         group, topic = self.names
         wanted = bodies.SetMessageRequestModeRequestBody(
@@ -66,4 +67,4 @@ class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], Consu
         match value:
             case {"mode": str(mode), "shareQueues": int(share_queues)}:
                 return ConsumeMode(mode, share_queues)
-        raise CommandError(f"the journal has no consume mode in {value!r}")
+        raise CommandError(f"the journal entry {value!r} is not a consume mode")

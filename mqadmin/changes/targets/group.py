@@ -14,7 +14,7 @@ class GroupTarget(ListedTarget[SubscriptionGroup, Mapping[str, SubscriptionGroup
     """The settings of a group on one broker; ``names`` has the group.
 
     Attributes:
-        remove_offset: a deletion takes the group's offsets too.
+        remove_offset: a deletion also removes the group's offsets.
     """
 
     kind: ClassVar[str] = "group"

@@ -1,7 +1,7 @@
 """The next offset of a group in one queue.
 
-Rule: a member that is online would overwrite what is stored behind its back; with one, a
-write is refused. A broker cannot forget one offset, so None cannot be written either.
+Rule: a write is refused while a member is online, because the member would overwrite the stored
+offset. A broker cannot delete a single offset, so None cannot be written either.
 """
 
 from collections.abc import Mapping
@@ -29,11 +29,12 @@ class OffsetTarget(ListedTarget[int, Offsets]):
         return MessageQueue(topic=topic, broker_name=self.node.broker, queue_id=int(queue_id))
 
     async def listing(self) -> Offsets:
-        """Return the offsets of the broker; asked for one queue, it says 0 where nothing is."""
+        """Return the offsets of the broker, because asked for one queue it answers 0 for a missing
+        one."""
         return await self.admin.all_consumer_offsets(self.node.address)
 
     def find(self, listing: Offsets) -> int | None:
-        """Return what is stored."""
+        """Return the stored offset."""
         group, topic, queue_id = self.names
         return listing.get((topic, group), {}).get(int(queue_id))
 
@@ -41,7 +42,7 @@ class OffsetTarget(ListedTarget[int, Offsets]):
         """Store an offset."""
         group = self.names[0]
         if value is None:
-            raise ServerRefused("a broker cannot forget one offset")
+            raise ServerRefused("a broker cannot delete a single offset")
         if await self.admin.consumer_ids(self.node.address, group):
             raise ServerRefused("members are online and would overwrite it", hint="stop them")
         await self.admin.update_consumer_offset(self.node.address, group, self.queue, value)

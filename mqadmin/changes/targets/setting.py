@@ -1,6 +1,6 @@
 """Settings of a running broker, name server or controller, and entries of a name server's KV table.
 
-Rule: the value is the text that the server says. A setting cannot be removed; an entry can.
+Rule: the value is the text that the server returns. A setting cannot be removed; a KV entry can.
 """
 
 from abc import abstractmethod
@@ -17,7 +17,7 @@ class SettingTarget(ChangeTarget[str]):
     """A setting of a running server; ``names`` has its key."""
 
     server: ClassVar[str]
-    """What the server is called in an error."""
+    """The name of the server in errors."""
 
     @abstractmethod
     async def settings(self) -> Mapping[str, str]:
@@ -34,7 +34,7 @@ class SettingTarget(ChangeTarget[str]):
     async def write(self, value: str | None) -> None:
         """Set it."""
         if value is None:
-            raise ServerRefused(f"{self.server} cannot forget a setting")
+            raise ServerRefused(f"{self.server} cannot delete a setting")
         await self.update({self.names[0]: value})
 
 
@@ -95,7 +95,7 @@ class KvEntry(ListedTarget[str, Mapping[str, str]]):
 
     @property
     def listing_key(self) -> Hashable:
-        """Return what names the namespace."""
+        """Return the key of the namespace."""
         return type(self), self.node.address, self.names[0]
 
     async def listing(self) -> Mapping[str, str]:

@@ -1,10 +1,10 @@
 """A topic on one broker, and its route at a name server, as targets of a change.
 
-Its messages go with it and do not come back. Brokers register it at the name servers, where it
-stays until it is deleted there, too.
+Deleting a topic deletes its messages for good. Brokers register it with the name servers, where it
+stays until it is deleted there as well.
 
-Rule: whether it is ordered is no setting of it. Brokers take that from the name servers
-(``mqadmin.changes.topic_order``) and do not look at what a request says of it.
+Rule: whether a topic is ordered is not one of its settings. Brokers get that from the name servers
+(``mqadmin.changes.topic_order``) and ignore it in a request.
 """
 
 from collections.abc import Collection, Hashable, Mapping
@@ -39,10 +39,10 @@ class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
             )
 
     async def _attributes(self, value: TopicConfig) -> str | None:
-        """Return what the request says of the topic's message type; None where nothing changes."""
+        """Return the message type of the request; None if it does not change."""
         if MESSAGE_TYPE in value.attributes:
             return f"+{MESSAGE_TYPE}={value.message_type}"
-        # A topic that gets its old settings back may have a type now that it did not have then.
+        # A topic whose old settings are restored may have a type now that it did not have then.
         now = await self.admin.topic_message_type(self.node.address, self.names[0])
         if now is None or now == value.message_type:
             return None
@@ -77,7 +77,7 @@ class RouteTarget(ListedTarget[bool, Collection[str]]):
 
     @property
     def listing_key(self) -> Hashable:
-        """Return what names the listing; a target with a cluster has one of its own."""
+        """Return the key of the listing; a target with a cluster has its own listing."""
         _, *clusters = self.names
         return type(self), self.node.address, self.names if clusters else ()
 
@@ -86,11 +86,11 @@ class RouteTarget(ListedTarget[bool, Collection[str]]):
         return set(await self.admin.topic_list(address=self.node.address))
 
     def find(self, listing: Collection[str]) -> bool | None:
-        """Return True where the name server lists the topic."""
+        """Return True if the name server lists the topic."""
         return self.names[0] in listing or None
 
     async def read(self) -> bool | None:
-        """Return True where the name server lists the topic, in the cluster if one is named."""
+        """Return True if the name server lists the topic, in the cluster if one is named."""
         topic, *clusters = self.names
         listed = self.find(await self.listing())
         if not listed or not clusters:
@@ -99,9 +99,9 @@ class RouteTarget(ListedTarget[bool, Collection[str]]):
         return any(data.cluster in clusters for data in route.broker_datas) or None
 
     async def write(self, value: bool | None) -> None:
-        """Have the name server forget the topic."""
+        """Delete the topic on the name server."""
         if value:
-            raise ServerRefused("brokers register a topic, nobody else")
+            raise ServerRefused("only brokers register topics")
         topic, *clusters = self.names
         await self.admin.delete_topic_in_namesrv(
             self.node.address, topic, cluster=clusters[0] if clusters else None

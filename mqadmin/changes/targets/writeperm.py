@@ -1,10 +1,10 @@
 """Whether a name server tells producers that they may write to a broker.
 
     wipe   every queue of the broker loses W at this name server
-    add    every queue gets RW, those of read-only topics too
+    add    every queue gets RW, even those of read-only topics
 
-It is seen at the topic that every broker has under its own name. A broker that registers
-again (a topic changed, or it started) brings its own permissions along.
+The permission is read from the topic that is named after the broker. A broker that registers again
+(because a topic changed, or it restarted) overwrites it with its own permissions.
 
 Source: namesrv/routeinfo/RouteInfoManager.java#operateWritePermOfBrokerByLock.
 """
@@ -22,7 +22,7 @@ FALLBACK: Final = "SELF_TEST_TOPIC"
 
 @dataclass(frozen=True, slots=True)
 class WritePerm(ChangeTarget[bool]):
-    """Whether a broker can be written to; ``names`` has the broker.
+    """Whether a broker can be written to; ``names`` has its name.
 
     Attributes:
         changed: how many topics each name server has changed, by its address.
@@ -33,7 +33,7 @@ class WritePerm(ChangeTarget[bool]):
     changed: dict[str, int] = field(default_factory=dict, compare=False)
 
     async def read(self) -> bool | None:
-        """Return whether the broker's own topic can be written to; None where it is unknown."""
+        """Return whether the broker's own topic can be written to; None if the topic is unknown."""
         broker = self.names[0]
         for topic in (broker, FALLBACK):
             try:
@@ -46,6 +46,6 @@ class WritePerm(ChangeTarget[bool]):
         return None
 
     async def write(self, value: bool | None) -> None:
-        """Give or take the permission."""
+        """Grant or revoke the permission."""
         change = self.admin.add_write_perm if value else self.admin.wipe_write_perm
         self.changed[self.node.address] = await change(self.node.address, self.names[0])

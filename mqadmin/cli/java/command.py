@@ -72,7 +72,7 @@ class JavaCommand(Command):
         return rest
 
     def refuse_word(self, word: str) -> str:
-        """Return what is said of a word that is no option."""
+        """Return the error about a word that is not an option."""
         return f"{self.spelling.name} takes no argument {word!r}"
 
     def flags(self, ctx: click.Context) -> dict[str, str]:
@@ -131,7 +131,7 @@ class JavaCommand(Command):
             raise click.UsageError(f"{java.name} needs one of {names}", ctx)
 
     def _option(self, flag: JavaOption, native: click.Parameter | None) -> click.Option:
-        """Return the native option in Java's spelling, or one whose value nobody reads."""
+        """Return the native option in Java's spelling, or one whose value is ignored."""
         names = flag.names
         if native is None:
             return click.Option(
@@ -164,7 +164,7 @@ class JavaCommand(Command):
 
 
 class RefusedOption(click.UsageError):
-    """A flag that has no meaning here, and what says the same."""
+    """A flag that has no meaning here, and its replacement."""
 
     def __init__(self, message: str, hint: str, ctx: click.Context) -> None:
         super().__init__(message, ctx)

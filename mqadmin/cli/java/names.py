@@ -15,7 +15,7 @@ class JavaOption(NamedTuple):
         value: what a flag without value stands for, where ours takes one.
         parse: how Java reads the value, where we read ours in another way.
         since_5: the tool of 4.9 does not have it, that of 5.x has. One that is ``-o`` there has
-            only its long name here: ``-o`` goes on to be the output of what 4.9 has.
+            only its long name here, because ``-o`` remains the output of commands of 4.9.
         refused: why it is not taken, or what says the same here; empty for one that is.
     """
 

@@ -1,7 +1,7 @@
 """The names of RocketMQ's own tool: what command each is, and what its flags fill there.
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
-them with the tool itself. What has no meaning here is taken and changes nothing, or is refused
+them with the tool itself. Flags without a meaning here are accepted and ignored, or are refused
 with what says the same.
 """
 

@@ -2,10 +2,10 @@
 
     expired-log       DELETE_EXPIRED_COMMITLOG: log files past their age now, not at the usual hour
     expired-queues    CLEAN_EXPIRED_CONSUMEQUEUE: consume queues whose messages are all gone
-    unused-topics     CLEAN_UNUSED_TOPIC: the queues of topics that have no settings any more
+    unused-topics     CLEAN_UNUSED_TOPIC: the queues of topics that no longer have settings
 
-Rule: a broker answers that it was asked, not what it removed; the result is ``done``, and
-nothing here claims more.
+Rule: a broker confirms the request, not what it removed; so the result is ``done``, and nothing
+here claims more.
 """
 
 from collections.abc import Awaitable, Callable
@@ -60,12 +60,10 @@ def _clean(verb: str, what: str, ask: Callable[[Admin, str], Awaitable[None]]) -
     return clean
 
 
-clean_expired_log = _clean(
-    "expired-log", "commit log files past their age", Admin.delete_expired_log
-)
+clean_expired_log = _clean("expired-log", "expired commit log files", Admin.delete_expired_log)
 clean_expired_queues = _clean(
     "expired-queues", "queues without messages", Admin.clean_expired_queues
 )
 clean_unused_topics = _clean(
-    "unused-topics", "queues of topics without settings", Admin.clean_unused_topics
+    "unused-topics", "queues of topics that have no settings", Admin.clean_unused_topics
 )

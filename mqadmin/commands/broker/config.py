@@ -1,11 +1,10 @@
-"""``broker config``, ``broker status``: show settings and counts of brokers, change a setting.
+"""``broker config get``, ``broker config set``: show settings of brokers, or change one.
 
-    config get    GET_BROKER_CONFIG on each broker
-    status        GET_BROKER_RUNTIME_INFO on each broker
-    config set    on each broker GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, and GET_BROKER_CONFIG
-                  again to read it back
+get    GET_BROKER_CONFIG on each broker
+set    on each broker GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, and GET_BROKER_CONFIG again to
+       read it back
 
-Before any of them: GET_BROKER_CLUSTER_INFO.
+Both first send GET_BROKER_CLUSTER_INFO.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from mqadmin.output.rows import CHANGED
     "broker config get",
     examples=(
         ("mqadmin broker config get flushDiskType", "one setting on every master"),
-        ("mqadmin broker config get -b broker-a", "all of one broker"),
+        ("mqadmin broker config get -b broker-a", "all settings of one broker"),
     ),
     rows=ServerValue,
     columns=("broker", "key", "value"),
@@ -47,39 +46,21 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     return Outcome(rows, exit_code=answers.exit_code)
 
 
-@command(
-    "broker status",
-    examples=(
-        ("mqadmin broker status -b broker-a", "everything it counts"),
-        ("mqadmin broker status putTps commitLogDiskRatio", "two of them, of every master"),
-    ),
-    rows=ServerValue,
-    columns=("broker", "key", "value"),
-)
-@argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
-@of_masters
-async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
-    """Return one row for each number, sorted by name.
-
-    Raises:
-        ItemNotFound: no broker counts such a thing.
-    """
-    admin = await call.admin()
-    nodes = await masters(admin, where, every=True)
-    told = await asyncio.gather(*(admin.broker_runtime(node.address) for node in nodes))
-    tables = list(zip(nodes, told, strict=True))
-    return Outcome(values_of(tables, keys, missing="no broker counts"))
-
-
 AT_START: Final = frozenset({
     "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "brokerName", "brokerRole",
     "duplicationEnable", "enableDLegerCommitLog", "flushDiskType", "haListenPort", "listenPort",
     "maxHashSlotNum", "maxIndexNum", "messageDelayLevel", "namesrvAddr", "rocketmqHome",
     "transientStorePoolEnable", "transientStorePoolSize", "useEpollNativeSelector",
 })  # fmt: skip
+
+
 AT_START_ENDS: Final = ("ThreadPoolNums", "ThreadPoolQueueCapacity", "ThreadNums", "Threads")
 """Settings that a broker reads when it starts and never again."""
+
+
 RESTART: Final = "takes effect when the broker starts again"
+
+
 REWRITES: Final = (
     "a Java broker writes all its settings into its configuration file with this change"
 )
@@ -91,22 +72,21 @@ REWRITES: Final = (
         ("mqadmin broker config set brokerPermission 4 -b broker-a -y", "make one read-only"),
         ("mqadmin broker config set slaveReadEnable true --dry-run", "what would change"),
     ),
-    details="A key that the broker does not have is reported as not found, and a value that does "
-    "not look like the one that is there is refused. A Java broker would take both and "
-    "say nothing.",
+    details="A key that the broker does not have is reported as not found. A value of another "
+    "kind than the present one is refused. A Java broker would silently accept both.",
     rows=SettingChange,
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
 @argument("key", help="name of the setting")
 @argument("value", help="the new value")
-@option_group("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
+@option_group("where", Where, on_broker, of_cluster(help="masters and slaves of this cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
     """Return one row for each broker.
 
     Raises:
-        ItemNotFound: there is no such cluster or broker.
-        Usage: the value does not look like the one that is there.
+        ItemNotFound: the cluster or broker does not exist.
+        Usage: the value is of another kind than the present one.
     """
     admin = await call.admin()
     nodes = await masters(admin, where)

@@ -48,11 +48,11 @@ class ClientConnection(Row):
     rows=ClientConnection,
 )
 @of_masters
-@click.option("--topic", type=TOPIC, help="only of the brokers that have this topic")
+@click.option("--topic", type=TOPIC, help="only brokers that have this topic")
 @click.option(
     "--kind", type=Choice(["producer", "consumer"]), help="only producers, or only consumers"
 )
-@click.option("--group", "-g", type=GROUP, help="only of this group")
+@click.option("--group", "-g", type=GROUP, help="only clients of this group")
 async def broker_connections(
     call: Call,
     *,
@@ -64,8 +64,8 @@ async def broker_connections(
     """Return one row for each connection, sorted.
 
     Raises:
-        ItemNotFound: a group is named and nobody of it is connected.
-        NoRoute: there is no such topic.
+        ItemNotFound: the named group has no connected clients.
+        NoRoute: the topic does not exist.
     """
     admin = await call.admin()
     if topic is not None:
@@ -80,7 +80,7 @@ async def broker_connections(
             rows += await _consumers(admin, node, group)
     if not rows and group is not None:
         raise ItemNotFound(
-            f"nobody of group {group} is connected", hint="leave -g out to see who is"
+            f"group {group} has no connected clients", hint="omit -g to list all clients"
         )
     rows.sort(key=lambda row: (row.broker, row.kind, row.group, row.client_id))
     return Outcome(rows, layout="" if group is None else "of a group")
@@ -91,7 +91,7 @@ async def _producers(admin: "Admin", node: ServerNode, group: str | None) -> lis
         try:
             found = await admin.producer_connection(node.address, group)
         except BrokerRefused:
-            # A broker says so when it has no producer of this group.
+            # A broker answers like this if the group has no producers.
             return []
         return [_row(node, "producer", group, one) for one in found.connection_set]
     return [

@@ -26,7 +26,7 @@ class BrokerAddress(Row):
 @command(
     "broker list", examples=(("mqadmin broker list", "masters and slaves"),), rows=BrokerAddress
 )
-@click.option("--cluster", type=CLUSTER, help="only in this cluster")
+@click.option("--cluster", type=CLUSTER, help="only brokers of this cluster")
 async def list_brokers(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row for each broker process."""
     nodes = await all_brokers(await call.topics())

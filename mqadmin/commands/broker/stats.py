@@ -1,20 +1,15 @@
-"""``broker stats``, ``consume-stats``: show what brokers have counted, and the lag of their groups.
+"""``broker stats``: show what brokers have counted over a minute, an hour and a day.
 
-stats            VIEW_BROKER_STATS_DATA on each master: one statistic over minute, hour and day
-consume-stats    GET_BROKER_CONSUME_STATS on each master: every group in one request a broker
+Request: VIEW_BROKER_STATS_DATA on each master, once for each statistic.
 """
 
 import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import click
-
-from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command
 from mqadmin.cli.decorators import Where, of_masters
-from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import ServerNode, masters
-from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage, did_you_mean
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
@@ -25,6 +20,8 @@ if TYPE_CHECKING:
 
 OF_BROKER: Final = ("BROKER_PUT_NUMS", "BROKER_GET_NUMS")
 """Counted under the name of the cluster."""
+
+
 NAMES: Final = (
     *OF_BROKER,
     *("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE", "GROUP_GET_NUMS", "GROUP_GET_SIZE"),
@@ -53,17 +50,18 @@ class StatsSpan(Row):
 @command(
     "broker stats",
     examples=(
-        ("mqadmin broker stats", "messages put and got, broker by broker"),
+        ("mqadmin broker stats", "messages stored and delivered, broker by broker"),
         ("mqadmin broker stats TOPIC_PUT_NUMS orders", "messages of one topic"),
-        ("mqadmin broker stats GROUP_GET_NUMS orders@billing", "what a group got of it"),
+        (
+            "mqadmin broker stats GROUP_GET_NUMS orders@billing",
+            "messages of the topic that a group got",
+        ),
     ),
     details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
     rows=StatsSpan,
 )
 @argument("name", required=False, help="name of the statistic, such as TOPIC_PUT_NUMS")
-@argument(
-    "key", required=False, help="what it counts: a topic, or TOPIC@GROUP for a statistic of groups"
-)
+@argument("key", required=False, help="a topic, or TOPIC@GROUP for a statistic of groups")
 @of_masters
 async def broker_stats(call: Call, *, name: str | None, key: str | None, where: Where) -> Outcome:
     """Return one row for each broker, statistic and span.
@@ -75,9 +73,12 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     names = OF_BROKER if name is None else (name.upper(),)
     if names[0] not in NAMES:
         hint = did_you_mean(names[0], NAMES, "-h lists them")
-        raise Usage(f"no statistic {name!r}", hint=hint)
+        raise Usage(f"unknown statistic {name!r}", hint=hint)
     if key is None and not names[0].startswith("BROKER_"):
-        raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
+        raise Usage(
+            f"{names[0]} needs a topic",
+            hint="give a topic, or TOPIC@GROUP for a statistic of groups",
+        )
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
     parts = await asyncio.gather(
@@ -86,8 +87,8 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     rows = [row for part in parts for row in part]
     if not rows and name is not None:
         raise ItemNotFound(
-            f"no broker has counted {names[0]} of {key or 'its cluster'}",
-            hint="counting starts with the first message",
+            f"no broker has a count {names[0]} of {key or 'its cluster'}",
+            hint="counts start with the first message",
         )
     return Outcome(rows)
 
@@ -111,64 +112,3 @@ async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -
         for span, one in spans
         if one is not None
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupQueue(Row):
-    """One group in one queue; offsets and lag in entries."""
-
-    topic: str
-    group: str
-    broker: str
-    queue_id: int
-    broker_offset: int
-    consumer_offset: int
-    lag: int
-    last_consumed_ms: EpochMs
-
-
-@command(
-    "broker consume-stats",
-    examples=(
-        ("mqadmin broker consume-stats -b broker-a", "every group, queue by queue"),
-        ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "where much is left"),
-    ),
-    details="A queue has no time if its next message was never consumed, or is gone.",
-    rows=GroupQueue,
-    columns=(
-        *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag"),
-        "last_consumed_time",
-    ),
-)
-@of_masters
-@click.option("--min-lag", type=INTEGER, default=0, help="only queues with at least this lag")
-@click.option(
-    "--order", type=BOOLEAN, default="false", help="true shows only groups that read in order"
-)
-async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
-    """Return one row for each group and queue, sorted."""
-    admin = await call.admin()
-    nodes = await masters(admin, where, every=True)
-    answers = Answers(call)
-    told = await answers.each(nodes, lambda at: admin.broker_consume_stats(at.address, order=order))
-    # Java's total counts what its rows leave out, too, so that the layout needs all of them.
-    leaves_out = not call.settings.compat
-    rows = [
-        GroupQueue.of(
-            at,
-            topic=queue.topic,
-            group=group,
-            broker=queue.broker_name,
-            queue_id=queue.queue_id,
-            lag=at.broker_offset - at.consumer_offset,
-            last_consumed_ms=at.last_timestamp,
-        )
-        for _, answer in told
-        for table in answer.consume_stats_list
-        for group, parts in table.items()
-        for part in parts
-        for queue, at in part.offset_table.items()
-        if not leaves_out or at.broker_offset - at.consumer_offset >= min_lag
-    ]
-    rows.sort(key=lambda row: (row.topic, row.group, row.broker, row.queue_id))
-    return Outcome(rows, exit_code=answers.exit_code)

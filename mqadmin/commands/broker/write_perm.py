@@ -1,4 +1,4 @@
-"""``broker write-perm …``: name servers tell producers whether they may write to a broker.
+"""``broker write-perm …``: whether name servers let producers write to a broker.
 
 Requests on each name server: GET_ROUTEINFO_BY_TOPIC, ADD_WRITE_PERM_OF_BROKER or
 WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.
@@ -20,12 +20,12 @@ from mqclient.errors import ClientError
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-UNTIL: Final = "It holds until the broker registers with other topic settings, or starts again."
+UNTIL: Final = "The change lasts until the broker registers with other topic settings or restarts."
 
 
 @dataclass(frozen=True, slots=True)
 class WritePermChange(Row):
-    """A broker at one name server; ``writable`` is what producers are told now.
+    """A broker at one name server; ``writable`` is the present answer to producers.
 
     ``topics`` is how many the name server went through, or with ``--dry-run`` would go through; 0
     where nothing is to be sent.
@@ -41,14 +41,14 @@ class WritePermChange(Row):
 
 
 async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outcome:
-    """Give or take the permission everywhere and return a row for each name server.
+    """Grant or revoke the permission everywhere and return a row for each name server.
 
-    The exit code is 3 where none of them knows the broker.
+    The exit code is 3 if no name server knows the broker.
     """
 
     def choose(old: bool | None) -> bool:
         if old is None:
-            raise Declined(NOT_FOUND, f"it knows no broker {broker}")
+            raise Declined(NOT_FOUND, f"it does not know broker {broker}")
         return writable
 
     admin = await call.admin()
@@ -59,7 +59,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
         call,
         await plan(targets, choose),
         title=f"broker write-perm {verb} {broker}",
-        question=None if writable else f"have nobody write to broker {broker} any more?",
+        question=None if writable else f"stop producers from writing to broker {broker}?",
     )
     if call.settings.compat and not call.dry_run:
         # Java's tool prints how many topics there are, which only the answer to a write says.

@@ -20,7 +20,7 @@ from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 
 LOG_ZONE: Final = timedelta(hours=8)
 """Lines of ``--log`` tell the time in GMT+8, wherever they are written."""
@@ -52,10 +52,13 @@ class LogLine(Row):
 @command(
     "cluster rt",
     examples=(
-        ("mqadmin cluster rt --count 100", "mean, shortest and longest of 100"),
-        ("mqadmin cluster rt --every 10 --log --room fra1 >> rt.log", "a line a broker, for ever"),
+        ("mqadmin cluster rt --count 100", "mean, minimum and maximum of 100"),
+        (
+            "mqadmin cluster rt --every 10 --log --room fra1 >> rt.log",
+            "one line per broker, until Ctrl-C",
+        ),
     ),
-    details="The messages stay in the topic that each broker has under its own name.",
+    details="The messages stay in the topic that is named after each broker.",
     rows=RoundTrip,
     columns=(
         *("cluster", "broker", "sent", "failed", "rt_ms", "rt_min_ms", "rt_max_ms"),
@@ -63,14 +66,14 @@ class LogLine(Row):
     ),
     writes=True,
 )
-@click.option("--cluster", type=CLUSTER, help="only this cluster")
+@click.option("--cluster", type=CLUSTER, help="only brokers of this cluster")
 @click.option(
     "--count",
     type=Integer(min=1),
     default=20,
-    help="messages to send to each broker; one more is sent first and not measured",
+    help="messages to send to each broker, after one that is not measured",
 )
-@click.option("--size", type=Integer(min=0), default=128, help="bytes of each body")
+@click.option("--size", type=Integer(min=0), default=128, help="size of each body in bytes")
 @click.option("--every", type=SECONDS, help="repeat after this pause, until Ctrl-C")
 @click.option("--log", is_flag=True, help="print lines for a log: time|room|cluster|broker|ms")
 @click.option("--room", default="noname", help="name of the machine room, for --log")
@@ -87,7 +90,7 @@ async def cluster_rt(
     """Return one row for each broker and round; the exit code is 5 where some messages failed.
 
     Raises:
-        ItemNotFound: there is no such cluster.
+        ItemNotFound: the cluster does not exist.
     """
     nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
@@ -141,7 +144,7 @@ async def _measure(producer: Producer, node: ServerNode, *, count: int, size: in
             await producer.send(message, queue=queue)
         except (ClientError, StopIteration) as error:
             failed += 1
-            remark = str(error) or f"no topic {node.broker} on it"
+            remark = str(error) or f"it has no topic {node.broker}"
             continue
         if number:
             # The first message opens the connection and is not measured.

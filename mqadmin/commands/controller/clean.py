@@ -26,11 +26,11 @@ class CleanRow(Row):
 @command(
     "controller clean",
     examples=(
-        ("mqadmin controller clean broker-a 3 -y", "broker 3 was taken away for good"),
-        ("mqadmin controller clean broker-a", "a group that is gone"),
+        ("mqadmin controller clean broker-a 3 -y", "broker 3 was removed for good"),
+        ("mqadmin controller clean broker-a", "a group that no longer exists"),
     ),
-    details="A broker that is alive stays unless --living is given. Forgetting a broker takes it "
-    "out of the in-sync set; its id is not given again.",
+    details="A broker that is alive is kept unless --living is given. A forgotten broker leaves "
+    "the in-sync set, and its id is not reused.",
     rows=CleanRow,
     writes=True,
 )
@@ -38,7 +38,7 @@ class CleanRow(Row):
 @argument("broker_ids", nargs=-1, type=Integer(min=1), metavar="ID", help="ids in the group")
 @click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of a controller")
 @click.option("-c", "--cluster", metavar="NAME", default="", help="the cluster of the group")
-@click.option("--living", is_flag=True, help="forget brokers that are alive as well")
+@click.option("--living", is_flag=True, help="also forget brokers that are alive")
 async def clean(
     call: Call,
     *,
@@ -52,7 +52,7 @@ async def clean(
     admin = await call.admin()
     address = await leader(call, controller)
     what = f"broker {', '.join(map(str, broker_ids))} of {group}" if broker_ids else group
-    await call.confirm(f"let the controller forget {what}?")
+    await call.confirm(f"remove {what} from the controller?")
 
     async def ask() -> str | None:
         await admin.clean_broker_data(

@@ -25,7 +25,9 @@ def _nodes(addresses: list[str]) -> list[ServerNode]:
     columns=("address", "key", "value"),
 )
 @argument("keys", nargs=-1, metavar="KEY", help="only these settings")
-@click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, with ;")
+@click.option(
+    "-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, separated by ;"
+)
 async def get_controller_config(
     call: Call, *, keys: tuple[str, ...], controller: str | None
 ) -> Outcome:
@@ -49,14 +51,16 @@ async def get_controller_config(
 )
 @argument("key", help="name of the setting")
 @argument("value", help="the new value")
-@click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, with ;")
+@click.option(
+    "-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, separated by ;"
+)
 async def set_controller_config(
     call: Call, *, key: str, value: str, controller: str | None
 ) -> Outcome:
     """Return one row for each controller.
 
     Raises:
-        Usage: the value does not look like the one that is there.
+        Usage: the value is of another kind than the present one.
     """
     admin = await call.admin()
     nodes = _nodes(await controllers(call, controller))

@@ -37,11 +37,11 @@ class ElectionRow(Row):
     "controller elect",
     examples=(
         ("mqadmin controller elect broker-a 2 -y", "broker 2 of the group leads from now on"),
-        ("mqadmin controller elect broker-a 3 --unclean", "although it lacks messages"),
+        ("mqadmin controller elect broker-a 3 --unclean", "even though it lacks messages"),
     ),
-    details="A broker of the in-sync set has every acknowledged message. With --unclean another "
-    "one may lead as well, and what it lacks is lost: the other brokers cut their logs to match. "
-    "Only a controller of ours takes --unclean.",
+    details="A broker in the in-sync set has every acknowledged message. With --unclean, a "
+    "broker outside it may lead, and the messages that it lacks are lost: the other brokers "
+    "truncate their logs to match. Only our controller supports --unclean.",
     rows=ElectionRow,
     columns=(
         "broker",
@@ -55,7 +55,9 @@ class ElectionRow(Row):
     writes=True,
 )
 @argument("group", help="the broker name")
-@argument("broker_id", type=Integer(min=1), help="its id in the group, see `controller status`")
+@argument(
+    "broker_id", type=Integer(min=1), help="its id in the group, as `controller status` shows it"
+)
 @click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of a controller")
 @click.option("-c", "--cluster", metavar="NAME", default="", help="the cluster of the group")
 @click.option("--unclean", is_flag=True, help="accept the loss of acknowledged messages")
@@ -71,16 +73,16 @@ async def elect(
     """Return one row.
 
     Raises:
-        ItemNotFound: there is no such group, or no such broker in it.
+        ItemNotFound: the group does not exist or does not have the broker.
         CommandError: the broker is outside the in-sync set, or it was not confirmed.
     """
     admin = await call.admin()
     address = await leader(call, controller)
     before = (await admin.sync_state_data(address, [group])).get(group)
     if before is None:
-        raise ItemNotFound(f"controller {address} knows no group {group!r}")
+        raise ItemNotFound(f"controller {address} does not know group {group!r}")
     _check(before, group, broker_id, unclean=unclean)
-    loss = ", and lose what it lacks" if unclean else ""
+    loss = ", and lose the messages that it lacks" if unclean else ""
     await call.confirm(f"make broker {broker_id} the master of {group}{loss}?")
     told, members = ElectMasterResponse(), None
 
@@ -112,10 +114,12 @@ def _check(info: ReplicasInfo, group: str, broker_id: int, *, unclean: bool) -> 
     behind = {replica.broker_id for replica in info.not_in_sync_replicas}
     if broker_id not in in_sync | behind:
         ids = ", ".join(map(str, sorted(filter(None, in_sync | behind))))
-        raise ItemNotFound(f"group {group} has no broker {broker_id}", hint=f"it has {ids}")
+        raise ItemNotFound(
+            f"group {group} has no broker {broker_id}", hint=f"its brokers are {ids}"
+        )
     if broker_id in behind and not unclean:
         raise CommandError(
             f"broker {broker_id} is outside the in-sync set of {group}: "
             "acknowledged messages would be lost",
-            hint="choose an IN_SYNC broker of `controller status`, or insist with --unclean",
+            hint="choose an IN_SYNC broker of `controller status`, or pass --unclean",
         )

@@ -28,12 +28,14 @@ class ControllerRow(Row):
 
 @command(
     "controller leader",
-    examples=(("mqadmin controller leader", "asks every controller that the brokers name"),),
-    details="Two controllers that name different leaders, or none, disagree for a moment after "
-    "a failure. The exit code is 4 where no controller answered, and 5 where some did.",
+    examples=(("mqadmin controller leader", "ask every controller that the brokers know"),),
+    details="For a moment after a failure, controllers may name different leaders, or no leader. "
+    "The exit code is 4 if no controller answered, and 5 if only some did.",
     rows=ControllerRow,
 )
-@click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, with ;")
+@click.option(
+    "-a", "--controller", metavar="ADDRESS", help="HOST:PORT of controllers, separated by ;"
+)
 async def controller_leader(call: Call, *, controller: str | None) -> Outcome:
     """Return one row for each controller."""
     admin = await call.admin()

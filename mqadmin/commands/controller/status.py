@@ -36,15 +36,15 @@ class ReplicaRow(Row):
 @command(
     "controller status",
     examples=(
-        ("mqadmin controller status", "every group, as the controller of the brokers knows it"),
+        ("mqadmin controller status", "every group of the brokers' controller"),
         ("mqadmin controller status broker-a --controller 10.0.0.1:9878", "one group"),
     ),
-    details="A group is the brokers of one broker name. BEHIND is a broker outside the in-sync "
-    "set: it cannot become the master without the loss of acknowledged messages.",
+    details="A group consists of the brokers with one broker name. A BEHIND broker is outside "
+    "the in-sync set: it cannot become the master without losing acknowledged messages.",
     rows=ReplicaRow,
     columns=("broker", "broker_id", "address", "state", "is_alive", "master_epoch"),
 )
-@argument("groups", nargs=-1, metavar="GROUP", help="broker names; by default all")
+@argument("groups", nargs=-1, metavar="GROUP", help="broker names; all if left out")
 @click.option("-a", "--controller", metavar="ADDRESS", help="HOST:PORT of a controller")
 @click.option("-c", "--cluster", metavar="NAME", help="the groups of a cluster")
 async def controller_status(
@@ -53,7 +53,7 @@ async def controller_status(
     """Return one row for each broker, group by group.
 
     Raises:
-        ItemNotFound: the controller knows none of the groups.
+        ItemNotFound: the controller does not know any of the groups.
     """
     admin = await call.admin()
     names = list(groups)
@@ -64,8 +64,8 @@ async def controller_status(
     table = await admin.sync_state_data(address, names)
     if not table:
         raise ItemNotFound(
-            f"controller {address} knows none of {', '.join(names) or 'no groups'}",
-            hint="a broker registers with it when it runs with enableControllerMode=true",
+            f"controller {address} does not know {', '.join(names) or 'any group'}",
+            hint="brokers with enableControllerMode=true register with a controller",
         )
     return Outcome([row for name in sorted(table) for row in _rows(name, table[name])])
 

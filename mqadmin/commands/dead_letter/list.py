@@ -41,14 +41,16 @@ class DeadLetters(Row):
     "dead-letter list",
     examples=(
         ("mqadmin dead-letter list", "every group that has dead letters"),
-        ("mqadmin dead-letter list --store DIR", "out of the files of a stopped broker"),
+        ("mqadmin dead-letter list --store DIR", "from the files of a stopped broker"),
     ),
     rows=DeadLetters,
     needs=Needs.EITHER,
     columns=("group", "broker", "message_count", "last_time"),
 )
 @group_argument(required=False, help="only this group")
-@click.option("--all", "all_", is_flag=True, help="also show groups whose dead letters are gone")
+@click.option(
+    "--all", "all_", is_flag=True, help="also show groups whose dead letters have expired"
+)
 async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Outcome:
     """Return one row for each group and broker."""
     if call.is_offline:

@@ -56,11 +56,14 @@ class ResendCount:
     examples=(
         ("mqadmin dead-letter resend billing --dry-run", "what would be sent"),
         ("mqadmin dead-letter resend billing --topic orders --rate 50 -y", "50 a second"),
-        ("mqadmin dead-letter resend billing --into origin -y", "to every group of the topic"),
+        (
+            "mqadmin dead-letter resend billing --into origin -y",
+            "to every group that reads the topic",
+        ),
     ),
-    details="Without --into the messages go through the retry topic of the group, which its "
-    "consumers read under the first topic. Without a subscription to that topic they wait "
-    "there.",
+    details="Without --into, the messages go to the retry topic of the group, and its consumers "
+    "receive them under the original topic. If the group does not subscribe to that topic, they "
+    "wait in the retry topic.",
     rows=ResentRow,
     columns=("status", "msg_id", "keys", "to", "queue_id", "new_offset", "new_msg_id", "error"),
     writes=True,
@@ -70,7 +73,8 @@ class ResendCount:
     "--into",
     type=TOPIC,
     metavar="TOPIC",
-    help="send to this topic, or `origin` for the first one; if left out, only the group gets them",
+    help="send to this topic, or `origin` for the original topic; if left out, only the group "
+    "gets them",
 )
 @rate_option
 @click.option("--producer", type=GROUP, default="MQADMIN", help="send as this producer group")
@@ -80,12 +84,13 @@ async def resend_dead_letters(
     """Return one row for each message; the exit code is 5 where some were not sent.
 
     Raises:
-        ItemNotFound: none of its dead letters is wanted, or it has never given up a message.
+        ItemNotFound: no dead letter matches, or the group has none.
     """
     found = await _wanted(call, letters)
     if not found:
         raise ItemNotFound(
-            f"group {letters.group} has no such dead letter", hint="`dead-letter show` lists them"
+            f"group {letters.group} has no matching dead letter",
+            hint="`dead-letter show` lists them",
         )
     if call.dry_run:
         return Outcome(

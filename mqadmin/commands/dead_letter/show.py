@@ -28,7 +28,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
     examples=(
         ("mqadmin dead-letter show billing --from yesterday", "since yesterday"),
         ("mqadmin dead-letter show billing --topic orders -o jsonl", "of one topic"),
-        ("mqadmin dead-letter show billing --store DIR", "out of the files of a stopped broker"),
+        ("mqadmin dead-letter show billing --store DIR", "from the files of a stopped broker"),
     ),
     rows=LetterRow,
     needs=Needs.EITHER,

@@ -40,8 +40,7 @@ class ConsumeModeRow(Row):
     "group consume-mode get",
     examples=(("mqadmin group consume-mode get billing", "of one group, topic by topic"),),
     details="Only modes that were set are listed; a group pulls from its other topics. The mode "
-    "counts for push consumers that let the broker assign queues. Simple consumers always "
-    "pop.",
+    "applies to push consumers that let the broker assign queues. Simple consumers always pop.",
     rows=ConsumeModeRow,
     columns=("group", "topic", "broker", "mode", "share_queues"),
 )
@@ -54,7 +53,7 @@ async def get_consume_mode(
     """Return one row for each group, topic and broker that a mode was set for.
 
     Raises:
-        ItemNotFound: there is no such broker.
+        ItemNotFound: the broker does not exist.
     """
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
@@ -94,8 +93,8 @@ class ConsumeModeChange(Row):
 @command(
     "group consume-mode set",
     examples=(
-        ("mqadmin group consume-mode set billing orders POP", "its members pop"),
-        ("mqadmin group consume-mode set billing orders PULL", "they pull again"),
+        ("mqadmin group consume-mode set billing orders POP", "the members pop"),
+        ("mqadmin group consume-mode set billing orders PULL", "the members pull again"),
     ),
     rows=ConsumeModeChange,
     columns=("group", "topic", "broker", "mode", "share_queues", "was", "result", "remark"),
@@ -108,7 +107,7 @@ class ConsumeModeChange(Row):
     "--share-queues",
     type=Integer(min=0),
     default=0,
-    help="with POP: how many more members read each queue; 0 for all",
+    help="with POP: how many additional members share each queue; 0 for all",
 )
 @on_masters
 async def set_consume_mode(
@@ -117,7 +116,7 @@ async def set_consume_mode(
     """Return one row for each broker.
 
     Raises:
-        ItemNotFound: there is no such cluster or broker.
+        ItemNotFound: the cluster or broker does not exist.
     """
     admin = await call.admin()
     nodes = await masters(admin, where)

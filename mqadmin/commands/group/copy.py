@@ -6,7 +6,7 @@
 Requests there: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET, PULL_MESSAGE by time;
 here: UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, SEARCH_OFFSET_BY_TIMESTAMP, and those of `offset import`.
 
-Rule: by time no message is passed over, some may be read again. The retry and dead-letter topics
+Rule: by time, no message is skipped, and some may be read again. The retry and dead-letter topics
 are left out, since their messages stay where they are.
 """
 
@@ -61,19 +61,19 @@ class SourceGroup:
 @command(
     "group copy",
     examples=(
-        ("mqadmin group copy billing --from old --dry-run", "what it would be, by time"),
+        ("mqadmin group copy billing --from old --dry-run", "what would change, by time"),
         ("mqadmin group copy billing --from old --to new -y", "between two contexts"),
         (
             "mqadmin group copy billing --from 10.0.0.1:9876 --by queue --map broker-a=broker-5",
-            "queue by queue, to a broker of another name",
+            "queue by queue, to a broker with another name",
         ),
     ),
-    details="The group is created where it is missing, with the settings that it has there. By "
-    "time (the default) every queue of a topic begins at the first message that is unread in the "
-    "other cluster, so that nothing is passed over and some messages may be read again: this is "
-    "for messages that were sent to both clusters. By queue the numbers are kept: this is for a "
-    "copied store. An offset past the end of its queue is refused, unless --clamp is given. The "
-    "retry topic is left out: its messages stay in the other cluster.",
+    details="The group is created if it is missing, with its settings in the other cluster. By "
+    "time (the default), every queue of a topic starts at the time of the first message that is "
+    "unread in the other cluster: no message is skipped, and some may be read again. This is for "
+    "messages that were sent to both clusters. By queue, the offsets are kept as they are; this "
+    "is for a copied store. An offset past the end of its queue is refused unless --clamp is "
+    "given. The retry topic is left out, because its messages stay in the other cluster.",
     rows=OffsetChange,
     columns=(*OFFSET_COLUMNS, "remark"),
     writes=True,
@@ -92,11 +92,11 @@ class SourceGroup:
     "target",
     type=CONTEXT,
     metavar="CONTEXT|HOST:PORT",
-    help="the cluster that gets it; that of this line if left out",
+    help="the cluster to copy to; the current one if left out",
 )
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 @click.option("--by", type=Choice(["time", "queue"]), default="time", help="how places are mapped")
-@broker_map("with --by queue: broker OLD there is broker NEW here")
+@broker_map("with --by queue: copy offsets of broker OLD to broker NEW")
 @clamp_option
 async def copy_group(
     call: Call,
@@ -112,7 +112,7 @@ async def copy_group(
     """Return one row for each queue.
 
     Raises:
-        ItemNotFound: there is no such cluster, or the group has no offset there.
+        ItemNotFound: the cluster does not exist, or the group has no offset there.
         NoRoute: a topic is not here.
         ServerRefused: members of the group are online here.
     """
@@ -136,12 +136,15 @@ async def copy_group(
         addresses=[node.address for node in nodes],
         title=f"group copy {group}",
         question=lambda count: f"store {count} offsets of {group}, copied from {source}?",
-        missing="no such queue here",
+        missing="no such queue in this cluster",
         clamp=clamp,
     )
     notes, is_whole = await _create(here, group, found.settings, nodes)
     if found.own_topics:
-        notes.append(f"left out, since its messages stay there: {', '.join(found.own_topics)}")
+        notes.append(
+            "left out, because its messages stay in the other cluster: "
+            f"{', '.join(found.own_topics)}"
+        )
     exit_code = done.exit_code if is_whole else done.exit_code or PARTLY
     return replace(done, notes=(*done.notes, *notes), exit_code=exit_code)
 
@@ -151,7 +154,7 @@ async def _create(
 ) -> tuple[list[str], bool]:
     """Create a group where it is missing; return what to say of it, and whether all went well."""
     if settings is None:
-        return [f"group {group} has no settings there, so that none were copied"], True
+        return [f"group {group} has no settings in the other cluster; none were copied"], True
     admin = await here.admin()
     steps = await plan(
         [GroupTarget(admin, at, (group,)) for at in nodes], lambda old: old or settings

@@ -58,18 +58,18 @@ class GroupRemoval(Row):
     "group delete",
     examples=(
         ("mqadmin group delete billing --dry-run", "where it would be deleted"),
-        ("mqadmin group delete billing --offsets --topics -y", "leave nothing behind"),
+        ("mqadmin group delete billing --offsets --topics -y", "with offsets and topics"),
     ),
-    details="Brokers make a group again when a member connects (autoCreateSubscriptionGroup). "
-    "Settings and offsets come back with `undo`; messages of its topics do not.",
+    details="Brokers create a group again when a member connects (autoCreateSubscriptionGroup). "
+    "`undo` restores settings and offsets, but not the messages of its topics.",
     rows=GroupRemoval,
     writes=True,
 )
 @group_argument()
-@click.option("--offsets", is_flag=True, help="delete its offsets too")
-@click.option("--topics", is_flag=True, help="delete its retry and dead letter topics too")
-@click.option("--cluster", type=CLUSTER, help="only on the masters of this cluster")
-@broker_option(help="only on this broker, without topics: a name or HOST:PORT")
+@click.option("--offsets", is_flag=True, help="also delete its offsets")
+@click.option("--topics", is_flag=True, help="also delete its retry and dead-letter topics")
+@click.option("--cluster", type=CLUSTER, help="only on masters of this cluster")
+@broker_option(help="only on this broker, and keep the topics: a name or HOST:PORT")
 async def delete_group(
     call: Call, *, group: str, offsets: bool, topics: bool, cluster: str | None, broker: str | None
 ) -> Outcome:
@@ -77,7 +77,7 @@ async def delete_group(
 
     Raises:
         BadCall: the name is not allowed for a group.
-        ItemNotFound: no broker has the group, or there is no such cluster or broker.
+        ItemNotFound: no broker has the group, or the cluster or broker does not exist.
     """
     check_group_name(group)
     admin = await call.admin()

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 LEFT_OUT: Final = {
-    GroupStanding.UNSUBSCRIBED: "the member that was heard last "
-    "does not subscribe to it, so that its messages are not counted",
+    GroupStanding.UNSUBSCRIBED: "the member with the latest heartbeat does not subscribe to it, "
+    "so its messages are not counted",
     GroupStanding.LOCAL: "the group broadcasts: its members keep their own offsets, and brokers "
-    "know of no lag",
-    GroupStanding.GONE: "it is gone, and the offsets stayed: made again, the group would pass over "
-    "its first messages; `topic delete --offsets` removes them",
-    GroupStanding.UNKNOWN: "a broker that has it did not answer, so that its queues are missing",
+    "do not know the lag",
+    GroupStanding.GONE: "the topic is gone, but the offsets remain: if it is created again, the "
+    "group will skip its first messages; `topic delete --offsets` removes them",
+    GroupStanding.UNKNOWN: "a broker that has the topic did not answer, so its queues are missing",
 }
 """Standings without a row, and the sentence that says why."""
 SHOWN: Final = frozenset(GroupStanding) - LEFT_OUT.keys()
@@ -218,16 +218,19 @@ def _line(group: str, trend: Trend) -> str:
 @command(
     "group lag",
     examples=(
-        ("mqadmin group lag billing", "every queue that billing reads"),
+        ("mqadmin group lag billing", "every queue of billing"),
         ("mqadmin group lag billing orders -o json", "one topic, for a program"),
-        ("mqadmin group lag", "one row for each group; the worst last if a screen is too short"),
+        (
+            "mqadmin group lag",
+            "one row for each group; the worst last if they do not fit the screen",
+        ),
         ("mqadmin group lag --queues --sort -lag", "all queues of all groups, the slowest first"),
         ("mqadmin group lag --all -o json", "one row for each group, for a program"),
         ("mqadmin group lag billing --watch", "with rate, time to drain and a sparkline"),
-        ("mqadmin group lag --store DIR", "by the offsets that a stopped broker has written"),
+        ("mqadmin group lag --store DIR", "from the offsets that a stopped broker has written"),
     ),
-    details="Without a group the table has one row for each group. Other formats have the queues "
-    "of all groups then, unless --all is given.",
+    details="Without a group, the table has one row for each group. Other formats list the "
+    "queues of all groups unless --all is given.",
     rows=QueueLag,
     summary_rows=GroupLagTotal,
     columns=(
@@ -246,9 +249,11 @@ def _line(group: str, trend: Trend) -> str:
 )
 @group_argument(required=False)
 @topic_argument(required=False, help="only this topic")
-@click.option("--no-clients", is_flag=True, help="do not ask who reads a queue (fewer requests)")
+@click.option(
+    "--no-clients", is_flag=True, help="do not ask which member reads each queue (fewer requests)"
+)
 @click.option("--all", "all_", is_flag=True, help="one row for each group instead of each queue")
-@click.option("--queues", is_flag=True, help="the queues of all groups, also in a table")
+@click.option("--queues", is_flag=True, help="the queues of all groups, even in a table")
 async def group_lag(
     call: Call, *, group: str | None, topic: str | None, no_clients: bool, all_: bool, queues: bool
 ) -> Outcome:
@@ -259,7 +264,9 @@ async def group_lag(
         Usage: both kinds of rows are asked for.
     """
     if all_ and queues:
-        raise Usage("--all and --queues", hint="one row for each group, or one for each queue")
+        raise Usage(
+            "--all excludes --queues", hint="choose one row for each group, or one for each queue"
+        )
     if call.is_offline:
         return Outcome(_stored(call, group, topic))
     admin = await call.admin()
@@ -362,9 +369,9 @@ async def _in_order(
         if wanted.topic is not None:
             raise ItemNotFound(
                 f"group {wanted.group} has no offset in topic {wanted.topic}",
-                hint=f"`offset show {wanted.group}` shows where it has",
+                hint=f"`offset show {wanted.group}` shows its offsets",
             )
-    for text in (*warnings, *reader.members.notes("what it reads is not known")):
+    for text in (*warnings, *reader.members.notes("its subscriptions are unknown")):
         call.warn(f"note: {text}")
     if known and wanted.group is not None:
         totals.append(_total_line(reader, wanted.group, StandingTotal.of(last)))

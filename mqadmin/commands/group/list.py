@@ -42,14 +42,14 @@ class GroupRow(Row):
 @command(
     "group list",
     examples=(
-        ("mqadmin group list", "groups, how many members, which topics they read"),
-        ("mqadmin group list --store DIR", "those that a store has settings or offsets of"),
+        ("mqadmin group list", "groups with their number of members and their topics"),
+        ("mqadmin group list --store DIR", "groups with settings or offsets in a store"),
     ),
     rows=GroupRow,
     needs=Needs.EITHER,
     columns=("group", "members", "topics", "consume_enable", "retry_max_times"),
 )
-@click.option("--all", "-a", "all_", is_flag=True, help="show the brokers' own groups too")
+@click.option("--all", "-a", "all_", is_flag=True, help="also show the brokers' own groups")
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
     """Return one row for each group, sorted by name."""
     if call.is_offline:

@@ -20,8 +20,9 @@ from mqadmin.output.rows import PARTLY
 from remoting.bodies import ConsumerRunningInfo
 
 START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
-DIFFERENT: Final = "members subscribe to different things: some of them get nothing they ask for"
-NOBODY: Final = "nobody of the group is online"
+DIFFERENT: Final = "the members' subscriptions differ, so some members do not get all messages "
+"they subscribe to"
+NOBODY: Final = "the group has no members online"
 COLUMNS: Final = (
     *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
     *("locked_count", "ok_tps", "failed_tps", "error"),
@@ -93,8 +94,11 @@ class RunningMember(Row):
 @command(
     "group running",
     examples=(
-        ("mqadmin group running billing", "what each member holds, and how fast it is"),
-        ("mqadmin group running billing --client 10.0.0.7@4711 --jstack", "threads of one"),
+        ("mqadmin group running billing", "the queues, caches and speed of each member"),
+        (
+            "mqadmin group running billing --client 10.0.0.7@4711 --jstack",
+            "the threads of one member",
+        ),
     ),
     rows=RunningMember,
     columns=COLUMNS,
@@ -109,7 +113,7 @@ async def group_running(
     """Return one row for each member; exit code 5 where one does not answer, 1 where none does.
 
     Raises:
-        ItemNotFound: no broker knows the group, or it has no such member.
+        ItemNotFound: no broker knows the group, or the member is not online.
     """
     admin = await call.admin()
     at: dict[str, str] = {}
@@ -133,7 +137,9 @@ async def group_running(
     without = [row.client_id for row in rows if row.error is None and not row.jstack]
     notes = [] if rows else [f"note: {NOBODY}"]
     if jstack and without:
-        notes.append(f"note: {', '.join(without)} gave no stacks: this kind of client has none")
+        notes.append(
+            f"note: {', '.join(without)} gave no stacks: this kind of client does not support it"
+        )
     picture = tuple(line for row in rows for line in stack_lines(row.client_id, row.jstack))
     if client is not None:
         return replace(one(rows[0], exit_code=exit_code, notes=tuple(notes)), picture=picture)

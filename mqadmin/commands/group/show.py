@@ -37,7 +37,7 @@ class GroupSubscription(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDetail(Row):
-    """One group; modes are None while nobody is connected.
+    """One group; modes are None while no member is connected.
 
     ``inflight`` is that of ``group lag``, over all queues.
     """
@@ -58,11 +58,11 @@ class GroupDetail(Row):
 
 @command(
     "group show",
-    examples=(("mqadmin group show billing", "who is in it, and what they read"),),
+    examples=(("mqadmin group show billing", "members, subscriptions and settings"),),
     rows=GroupDetail,
 )
 @group_argument()
-@broker_option(help="as this broker sees it: a name or HOST:PORT")
+@broker_option(help="ask only this broker: a name or HOST:PORT")
 async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """Return the group.
 
@@ -87,7 +87,7 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     text = disagreement(infos_of(await asked.ask(group, at)))
     notes = (
         *([f"group {group}: {text}"] if text else []),
-        *asked.notes("what it reads is not known"),
+        *asked.notes("its subscriptions are unknown"),
     )
     return one(detail, exit_code=answers.exit_code() or asked.exit_code(), notes=notes)
 

@@ -44,20 +44,20 @@ class GroupRate(Row):
     "group tps",
     examples=(
         ("mqadmin group tps billing", "one group, topic by topic"),
-        ("mqadmin group tps --active --sort -in_tps", "everything, the busiest topic first"),
+        ("mqadmin group tps --active --sort -in_tps", "all groups, the busiest topic first"),
     ),
-    details="A topic that nobody reads has a row without a group. Rates are those of the last "
-    "minute, as the brokers count them.",
+    details="A topic without groups has one row, with an empty group. Rates are those of the "
+    "last minute, as the brokers count them.",
     rows=GroupRate,
 )
 @group_argument(required=False)
 @click.option("--topic", type=TOPIC, help="only this topic")
-@click.option("--active", is_flag=True, help="only what was written or read within a day")
+@click.option("--active", is_flag=True, help="only topics that were written or read within a day")
 async def group_tps(call: Call, *, group: str | None, topic: str | None, active: bool) -> Outcome:
     """Return one row for each topic and group, sorted.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         ItemNotFound: no broker knows the group.
     """
     admin = await call.admin()

@@ -95,7 +95,7 @@ class BenchRun:
     examples=(
         ("mqadmin message bench orders-test --count 10000 --size 512", "ten thousand"),
         ("mqadmin message bench orders-test --duration 30s --rate 500", "500 a second"),
-        ("mqadmin message bench orders-test -c 10 --threads 1 --each", "each on its own"),
+        ("mqadmin message bench orders-test -c 10 --threads 1 --each", "one row for each message"),
     ),
     details="The messages stay in the topic, and its consumers receive them.",
     rows=BenchRow,
@@ -109,12 +109,12 @@ class BenchRun:
     help="number of messages; 1000 without --count and --duration",
 )
 @click.option("--duration", type=SPAN, help="how long to send")
-@click.option("--size", "-s", type=Integer(min=1), default=128, help="bytes of each body")
+@click.option("--size", "-s", type=Integer(min=1), default=128, help="size of each body in bytes")
 @click.option(
     "--threads",
     type=Integer(min=1),
     default=8,
-    help="number of sends that wait for an answer at the same time",
+    help="number of sends in flight at the same time",
 )
 @rate_option
 @click.option("--tag", "-t", help="tag of the messages")
@@ -136,7 +136,7 @@ async def bench(
     """Return one row for all sends, or one a send.
 
     Raises:
-        NoRoute: there is no such topic, and no broker makes it.
+        NoRoute: the topic does not exist, and no broker creates it.
     """
     producer = Producer(await call.client(), group)
     await producer.queues(topic)
@@ -166,7 +166,7 @@ async def bench(
 def _exit_code(call: Call, run: BenchRun) -> Callable[[], int]:
     def told() -> int:
         if run.first_error:
-            call.warn(f"{run.failed} sends were not answered well, the first: {run.first_error}")
+            call.warn(f"{run.failed} sends failed; the first: {run.first_error}")
         if not run.failed:
             return 0
         return PARTLY if run.took_ms else 1
@@ -228,7 +228,7 @@ def _summary(run: BenchRun, seconds: float) -> BenchRow:
 
 
 def percentile(took: list[float], percent: int) -> float | None:
-    """Return a percentile of sorted times by nearest rank; None where there are none."""
+    """Return a percentile of sorted times by nearest rank; None without times."""
     if not took:
         return None
     return round(took[max(0, -(-len(took) * percent // 100) - 1)], 3)

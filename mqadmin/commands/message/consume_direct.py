@@ -38,9 +38,12 @@ class DirectConsumption(Row):
     examples=(
         ("mqadmin message consume-direct 7F0000010000... billing", "to a member of billing"),
         ("mqadmin message consume-direct AC11... billing --topic orders", "by its unique id"),
-        ("mqadmin message consume-direct broker-a:3:17 billing --topic orders", "by its place"),
+        (
+            "mqadmin message consume-direct broker-a:3:17 billing --topic orders",
+            "by queue and offset",
+        ),
     ),
-    details="The listener runs with all its side effects. The exit code is 1 where it did not "
+    details="The listener runs with all its side effects. The exit code is 1 if it does not "
     "succeed.",
     rows=DirectConsumption,
     writes=True,
@@ -51,7 +54,7 @@ class DirectConsumption(Row):
     help="an offset id; with --topic a unique id, a key or QUEUE:OFFSET; A,B for two",
 )
 @group_argument()
-@click.option("--client", type=CLIENT, help="the member that gets it; the first one if left out")
+@click.option("--client", type=CLIENT, help="the member that gets it; the first if left out")
 @topic_of_id
 async def consume_direct(
     call: Call, *, message_id: str, group: str, client: str | None, topic: str | None
@@ -59,7 +62,7 @@ async def consume_direct(
     """Return one row for each message: what the listener said.
 
     Raises:
-        ItemNotFound: no such message, or nobody of the group is online.
+        ItemNotFound: the message does not exist, or the group has no members online.
     """
     rows = [
         await _hand_over(call, one, topic=topic, group=group, client_id=client)
@@ -75,7 +78,7 @@ async def _hand_over(
     """Run a stored message through a consumer and return what came of it.
 
     Raises:
-        ItemNotFound: no such message, or nobody of the group is online.
+        ItemNotFound: the message does not exist, or the group has no members online.
         BrokerRefused: the client is not connected, or does not answer.
     """
     admin = await call.admin()
@@ -85,14 +88,14 @@ async def _hand_over(
         members = await admin.consumer_ids(address, group)
         if not members:
             raise ItemNotFound(
-                f"nobody of group {group} is online at {address}", hint="start a consumer"
+                f"group {group} has no members online at {address}", hint="start a consumer"
             )
         client_id = members[0]
     if call.dry_run:
         return DirectConsumption(
             msg_id=found.offset_msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
         )
-    await call.confirm(f"let {client_id} of group {group} consume {found.offset_msg_id} now?")
+    await call.confirm(f"have {client_id} of group {group} consume {found.offset_msg_id} now?")
     told = await admin.consume_message_directly(address, group, client_id, found.offset_msg_id)
     result = told.consume_result.name if told.consume_result is not None else "no answer"
     return DirectConsumption(

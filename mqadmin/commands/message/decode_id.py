@@ -1,4 +1,4 @@
-"""``message decode-id``: show what a message id says; no server is asked.
+"""``message decode-id``: show what a message id contains; no server is asked.
 
     offset id   store host | log offset
     unique id   client ip | pid | class loader | ms of the month | counter
@@ -46,18 +46,18 @@ class DecodedId(Row):
     rows=DecodedId,
     needs=Needs.NONE,
 )
-@argument("message_ids", nargs=-1, required=True, metavar="ID", help="ids of messages")
+@argument("message_ids", nargs=-1, required=True, metavar="ID", help="message ids")
 def decode_id(call: Call, *, message_ids: tuple[str, ...]) -> Outcome:
     """Return one row for each id.
 
     Raises:
-        BadCall: one of them is no id.
+        BadCall: one of them is not an id.
     """
     return Outcome([decode_message_id(text, now_ms=call.now_ms()) for text in message_ids])
 
 
 def decode_message_id(text: str, *, now_ms: int) -> DecodedId:
-    """Return what an id says in the reading that is the likely one."""
+    """Return the contents of an id in its most likely reading."""
     store_host, log_offset = parse_offset_id(text)
     if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:
         return DecodedId(id=text, kind="offset", host=host_text(store_host), log_offset=log_offset)

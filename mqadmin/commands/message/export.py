@@ -40,15 +40,17 @@ from mqadmin.output.times import When
 
 @command(
     "message export",
-    details="jsonl and csv files have what `message print` prints; Parquet files (they need "
-    "pyarrow) have bodies as bytes. A state file beside the output lets a broken run go "
-    "on. Messages that come in after the start are left out. `message import` reads "
-    "jsonl.",
+    details="jsonl and csv files have the columns of `message print`; Parquet files (which need "
+    "pyarrow) have bodies as bytes. A state file beside the output lets an interrupted run "
+    "continue. Messages that arrive after the start are left out. `message import` reads jsonl.",
     examples=(
-        ("mqadmin message export orders --to orders.jsonl", "all of a topic"),
-        ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),
-        ("mqadmin message export orders --to - | jq .body", "to another program"),
-        ("mqadmin message export orders --to orders.jsonl --store DIR", "of a stopped broker"),
+        ("mqadmin message export orders --to orders.jsonl", "a whole topic"),
+        (
+            "mqadmin message export orders --to orders.jsonl --resume",
+            "continue an interrupted export",
+        ),
+        ("mqadmin message export orders --to - | jq .body", "pipe to another program"),
+        ("mqadmin message export orders --to orders.jsonl --store DIR", "from a stopped broker"),
     ),
     rows=ExportRow,
     summary_rows=MessageRow,
@@ -77,12 +79,12 @@ async def export_messages(
     """Return what was written.
 
     Raises:
-        Usage: the file is there, or was begun with another question.
-        NoRoute: there is no such topic.
+        Usage: the file exists, or was started with other options.
+        NoRoute: the topic does not exist.
     """
     if target.resume and call.is_offline:
-        # An export from a store keeps no state to go on with.
-        raise Usage("--resume with --store", hint="`store export --resume` goes on")
+        # An export from a store keeps no state to resume from.
+        raise Usage("--resume cannot be used with --store", hint="use `store export --resume`")
     asked = {
         "topic": topic,
         "format": target.format_,
@@ -159,8 +161,8 @@ def _left(spans: list[QueueSpan], state: ExportState) -> list[QueueSpan]:
     names = [queue_of(span.queue.broker_name, span.queue.queue_id) for span in spans]
     if state.queue not in names:
         raise Usage(
-            f"queue {state.queue}, where the export broke, no longer exists",
-            hint="begin a new file",
+            f"queue {state.queue}, where the export was interrupted, no longer exists",
+            hint="start a new file",
         )
     at = names.index(state.queue)
     first = spans[at]

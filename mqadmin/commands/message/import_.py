@@ -54,8 +54,8 @@ class ImportResult(Row):
     examples=(
         ("mqadmin message import orders.jsonl --to orders-test", "to another topic"),
         ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
-        ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
-        ("zcat old.jsonl.gz | mqadmin message import - -y", "from another program"),
+        ("mqadmin message import orders.jsonl --resume -y", "continue an interrupted import"),
+        ("zcat old.jsonl.gz | mqadmin message import - -y", "pipe from another program"),
     ),
     details="Each line needs `body` or `body_base64`, and `topic` if --to is not given.",
     rows=ImportResult,
@@ -69,7 +69,7 @@ class ImportResult(Row):
 @click.option(
     "--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of the topic of each line"
 )
-@click.option("--resume", is_flag=True, help="continue an import that broke")
+@click.option("--resume", is_flag=True, help="continue an interrupted import")
 @rate_option
 @limit_option()
 @producer_group
@@ -86,9 +86,9 @@ async def import_messages(
     """Return how many were sent.
 
     Raises:
-        Usage: a line is no message, the file is not a regular one, or an earlier run broke and
-            --resume is missing.
-        NoRoute: there is no such topic.
+        Usage: a line is not a valid message, the file is not a regular one, or an earlier run was
+            interrupted and --resume is missing.
+        NoRoute: the topic does not exist.
     """
     held = None if file == STDIN else file.with_name(file.name + ".sent")
     skip = _done_before(held, resume=resume)
@@ -125,15 +125,15 @@ def _note(held: Path | None, lines: int) -> None:
 
 def _done_before(held: Path | None, *, resume: bool) -> int:
     if held is None and resume:
-        raise Usage("--resume with standard input", hint="name the file that was begun")
+        raise Usage("--resume cannot be used with standard input", hint="give the name of the file")
     if held is None or not held.exists():
         return 0
     if not resume:
-        raise Usage(f"{held} is left of a broken import", hint="add --resume, or remove it")
+        raise Usage(f"{held} remains from an interrupted import", hint="add --resume, or remove it")
     with held.open(encoding="ascii", errors="replace") as note:
         text = note.read(_DIGITS_MAX + 2).strip()
     if not text.isdecimal() or len(text) > _DIGITS_MAX:
-        raise CommandError(f"{held} holds no number", hint="remove it and begin anew")
+        raise CommandError(f"{held} does not contain a number", hint="remove it and start again")
     return int(text)
 
 
@@ -157,7 +157,7 @@ def _lines_of(call: Call, file: Path) -> _Lines:
     if file.exists() and not file.is_file():
         raise Usage(
             f"{file} is not a regular file",
-            hint="it is read twice: write it to a file, or pass it to `message import -`",
+            hint="the import reads it twice: save it to a file, or pipe it to `message import -`",
         )
     return _Lines(str(file), lambda: file.open(encoding="utf-8", newline="\n"))
 
@@ -201,8 +201,8 @@ def _message(to: str | None, where: str, line: str) -> Message:
         row = read_json(line)
         if row.get("body_error"):
             raise Usage(
-                f"{where} has its body as it was stored: {row['body_error']}",
-                hint="remove the line, or its `body_error` to send the stored bytes",
+                f"{where} contains a stored body that could not be decoded: {row['body_error']}",
+                hint="remove the line, or remove its `body_error` to send the stored bytes",
             )
         text = row.get("body")
         body = text.encode() if text is not None else base64.b64decode(row["body_base64"])
@@ -227,11 +227,11 @@ def _message(to: str | None, where: str, line: str) -> Message:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{str(value)[:40]} is not a text")
+        raise TypeError(f"{str(value)[:40]} is not a string")
     return value
 
 
 def _int32(value: object) -> int:
     if type(value) is not int or not -(1 << 31) <= value < 1 << 31:
-        raise ValueError(f"flag {str(value)[:40]} is not an int")
+        raise ValueError(f"flag {str(value)[:40]} is not a 32-bit integer")
     return value

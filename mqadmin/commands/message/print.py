@@ -30,11 +30,11 @@ from mqadmin.messages.pulls import pulls
 @command(
     "message print",
     examples=(
-        ("mqadmin message print orders --from -1h", "the last hour of all queues"),
+        ("mqadmin message print orders --from -1h", "the last hour, all queues"),
         ("mqadmin message print orders broker-a:3 --start 17 -c 10", "ten of one queue"),
         ("mqadmin message print orders -p region=eu -o jsonl", "by a property, for a program"),
         ("mqadmin message print orders --json 'order.items[0].id=17'", "by a field of the body"),
-        ("mqadmin message print orders --grep '\"total\": 0' --scan 10000", "by what is in it"),
+        ("mqadmin message print orders --grep '\"total\": 0' --scan 10000", "by text in the body"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -53,11 +53,9 @@ from mqadmin.messages.pulls import pulls
     "--bytes",
     "bytes_",
     type=Integer(min=0),
-    help="stop when the bodies have this many bytes in all",
+    help="stop when the bodies total this many bytes",
 )
-@click.option(
-    "--scan", type=Integer(min=1), help="look at no more than this many messages of each queue"
-)
+@click.option("--scan", type=Integer(min=1), help="read at most this many messages of each queue")
 @click.option("--count-tags", is_flag=True, help="count the messages of each tag at the end")
 @no_bodies_option
 async def print_messages(
@@ -82,8 +80,8 @@ async def print_messages(
     """Return one row for each message, queue by queue.
 
     Raises:
-        NoRoute: there is no such topic.
-        ItemNotFound: there is no such queue.
+        NoRoute: the topic does not exist.
+        ItemNotFound: the queue does not exist.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     wanted = RecordFilter(

@@ -1,9 +1,10 @@
-"""``message get``, ``message query …``: find messages by id, key, place or time.
+"""``message query …``: find messages by key, place or time.
 
 key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
-time               as ``message print``
-get                as the one that fits, see ``mqadmin.messages.find``
+time               those of ``message print``
+
+``message query id`` has a module of its own, because it does not need these imports.
 """
 
 import click
@@ -21,13 +22,12 @@ from mqadmin.cli.decorators import (
     topic_argument,
 )
 from mqadmin.cli.times import TimeSpan
-from mqadmin.cli.types import INTEGER, QUEUE, TOPIC, Integer
+from mqadmin.cli.types import INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.messages.browse import MessageQuery, browse
 from mqadmin.messages.filter import RecordFilter
-from mqadmin.messages.find import find_messages
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
 from mqadmin.messages.waiting import waiting_hint
@@ -37,37 +37,11 @@ from storefmt.names import TOOLS_GROUP
 
 
 @command(
-    "message get",
-    examples=(
-        ("mqadmin message get 7F00000100002A9F0000000000000000", "by the id of a broker"),
-        ("mqadmin message get o-17 --topic orders", "by a key, or the id of a producer"),
-        ("mqadmin message get broker-a:3:17 --topic orders", "entry 17 of queue 3"),
-    ),
-    rows=MessageRow,
-    columns=MESSAGE_COLUMNS,
-)
-@argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
-@click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
-@no_body_option
-async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
-    """Return the message, or every one with the key.
-
-    Raises:
-        Usage: it is no offset id, and no topic is given.
-        ItemNotFound: there is none.
-        NoRoute: there is no such topic.
-    """
-    found = await find_messages(call, what, topic=topic)
-    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
-    return one(rows[0]) if len(rows) == 1 else Outcome(rows)
-
-
-@command(
     "message query key",
     examples=(
-        ("mqadmin message query key orders o-17", "all with this key"),
-        ("mqadmin message query key orders o-17 --from -1h", "of the last hour"),
-        ("mqadmin message query key orders o-17 --store DIR", "as `store query` finds them"),
+        ("mqadmin message query key orders o-17", "all messages with this key"),
+        ("mqadmin message query key orders o-17 --from -1h", "only the last hour"),
+        ("mqadmin message query key orders o-17 --store DIR", "from a store directory"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -85,7 +59,7 @@ async def query_key(
 
     Raises:
         ItemNotFound: no message has the key.
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
@@ -114,7 +88,7 @@ async def query_key(
         raise ItemNotFound(
             f"no message with key {key!r} in topic {topic}",
             hint=await waiting_hint(admin, topic, key)
-            or "check the key, and the time span where one is given",
+            or "check the key, and the time span if one is given",
         )
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
     return Outcome(rows, exit_code=answers.exit_code)
@@ -131,7 +105,7 @@ COPIES_MAX = 64
     needs=Needs.EITHER,
 )
 @topic_argument()
-@argument("message_id", metavar="ID", help="the id that the producer got")
+@argument("message_id", metavar="ID", help="the unique id that the producer got")
 @stored_at_any_time
 @click.option("--all", "all_", is_flag=True, help="show every copy, not only the first")
 @no_body_option
@@ -142,7 +116,7 @@ async def query_unique_key(
 
     Raises:
         ItemNotFound: no message has the id.
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
@@ -170,7 +144,7 @@ async def query_unique_key(
         )
     shown = found if all_ else found[:1]
     if call.settings.compat:
-        # Java's tool also tells who has read the message.
+        # Java's tool also prints which groups have read the message.
         return Outcome(with_tracks(call, shown), exit_code=answers.exit_code)
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in shown]
     return Outcome(rows, exit_code=answers.exit_code)
@@ -194,8 +168,8 @@ async def query_offset(
     """Return the message.
 
     Raises:
-        ItemNotFound: the queue has no such entry; the error says which it has.
-        NoRoute: there is no such topic.
+        ItemNotFound: the queue has no entry at the offset; the error says which it has.
+        NoRoute: the topic does not exist.
     """
     if call.is_offline:
         from mqadmin.store.offline import stored_at
@@ -207,7 +181,7 @@ async def query_offset(
     for message in pulled.messages:
         if message.queue_offset == queue_offset:
             if call.settings.compat:
-                # Java's tool also tells who has read the message.
+                # Java's tool also prints which groups have read the message.
                 return Outcome(with_tracks(call, [message], pulled=pulled))
             return one(row_of(message, warn=call.warn, body=not no_body))
     raise ItemNotFound(
@@ -221,8 +195,8 @@ async def query_offset(
 @command(
     "message query time",
     examples=(
-        ("mqadmin message query time orders --from -10m", "of the last ten minutes"),
-        ("mqadmin message query time orders --from 10:00 --to 10:05", "of five minutes today"),
+        ("mqadmin message query time orders --from -10m", "the last ten minutes"),
+        ("mqadmin message query time orders --from 10:00 --to 10:05", "five minutes of today"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -235,10 +209,10 @@ async def query_offset(
 async def query_time(
     call: Call, *, topic: str, stored: TimeSpan, limit: int | None, no_body: bool
 ) -> Outcome:
-    """Return one row for each message, queue by queue; none where nothing was stored then.
+    """Return one row for each message, queue by queue; empty if nothing was stored then.
 
     Raises:
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
         Usage: the span ends before it begins.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())

@@ -32,7 +32,7 @@ async def query_id(
     """Return the message, or one row for each of several.
 
     Raises:
-        BadCall: that is no id.
+        BadCall: the text is not an id.
         ItemNotFound: no message has this id.
         Usage: it looks like a unique id and no topic is given.
     """
@@ -42,7 +42,7 @@ async def query_id(
 
         return stored_messages(call, wanted, no_body=no_body)
     if call.settings.compat:
-        # Java's tool also tells who has read the message.
+        # Java's tool also prints which groups have read the message.
         from mqadmin.messages.track import with_tracks
 
         found = [await find_message(call, one, topic=topic) for one in wanted]

@@ -28,9 +28,11 @@ class RecallRow(Row):
 
 @command(
     "message recall",
-    examples=(("mqadmin message recall djEgb3JkZXJzIG...", "the handle is of `message send`"),),
-    details="The handle names topic, broker, time and id of the message. A broker answers when it "
-    "has stored the recall; it does not say whether the message was still there.",
+    examples=(
+        ("mqadmin message recall djEgb3JkZXJzIG...", "with the handle that `message send` printed"),
+    ),
+    details="The handle contains topic, broker, time and id of the message. A broker answers "
+    "when it has stored the recall, but not whether the message still existed.",
     rows=RecallRow,
     columns=("topic", "broker", "deliver_time", "unique_key", "result"),
     writes=True,
@@ -41,13 +43,15 @@ async def recall(call: Call, *, handle: str, group: str) -> Outcome:
     """Return one row.
 
     Raises:
-        Usage: the text is no handle.
+        Usage: the text is not a handle.
         NoRoute: the broker of the message is not known.
     """
     try:
         named = decode_recall(handle)
     except BadHeader as error:
-        raise Usage(str(error), hint="give `recall_handle` of `message send`") from error
+        raise Usage(
+            str(error), hint="give the `recall_handle` that `message send` printed"
+        ) from error
     # A broker refuses a handle without a time.
     deliver_ms = int(named.timestamp) if named.timestamp.isdecimal() else 0
     row = RecallRow(

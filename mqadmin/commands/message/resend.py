@@ -1,4 +1,4 @@
-"""``message resend``: send a stored message once more, as a new message.
+"""``message resend``: send a stored message again, as a new message.
 
 Requests: those that find it, then SEND_MESSAGE_V2.
 """
@@ -20,11 +20,11 @@ from storefmt.errors import StoreError
 @command(
     "message resend",
     examples=(
-        ("mqadmin message resend 7F0000010000...", "to the topic it is in"),
+        ("mqadmin message resend 7F0000010000...", "to the same topic"),
         ("mqadmin message resend 7F0000010000... --to orders-test", "to another topic"),
     ),
-    details="Body, tag, keys, flag and own properties are those of the stored message; its id "
-    "is a new one, so every group of the topic gets it.",
+    details="Body, tag, keys, flag and user properties are those of the stored message. The id "
+    "is new, so every group of the topic gets it.",
     rows=ResentRow,
     writes=True,
 )
@@ -38,8 +38,8 @@ async def resend(
     """Return one row for each message: where it went, or why it did not.
 
     Raises:
-        ItemNotFound: there is no such message.
-        NoRoute: there is no such topic.
+        ItemNotFound: the message does not exist.
+        NoRoute: the topic does not exist.
     """
     found = [await find_message(call, one, topic=topic) for one in split_ids(message_ids)]
     producer = Producer(await call.client(), group)
@@ -47,7 +47,7 @@ async def resend(
     if call.dry_run:
         return Outcome([not_sent(one, target, status=WOULD_CHANGE) for one, target in pairs])
     for one, target in pairs:
-        await call.confirm(f"send {one.offset_msg_id} to topic {target} once more?")
+        await call.confirm(f"send {one.offset_msg_id} to topic {target} again?")
     done = [await _send(producer, one, target) for one, target in pairs]
     failed = sum(row.error is not None for row in done)
     return Outcome(done, exit_code=0 if not failed else PARTLY if failed < len(done) else 1)

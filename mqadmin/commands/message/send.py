@@ -19,8 +19,8 @@ from mqadmin.output.rows import WOULD_CHANGE
 from mqclient.errors import ClientError, NoRoute, TimedOut
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendResult
-from mqclient.producer.settings import ProducerSettings
 from mqclient.trace.message_trace import MessageTrace
 from remoting.bodies import MessageQueue
 from remoting.frame import FRAME_SIZE_MAX
@@ -50,8 +50,11 @@ class SentMessage(Row):
 @command(
     "message send",
     examples=(
-        ("mqadmin message send orders 'hello' --key o-17 --tag paid", "a body, a key, a tag"),
-        ("mqadmin message send orders --file order.json -p region=eu", "a file and a property"),
+        ("mqadmin message send orders 'hello' --key o-17 --tag paid", "with a key and a tag"),
+        (
+            "mqadmin message send orders --file order.json -p region=eu",
+            "from a file, with a property",
+        ),
         ("date | mqadmin message send orders -", "standard input"),
         ("mqadmin message send orders hello --queue broker-a:3", "to one queue"),
     ),
@@ -65,7 +68,7 @@ class SentMessage(Row):
     "--file", "-f", type=FILE_PATH, help="read the body from a file; - reads standard input"
 )
 @click.option("--tag", "-t", help="tag of the message")
-@click.option("--key", "-k", multiple=True, help="a key by which it is found")
+@click.option("--key", "-k", multiple=True, help="a key to find the message by")
 @click.option(
     "--property",
     "-p",
@@ -98,9 +101,9 @@ async def send_message(
 
     Raises:
         Usage: there is no body, or more than one.
-        ServerRefused: the topic takes no messages.
+        ServerRefused: the topic does not accept messages.
         BadCall, BadRequest: topic, body or properties are out of the rules.
-        NoRoute: there is no such topic, and no broker makes it.
+        NoRoute: the topic does not exist, and no broker creates it.
     """
     check_topic_name(topic)
     message = Message(
@@ -124,12 +127,14 @@ async def send_message(
     if tracer is not None:
         producer.register_send_hook(tracer)
     if is_new and call.console.can_ask:
-        await call.confirm(f"topic {topic} is not there: send, so that a broker makes it?")
+        await call.confirm(
+            f"topic {topic} does not exist: send anyway, so that a broker creates it?"
+        )
     is_chosen = to is not None or is_new
     sent = producer.send(message, queue=to) if is_chosen else _send_to_any(call, producer, message)
     done = await sent
     if is_new:
-        call.warn(f"topic {topic} was not there: {done.queue.broker_name} has made it")
+        call.warn(f"topic {topic} did not exist: {done.queue.broker_name} created it")
     if tracer is not None:
         await tracer.shutdown()
     at = done.queue
@@ -137,7 +142,7 @@ async def send_message(
     handle = done.recall_handle or None
     return Outcome(
         (SentMessage(str(done.status), done.offset_msg_id, done.msg_id, *place, handle),),
-        notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
+        notes=(f"`message recall {handle}` recalls it before its time",) if handle else (),
     )
 
 
@@ -159,7 +164,7 @@ async def _send_to_any(call: Call, producer: Producer, message: Message) -> Send
         except ClientError as error:
             if not error.retriable:
                 raise
-            doubt = "it may be stored there too; " if isinstance(error, TimedOut) else ""
+            doubt = "it may be stored there as well; " if isinstance(error, TimedOut) else ""
             call.warn(f"{target.broker_name}: {error}; {doubt}trying the next broker")
     last = targets[-1] if targets else None
     return await producer.send(message, queue=last, timeout_s=timeout_s)
@@ -181,7 +186,7 @@ async def _is_new(call: Call, topic: str) -> bool:
     """Return whether no broker has the topic.
 
     Raises:
-        ServerRefused: brokers have it, and none of them takes messages.
+        ServerRefused: brokers have the topic, but no broker accepts messages for it.
     """
     try:
         route = await (await call.client()).route(topic)
@@ -192,7 +197,7 @@ async def _is_new(call: Call, topic: str) -> bool:
             f"{perm_text(one.perm)} on {one.broker_name}" for one in route.queue_datas
         )
         raise ServerRefused(
-            f"topic {topic} takes no messages: its permission is {perms}",
+            f"topic {topic} does not accept messages: its permission is {perms}",
             hint=f"`topic perm {topic} RW` changes it",
         )
     return False
@@ -203,12 +208,12 @@ def _body(call: Call, body: str | None, file: Path | None) -> bytes:
         return call.console.read_bytes()
     if file is not None:
         if body is not None:
-            raise Usage("a body and --file", hint="give one of them")
+            raise Usage("BODY excludes --file", hint="give one of them")
         with file.open("rb") as source:
-            # A device may never end; a broker takes no more than a frame.
+            # A device may be endless; a broker accepts no more than a frame.
             data = source.read(FRAME_SIZE_MAX)
         if len(data) == FRAME_SIZE_MAX:
-            raise Usage(f"{file} is larger than the largest message", hint="send less")
+            raise Usage(f"{file} is larger than the largest message", hint="send a smaller body")
         return data
     if body is None:
         raise Usage("no body given", hint="give it after the topic, with --file, or - for stdin")

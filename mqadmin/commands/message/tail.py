@@ -3,7 +3,7 @@
     one task a queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
 
 Requests: GET_ROUTEINFO_BY_TOPIC, the offset to start at, then PULL_MESSAGE again and
-again. No offset is committed: a tail is no consumer that anybody else would notice.
+again. No offset is committed, so other consumers do not notice a tail.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ AHEAD_MAX: Final = 256
 @command(
     "message tail",
     examples=(
-        ("mqadmin message tail orders", "what comes from now on; Ctrl-C ends it"),
+        ("mqadmin message tail orders", "new messages, until Ctrl-C"),
         ("mqadmin message tail orders --from earliest --count 10 -o jsonl", "the first ten"),
-        ("mqadmin message tail orders --from -1h --no-follow", "the last hour, then end"),
-        ("mqadmin message tail orders --grep 'error|failed'", "by what is in the body"),
+        ("mqadmin message tail orders --from -1h --no-follow", "the last hour, then exit"),
+        ("mqadmin message tail orders --grep 'error|failed'", "by text in the body"),
         ("mqadmin message tail orders -p region=eu --json total=0", "by property and field"),
-        ("mqadmin message tail orders --store DIR", "as a broker on this machine writes it"),
+        ("mqadmin message tail orders --store DIR", "from the store of a broker on this machine"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
@@ -50,11 +50,11 @@ AHEAD_MAX: Final = 256
 @tag_expression
 @tail_options
 async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> Outcome:
-    """Return rows that go on until ``--count`` or Ctrl-C.
+    """Return rows that continue until ``--count`` or Ctrl-C.
 
     Raises:
-        NoRoute: there is no such topic.
-        ItemNotFound: there is no such queue.
+        NoRoute: the topic does not exist.
+        ItemNotFound: the queue does not exist.
     """
     if call.is_offline:
         from mqadmin.store.follow import follow
@@ -79,7 +79,7 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> 
 
 
 def _tags(expression: str) -> tuple[str, ...]:
-    """Return the tags of ``A || B``; none where all are wanted."""
+    """Return the tags of ``A || B``; empty if all are wanted."""
     tags = tuple(one.strip() for one in expression.split("||"))
     return () if "*" in tags else tags
 
@@ -96,14 +96,14 @@ async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms
 
 
 class ScanOver(Exception):
-    """As many messages were looked at as ``--scan`` allows."""
+    """The number of messages that ``--scan`` allows was checked."""
 
 
 @dataclass(slots=True)
 class QueueTail:
     """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
 
-    ``scan`` is how many messages all of them may look at together.
+    ``scan`` is how many messages all of them together may check.
     """
 
     call: Call
@@ -117,7 +117,7 @@ class QueueTail:
     scan: Limit
 
     async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
-        """Put messages into ``out``; None at the end, an error where it cannot go on.
+        """Put messages into ``out``; None at the end, an error if it cannot continue.
 
         ``ScanOver`` ends them all.
         """
@@ -147,7 +147,7 @@ class QueueTail:
                 suspend_ms=HOLD_MS if self.end is None else 0,
             )
         except (TimedOut, Unreachable) as error:
-            self.call.warn(f"{error}; trying again")
+            self.call.warn(f"{error}; retrying")
             await asyncio.sleep(RETRY_S)
             return None
         if self.end is not None and pulled.status is PullStatus.NO_NEW_MSG:

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @command(
     "message trace",
-    details="The steps are store, delay, half, retry and dead_letter (where it is stored), sent, "
-    "delivered, consumed and decided (what clients traced), and group (where each group "
-    "stands now), message by message. With --topic only messages of this topic are shown, and a "
-    "line below says which group failed. Without it only the traces of clients are read.",
+    details="The steps are, for each message: store, delay, half, retry and dead_letter (where "
+    "it is stored); sent, delivered, consumed and decided (traced by clients); and group (the "
+    "present position of each group). With --topic, only messages of this topic are shown, and a "
+    "line below names the group that failed. Without it, only the traces of clients are read.",
     examples=(
         ("mqadmin message trace AC1100020B6B18B4AAC2064ED6A30000 --topic orders", "by unique id"),
         ("mqadmin message trace o-17 --topic orders", "every message with this key"),
         ("mqadmin message trace 7F00000100002A9F00000000000004D2", "by offset id"),
-        ("mqadmin message trace broker-a:3:17 --topic orders", "by its place"),
+        ("mqadmin message trace broker-a:3:17 --topic orders", "by queue and offset"),
     ),
     rows=LifeRow,
     columns=(
@@ -60,14 +60,14 @@ if TYPE_CHECKING:
 @argument("which", metavar="ID|KEY|PLACE", help="a unique id, a key, an offset id or QUEUE:OFFSET")
 @click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @click.option(
-    "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic to which clients write traces"
+    "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic that clients write traces to"
 )
 async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
     """Return one row for each step of each message, oldest first, then where the groups stand.
 
     Raises:
         ItemNotFound: no broker knows the message.
-        NoRoute: there is no such topic.
+        NoRoute: the topic does not exist.
     """
     admin = await call.admin()
     key = which
@@ -79,7 +79,7 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
     if topic is not None:
         rows = await _in_topic(admin, topic, key)
     else:
-        notes = ["only the traces of clients were read: add --topic for what brokers know"]
+        notes = ["only the traces of clients were read: add --topic to ask brokers as well"]
     unique_keys = {row.unique_key for row in rows if row.unique_key}
     seen = []
     for name in sorted({key, *unique_keys}):
@@ -89,7 +89,7 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
         traced = of_topic(traced, topic, unique_keys)
     if not rows and not traced:
         where = f"topic {topic} and {trace_topic}" if topic else trace_topic
-        raise ItemNotFound(f"no message {which} in {where}", hint="check the topic and the id")
+        raise ItemNotFound(f"no message {which} in {where}", hint="check topic and id")
     life = by_message([*rows, *traced])
     return Outcome(life, notes=(*notes, *failure_texts(life)), tree=("topic", "group"))
 

@@ -1,5 +1,5 @@
 """Commands about the offsets that consumer groups have committed: show, move and copy them.
 
-``move.py`` resets a group or skips messages, with or without live members; ``copies.py`` clones
-offsets to another group and saves them in files. All changes go through ``mqadmin.changes``.
+``reset`` and ``skip`` move a group, with or without live members; ``clone`` copies offsets to
+another group; ``export`` and ``import`` keep them in files. Changes go through ``mqadmin.changes``.
 """

@@ -13,7 +13,7 @@ from mqadmin.errors import ItemNotFound
 
 @command(
     "offset show",
-    examples=(("mqadmin offset show billing orders", "where billing reads next in orders"),),
+    examples=(("mqadmin offset show billing orders", "the next offsets of billing in orders"),),
     rows=GroupOffset,
     needs=Needs.EITHER,
     offline="store offsets",
@@ -39,6 +39,8 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
         topics = sorted({name for at in known for name in at.offsets})
         raise ItemNotFound(
             f"group {group} has no offset in topic {topic}",
-            hint=f"it has in {', '.join(topics)}" if topics else "it has none at all",
+            hint=f"it has offsets in {', '.join(topics)}"
+            if topics
+            else "it has no offsets in any topic",
         )
     return Outcome(rows, exit_code=answers.exit_code)

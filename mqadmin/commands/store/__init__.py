@@ -1,6 +1,5 @@
 """Commands that read a store directory without a broker, and write repaired copies of it.
 
 The directory is opened read-only and its lock is not taken. The work is done by
-``storefmt.offline``; the modules here turn its results into rows. ``checks.py`` verifies and
-``salvage.py`` repairs, rebuilds and carves; start with one of these two.
+``storefmt.offline``; the modules here turn its results into rows. Start with ``verify.py``.
 """

@@ -25,21 +25,21 @@ class EpochRow(Row):
 
 @command(
     "store epoch",
-    details="An epoch is the time of a promotion. A broker does not start with an epoch.json that "
-    "it cannot read or whose epochs lie beyond the year 9999; the exit code is 6 then. --mend "
-    "keeps what can be read, sets what cannot to 0 (no promotion), and keeps the old file as "
-    "epoch.json.damaged. Stop the broker first. A master that was replaced hears of the "
-    "promotion again from the brokers in its brokerAddresses.",
+    details="An epoch is the time of a promotion. A broker does not start with an epoch.json "
+    "that is unreadable or has epochs beyond the year 9999; the exit code is 6 then. --mend "
+    "keeps the readable values, sets the others to 0 (no promotion), and saves the old file as "
+    "epoch.json.damaged. Stop the broker first. A replaced master learns of the promotion again "
+    "from the brokers in its brokerAddresses.",
     examples=(
-        ("mqadmin store epoch DIR", "what the file says"),
-        ("mqadmin store epoch DIR --mend", "a broker starts with it again"),
+        ("mqadmin store epoch DIR", "the content of the file"),
+        ("mqadmin store epoch DIR --mend", "repair it, so that a broker starts"),
         ("mqadmin store epoch DIR --mend --epoch 1795368000000", "with this epoch"),
     ),
     rows=EpochRow,
     needs=Needs.STORE,
     writes=True,
 )
-@click.option("--mend", is_flag=True, help="replace the file by one with which a broker starts")
+@click.option("--mend", is_flag=True, help="replace the file by one that a broker accepts")
 @click.option("--epoch", type=Integer(min=0, max=EPOCH_MAX), help="with --mend: the epoch to set")
 async def store_epoch(call: Call, *, mend: bool, epoch: int | None) -> Outcome:
     """Return one row.

@@ -16,12 +16,12 @@ from storefmt.offline.views.storedir import StoreDir
 
 @command(
     "store export",
-    details="jsonl and csv files have what `store log` prints; Parquet files (they need pyarrow) "
-    "have bodies as bytes and times as timestamps. A state file beside the output lets a "
-    "broken run go on.",
+    details="jsonl and csv files have the columns of `store log`; Parquet files (which need "
+    "pyarrow) have bodies as bytes and times as timestamps. A state file beside the output lets "
+    "an interrupted run continue.",
     examples=(
         ("mqadmin store export DIR --to orders.parquet --topic orders", "one topic"),
-        ("mqadmin store export DIR --to all.jsonl --resume", "go on where it broke"),
+        ("mqadmin store export DIR --to all.jsonl --resume", "continue an interrupted export"),
     ),
     rows=ExportRow,
     summary_rows=MessageRow,
@@ -36,8 +36,8 @@ def export_messages(
     """Return what was written.
 
     Raises:
-        Usage: the file is there, lies in the store, or was begun with another question.
-        NotAStore: the directory is no store.
+        Usage: the file exists, is inside the store, or was started with other options.
+        NotAStore: the directory is not a store.
     """
     if target.is_stdout:
         return target.printed(_stored_rows(call, selection, until))
@@ -45,7 +45,8 @@ def export_messages(
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "export") as progress:
         if target.to.resolve().is_relative_to(store.root.resolve()):
             raise Usage(
-                f"{target.to} lies in the store", hint="the store is only read: write elsewhere"
+                f"{target.to} lies in the store",
+                hint="a store is never written to: choose another place",
             )
         fresh = ExportState(
             asked={

@@ -44,9 +44,9 @@ class ByteRow(Row):
 
 @command(
     "store hexdump",
-    details="OFFSET may be any byte of a record: a finding of `store verify` leads here. With "
-    "--file the dump shows an entry of a consume queue, an index, a checkpoint or any "
-    "other file.",
+    details="OFFSET may be any byte of a record, such as the offset of a finding of `store "
+    "verify`. With --file, the dump shows an entry of a consume queue, an index, a checkpoint or "
+    "any other file.",
     examples=(
         ("mqadmin store hexdump DIR 297161", "the record that holds this byte of the log"),
         ("mqadmin store hexdump DIR --file consumequeue/T/0/00000000000000000000 --pos 40 -c 3",
@@ -59,8 +59,8 @@ class ByteRow(Row):
 @argument(
     "offset", type=INTEGER, required=False, help="log offset of a record, or of any byte of it"
 )
-@click.option("--file", type=FILE, metavar="PATH", help="look at this file of the store instead")
-@click.option("--pos", type=INTEGER, default=0, help="with --file: the byte to look at")
+@click.option("--file", type=FILE, metavar="PATH", help="show this file of the store instead")
+@click.option("--pos", type=INTEGER, default=0, help="with --file: position in the file, in bytes")
 @click.option(
     "--count", "-c", type=Integer(min=1), default=1, help="with --file: number of entries"
 )
@@ -75,7 +75,7 @@ def show_bytes(
         NotInStore: the log or the file does not reach there.
     """
     if (offset is None) == (file is None):
-        raise Usage("what to show?", hint="give a log offset, or --file PATH with --pos N")
+        raise Usage("no position given", hint="give a log offset, or --file PATH with --pos N")
     with StoreDir.open(call.store_dir) as store:
         if file is not None:
             dump = dump_file(store, file, pos, count=count)

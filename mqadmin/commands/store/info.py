@@ -93,7 +93,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
     """Return the store at a glance.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     with StoreDir.open(call.store_dir) as store:
         info = store.info()
@@ -155,9 +155,9 @@ def _groups(info: StoreInfo) -> tuple[GroupTotal, ...]:
 def _health(info: StoreInfo) -> str:
     """Return one phrase about what the ends of the files show."""
     if info.aborted:
-        return "a broker runs on it, or was killed"
+        return "a broker is running on it, or was killed"
     if info.behind_size:
         return f"queues are {info.behind_size} bytes behind the log"
     if info.notes:
         return "see the notes"
-    return "stopped in order; `store verify` looks at every byte"
+    return "shut down cleanly; `store verify` checks every byte"

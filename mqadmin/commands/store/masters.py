@@ -29,12 +29,12 @@ class MasterEpoch(Row):
 
 @command(
     "store masters",
-    examples=(("mqadmin store masters DIR", "the parts of its log, the oldest first"),),
-    details="A broker with enableControllerMode=true keeps this in epochFileCheckpoint, and whose "
-    "store it is in brokerIdentity. Two logs of a group are the same up to the end of the newest "
-    "epoch that began at one offset in both. A broker of Java takes a damaged epochFileCheckpoint "
-    "for an empty one and copies the log of its master from the start. The exit code is 6 for a "
-    "damaged file, and 3 without any.",
+    examples=(("mqadmin store masters DIR", "the epochs of its log, the oldest first"),),
+    details="A broker with enableControllerMode=true keeps its epochs in epochFileCheckpoint, "
+    "and its identity in brokerIdentity. Two logs of a group are equal up to the end of the "
+    "newest epoch that began at the same offset in both. A Java broker treats a damaged "
+    "epochFileCheckpoint as empty and copies the log of its master from the start. The exit code "
+    "is 6 if a file is damaged, and 3 if both are missing.",
     rows=MasterEpoch,
     needs=Needs.STORE,
 )
@@ -51,7 +51,7 @@ def store_masters(call: Call) -> Outcome:
     if identity is None and epochs is None:
         raise ItemNotFound(
             f"{root} has neither {broker_identity.FILE_NAME} nor {master_epochs.FILE_NAME}",
-            hint="only the store of a broker with enableControllerMode=true has them",
+            hint="only brokers with enableControllerMode=true write them",
         )
     name = identity or BrokerIdentity("", "", 0)
     whose = (name.cluster_name or None, name.broker_name or None, name.broker_id or None)

@@ -25,19 +25,19 @@ class OffsetRow(GroupOffset):
 
 @command(
     "store offsets",
-    details="A negative lag means that somebody set the offset beyond the end of its queue.",
+    details="A negative lag means that the offset was set beyond the end of its queue.",
     examples=(("mqadmin store offsets DIR --group billing", "each queue of one group"),),
     rows=OffsetRow,
     columns=("group", "topic", "queue_id", "offset", "max_offset", "lag"),
     needs=Needs.STORE,
 )
-@click.option("--group", "-g", type=GROUP, help="of this group")
+@click.option("--group", "-g", type=GROUP, help="only offsets of this group")
 @of_topic()
 def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome:
     """Return one row for each group and queue; light queues are queue 0 of their topic.
 
     Raises:
-        ItemNotFound: the store has no offset of the group.
+        ItemNotFound: the store has no offsets of the group.
     """
     return Outcome(
         [

@@ -43,11 +43,14 @@ class PopRow(Row):
 @command(
     "store pop",
     examples=(
-        ("mqadmin store pop DIR --group billing", "what billing got, and what it acknowledged"),
+        (
+            "mqadmin store pop DIR --group billing",
+            "messages that billing got, and acknowledgements",
+        ),
         ("mqadmin store pop DIR --topic orders --from -1h -o jsonl", "of one topic, for a program"),
     ),
-    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and "
-    "writes them into the revive log then; ours writes them there at once.",
+    details="A 5.4.0 broker keeps these records in rmq_sys_wheel_timer until they are due, and "
+    "then writes them to the revive log; ours writes them there at once.",
     rows=PopRow,
     columns=(
         *("kind", "group", "topic", "queue_id", "queue_offsets", "pop_time", "revive_time"),
@@ -55,7 +58,7 @@ class PopRow(Row):
     ),
     needs=Needs.STORE,
 )
-@click.option("--group", "-g", type=GROUP, help="of this consumer group")
+@click.option("--group", "-g", type=GROUP, help="only this consumer group")
 @of_topic()
 @stored_between
 @limit_option()
@@ -65,7 +68,7 @@ def list_pops(
     """Return one row for each record, in log order.
 
     Raises:
-        NotAStore: the directory is no store.
+        NotAStore: the directory is not a store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     store = StoreDir.open(call.store_dir)
@@ -79,7 +82,7 @@ def list_pops(
                 continue
             found = read_pop_record(record.tags, record.body)
             if found is None:
-                call.warn(f"{file}: the record at log offset {pos} is not a record of POP")
+                call.warn(f"{file}: the record at log offset {pos} is not a POP record")
             elif group in (None, found.group) and topic in (None, found.topic):
                 count += 1
                 yield PopRow.of(

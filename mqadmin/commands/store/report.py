@@ -16,26 +16,28 @@ from storefmt.offline.views.storedir import StoreDir
 
 @command(
     "store report",
-    details="The page is one HTML file that needs nothing else. It has messages over time, topics "
-    "by bytes, queues, lag, a map of the files with what is damaged, and every finding of "
-    "`store verify`. The exit code is that of `store verify`: 6 where damage was found.",
-    examples=(("mqadmin store report DIR --to store.html", "and open it in a browser"),),
+    details="The page is one self-contained HTML file. It shows messages over time, topics by "
+    "bytes, queues, lag, a map of the files with their damage, and every finding of `store "
+    "verify`. The exit code is that of `store verify`: 6 if damage was found.",
+    examples=(("mqadmin store report DIR --to store.html", "then open it in a browser"),),
     rows=PageRow,
     needs=Needs.STORE,
 )
 @to_page
-@click.option("--deep", is_flag=True, help="verify bodies and every key of the index, too")
+@click.option("--deep", is_flag=True, help="also verify bodies and every key of the index")
 @replace_option
 def write_report(call: Call, *, to: Path, deep: bool, replace: bool) -> Outcome:
     """Write the page.
 
     Raises:
-        Usage: the file is there already, or lies in the store.
-        NotAStore: the directory is no store.
+        Usage: the file already exists, or is inside the store.
+        NotAStore: the directory is not a store.
     """
     with StoreDir.open(call.store_dir) as store:
         if to != STDOUT and to.resolve().is_relative_to(store.root.resolve()):
-            raise Usage(f"{to} lies in the store", hint="the store is only read: write elsewhere")
+            raise Usage(
+                f"{to} lies in the store", hint="a store is never written to: choose another place"
+            )
         check_is_new(to, replace=replace)
         with Progress(call.console, "report") as progress:
             page, report = html_report(store, made_ms=call.now_ms(), deep=deep, progress=progress)

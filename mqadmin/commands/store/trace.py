@@ -53,11 +53,10 @@ class TraceRow(MessageRow):
 
 @command(
     "store trace",
-    details="The steps are store, delay, deliver, recall; half, half_check, commit, op, rollback, "
-    "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace "
-    "(what clients traced), and group for each place where consumers find the message. "
-    "The index is asked first; what it does not cover is read from the log, and a note "
-    "says so.",
+    details="The steps are store, delay, deliver, recall; half, half_check, commit, op, "
+    "rollback, given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), "
+    "trace (traced by clients), and group for each queue from which consumers get the message. "
+    "The index is searched first; the log is read where it is not covered, and a note says so.",
     examples=(
         ("mqadmin store trace DIR FD0000000000000000000000000000020AC04E0E2F2A", "by unique key"),
         ("mqadmin store trace DIR o-17 --topic orders", "every message with this key"),
@@ -68,7 +67,7 @@ class TraceRow(MessageRow):
 )
 @argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
 @click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
-@click.option("--scan", is_flag=True, help="read the whole log, not only what the index names")
+@click.option("--scan", is_flag=True, help="read the whole log instead of looking up the index")
 @body_options
 def trace_message(
     call: Call, *, which: str, topic: str | None, scan: bool, body: BodyForm

@@ -31,7 +31,7 @@ from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-GONE: Final = "the messages are gone: `undo` brings back the settings alone"
+GONE: Final = "the messages are gone: `undo` restores only the settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,33 +50,31 @@ class TopicRemoval(Row):
     "topic delete",
     examples=(
         ("mqadmin topic delete orders --dry-run", "where it would be deleted"),
-        ("mqadmin topic delete orders -y", "delete it without being asked"),
-        ("mqadmin topic delete orders --offsets", "and let groups begin at 0 if it is made again"),
+        ("mqadmin topic delete orders -y", "delete it without confirmation"),
+        ("mqadmin topic delete orders --offsets", "also remove the offsets of groups"),
     ),
-    details="Delayed, timer and half messages that still wait for the topic are counted first; at "
-    f"each broker at most {DELAYED_READ_MAX:,} delayed messages are read to find those of the "
-    "topic. Once they are due, our broker puts them into rmq_sys_UNDELIVERED.",
+    details="Delayed, timer and half messages that still wait for the topic are counted first; "
+    f"at most {DELAYED_READ_MAX:,} delayed messages of each broker are read to find them. Once "
+    "they are due, our broker moves them to rmq_sys_UNDELIVERED.",
     rows=TopicRemoval,
     columns=("topic", "server", "address", "result", "remark"),
     writes=True,
 )
 @topic_argument()
 @click.option("--cluster", type=CLUSTER, help="only on the brokers of this cluster")
-@click.option(
-    "--offsets", is_flag=True, help="also remove the offsets that groups have in the topic"
-)
+@click.option("--offsets", is_flag=True, help="also remove the offsets of groups in the topic")
 async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: bool) -> Outcome:
     """Return one row for each server, and with --offsets for each group.
 
     Raises:
-        ItemNotFound: no broker has the topic, or there is no such cluster.
+        ItemNotFound: no broker has the topic, or the cluster does not exist.
     """
     check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     admin = await call.admin()
     known = await all_brokers(admin)
     brokers = [node for node in known if cluster in (None, node.cluster)]
     if not brokers:
-        raise ItemNotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
+        raise ItemNotFound(f"cluster {cluster!r} not found", hint="`cluster list` shows them")
     here = [node for node in brokers if node.broker_id == MASTER]
     names = (topic,) if cluster is None else (topic, cluster)
     on_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in here], delete)
@@ -90,7 +88,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None, offsets: 
     if not having and not known_at and not (offsets and left.groups):
         if call.deletes_as_java:
             return _deleted_before(topic, here, at_namesrvs)
-        raise ItemNotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
+        raise ItemNotFound(f"no broker has topic {topic}", hint="`topic list` shows them")
     nodes = [step.target.node for step in having]
     online = await _online(admin, nodes, topic)
     waiting = await count_waiting(admin, await call.client(), nodes, topic)
@@ -154,13 +152,13 @@ class LeftOffsets:
     def text(self, topic: str) -> str:
         """Return what the offsets mean to a topic that is made again; empty for none."""
         if self.unknown:
-            return f"which groups have offsets in {topic} is not known: {self.unknown}"
+            return f"the groups with offsets in {topic} are unknown: {self.unknown}"
         if not self.groups:
             return ""
         names = ", ".join(self.groups)
         return (
-            f"group {names}: offsets in {topic} stay, and if it is made again its first messages "
-            f"are passed over; `topic delete {topic} --offsets` removes them"
+            f"group {names} keeps offsets in {topic}: if it is created again, the group will "
+            f"skip its first messages; `topic delete {topic} --offsets` removes them"
         )
 
 
@@ -187,11 +185,13 @@ def _waiting_notes(topic: str, waiting: WaitingCounts) -> list[str]:
     notes = []
     if text := waiting.text():
         notes.append(
-            f"{text} of {topic} still wait: once due, they go to {UNDELIVERED_TOPIC}, or on a Java "
-            f"broker into {topic}, where they are read if it is made again"
+            f"{text} of {topic} still wait: once due, they go to {UNDELIVERED_TOPIC}; a Java "
+            f"broker puts them into {topic}, where they are read if it is created again"
         )
     if waiting.unknown:
-        notes.append(f"what else waits for {topic} is not known: {'; '.join(waiting.unknown)}")
+        notes.append(
+            f"other messages that wait for {topic} are unknown: {'; '.join(waiting.unknown)}"
+        )
     return notes
 
 
@@ -267,7 +267,7 @@ async def _reset_offsets(
 
 
 async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
-    """Return which groups with members online read the topic; empty where there are none."""
+    """Return which groups with members online read the topic; empty if there are none."""
     try:
         members: dict[str, set[str]] = {}
         for node in nodes:
@@ -275,7 +275,7 @@ async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
                 found = await admin.consumer_ids(node.address, group)
                 members.setdefault(group, set()).update(found)
     except ClientError as error:
-        return f"who reads it is not known: {error}"
+        return f"its consumers are unknown: {error}"
     return ", ".join(
         f"group {group} has {len(ids)} member(s) online" for group, ids in members.items() if ids
     )

@@ -26,19 +26,19 @@ class TopicRow(Row):
 @command(
     "topic list",
     examples=(
-        ("mqadmin topic list --kind normal", "topics that users made"),
-        ("mqadmin topic list -o name | wc -l", "how many there are"),
+        ("mqadmin topic list --kind normal", "topics that users created"),
+        ("mqadmin topic list -o name | wc -l", "count the topics"),
     ),
     rows=TopicRow,
     needs=Needs.EITHER,
     direct=True,
 )
 @click.option("--kind", type=Choice(get_args(TopicKindName)), help="only topics of this kind")
-@click.option("--cluster", type=CLUSTER, help="only topics with a queue in it")
+@click.option("--cluster", type=CLUSTER, help="only topics of this cluster")
 @click.option(
     "--groups",
     is_flag=True,
-    help="show clusters and groups of each topic too (two requests for each topic)",
+    help="also show clusters and groups of each topic (two requests per topic)",
 )
 async def list_topics(
     call: Call, *, kind: TopicKindName | None, cluster: str | None, groups: bool
@@ -46,7 +46,7 @@ async def list_topics(
     """Return one row for each topic, sorted by name.
 
     Raises:
-        ItemNotFound: there is no such cluster.
+        ItemNotFound: the cluster does not exist.
     """
     if call.is_offline:
         from mqadmin.store.offline import stored_topics
@@ -57,7 +57,7 @@ async def list_topics(
     info = await admin.cluster_info()
     own = {*info.cluster_addr_table, *info.broker_addr_table}
     if cluster not in (None, *info.cluster_addr_table):
-        raise ItemNotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
+        raise ItemNotFound(f"cluster {cluster!r} not found", hint="`cluster list` shows them")
     if cluster is None:
         names = await admin.topic_list()
     else:

@@ -39,9 +39,9 @@ class OrderConf(Row):
 @command(
     "topic order-conf",
     examples=(
-        ("mqadmin topic order-conf orders", "what the name servers have"),
+        ("mqadmin topic order-conf orders", "show the configuration"),
         ("mqadmin topic order-conf orders broker-a:4,broker-b:4", "set it"),
-        ("mqadmin topic order-conf orders --method delete -y", "remove it"),
+        ("mqadmin topic order-conf orders --method delete -y", "delete the configuration"),
     ),
     rows=OrderConf,
     columns=("namesrv", "order_conf", "was", "result", "remark"),
@@ -65,7 +65,7 @@ async def order_conf(
     """Return one row for each name server.
 
     Raises:
-        Usage: the configuration is missing or is none.
+        Usage: the configuration is missing or invalid.
         ItemNotFound: no name server has one.
     """
     check_topic_name(topic)
@@ -75,7 +75,7 @@ async def order_conf(
     if method == "put" and (conf is None or not CONF.fullmatch(conf)):
         raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4,broker-b:4")
     if method != "put" and conf is not None:
-        raise Usage(f"a configuration {conf!r} and --method {method}", hint="give one")
+        raise Usage(f"CONF {conf!r} excludes --method {method}", hint="give one")
 
     def choose(old: str | None) -> str | None:
         if method != "put" and old is None:

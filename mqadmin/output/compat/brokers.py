@@ -102,7 +102,7 @@ def namesrv_setting(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 
 def write_perm(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``wipeWritePerm`` and ``addWritePerm``; a broker that is unknown is no failure."""
+    """Print ``wipeWritePerm`` and ``addWritePerm``; an unknown broker is not a failure."""
     verb = "wipe" if line.name in WIPES else "add"
     for record in records:
         said = f"{verb} write perm of broker[{record['broker']}] in name server"

@@ -72,7 +72,7 @@ def _progress(records: Iterable[Record], *, with_clients: bool) -> Iterator[str]
     heads = ["#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset"]
     shown = ["#Client IP"] if with_clients else []
     total, tps = 0, dict[object, float]()
-    # Java prints nothing of a group that is not there.
+    # Java prints nothing for a group that does not exist.
     listed = peek(records)
     yield form % (*heads, *shown, "#Diff", "#LastTime")
     for record in listed:
@@ -97,7 +97,7 @@ def connection(records: Iterable[Record]) -> Iterator[str]:
     """Print ``consumerConnection``.
 
     Raises:
-        ItemNotFound: nobody is online: Java has no layout for that.
+        ItemNotFound: no member is online; Java has no layout for that.
     """
     form = "%-36s %-22s %-10s %s\n"
     for record in records:

@@ -24,7 +24,7 @@ class Line(NamedTuple):
         name: Java's name of the command, or ours.
         values: of the parameters of our command, by their names.
         flags: what Java's flags on the line say, by their letters: the text as it was typed.
-        namesrv: what ``-n`` says, None where it is left out.
+        namesrv: the value of ``-n``, None if it is left out.
     """
 
     name: str
@@ -59,7 +59,7 @@ def each(form: str) -> Layout:
 
 
 def each_done(form: str) -> Layout:
-    """Return the same for writes: one that failed has no line."""
+    """Return the same for writes: a failed write has no line."""
     return lambda records: (
         form.format_map(record) for record in records if record["result"] in DONE
     )

@@ -42,10 +42,10 @@ from mqadmin.output.compat.java_text import (
 
 
 def layout_of(command: str, line: Line, *, variant: str = "") -> Layout:
-    """Return how a command is printed; ``variant`` is what an outcome says, if anything.
+    """Return the layout of a command; ``variant`` is that of the outcome, if any.
 
     Raises:
-        Usage: there is no layout for it.
+        Usage: the command has no layout.
     """
     for name in (line.name, f"{command} {variant}".rstrip()):
         if name in LAYOUTS:
@@ -54,7 +54,7 @@ def layout_of(command: str, line: Line, *, variant: str = "") -> Layout:
             layout = LINE_LAYOUTS[name]
             return lambda records: layout(records, line)
     raise Usage(
-        f"{command} has no --compat layout", hint="the names of Java's tool of 4.9.7 have one"
+        f"{command} has no --compat layout", hint="the commands of Java's tool 4.9.7 have one"
     )
 
 

@@ -58,7 +58,7 @@ def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]
 def _body_file(record: Record) -> str:
     """Write the body to the file that Java's tool writes it to and return its name.
 
-    A unique key is what a producer says it is: one that is no plain name of a file is not used.
+    A unique key is chosen by the producer: one that is not a plain file name is not used.
     """
     name = str(record["unique_key"] or record["msg_id"])
     at = BODIES / (name if name.isalnum() else str(record["msg_id"]))

@@ -1,6 +1,7 @@
 """Java's layouts of topics by name, and of writes to them.
 
-Rule: what a broker refused has no line: Java prints a trace there, and our exit code says it.
+Rule: a refused write has no line, because Java prints a stack trace there; our exit code reports
+it.
 
 Source: tools/command/topic/TopicListSubCommand.java, UpdateTopicSubCommand.java,
 UpdateTopicPermSubCommand.java, DeleteTopicSubCommand.java, UpdateOrderConfCommand.java (4.9.7).

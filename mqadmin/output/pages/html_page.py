@@ -115,7 +115,7 @@ def time_text(epoch_ms: int) -> str:
 
 
 def save_page(path: Path, text: str, *, findings: int, exit_code: int) -> Outcome:
-    """Write a page so that the file is whole or not there.
+    """Write a page so that the file is complete or does not exist.
 
     Returns:
         What was written; the page itself where ``path`` is standard output.

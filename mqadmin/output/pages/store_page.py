@@ -65,9 +65,9 @@ def html_report(
         _head(store, info, report, made_ms),
         section("Messages over time", _timeline(times, bucket_ms)),
         section("Topics by bytes", _topics(topics)),
-        section("Queues", _queues(info), "a cell is a queue, the stronger the more it holds"),
+        section("Queues", _queues(info), "each cell is a queue; darker cells hold more"),
         section("Lag of consumer groups", _lag(info)),
-        section("Files", _files(store.files(), report.findings), "where findings lie"),
+        section("Files", _files(store.files(), report.findings), "with the places of findings"),
         section("Findings", _findings(report)),
     ]
     return page(f"RocketMQ store {store.root.resolve().name}", parts), report
@@ -80,7 +80,7 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
         verdict = f"{count_text(counts[Severity.ERROR], 'error')}, " + count_text(
             counts[Severity.WARNING], "warning"
         )
-    state = "running or killed" if info.aborted else "stopped in order"
+    state = "running or killed" if info.aborted else "shut down cleanly"
     lag = sum(max(0, group.lag) for group in info.groups)
     shown = [
         ("Health", verdict, "good" if report.ok else "bad"),
@@ -95,10 +95,9 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
     notes = "".join(f"<li>{safe(note)}</li>" for note in info.notes)
     lines = (
         str(store.root.resolve()),
-        f"{time_text(info.first_ms)} to {time_text(info.last_ms)}; "
-        f"log offsets {info.min_log_offset:,} to {info.end_log_offset:,}; "
-        f"{report.records:,} records and {report.files:,} files looked at; "
-        f"made {time_text(made_ms)}",
+        f"{time_text(info.first_ms)} to {time_text(info.last_ms)}; log offsets "
+        f"{info.min_log_offset:,} to {info.end_log_offset:,}; {report.records:,} records and "
+        f"{report.files:,} files checked; created {time_text(made_ms)}",
     )
     head = header(f"Store {store.root.resolve().name}", lines) + tiles(shown)
     return head + (f"<ul>{notes}</ul>" if notes else "")
@@ -108,7 +107,7 @@ def _timeline(times: dict[Key, RecordCount], bucket_ms: int) -> str:
     by_start = {start: tally for (start, *_), tally in times.items() if isinstance(start, int)}
     spans = with_empty_spans(by_start, bucket_ms)
     if not spans:
-        return nothing("the log holds no message")
+        return nothing("the log has no messages")
     values = [
         (tally.count, f"{time_text(start)}: {tally.count:,} messages, {size_text(tally.size)}")
         for start, tally in spans
@@ -121,7 +120,7 @@ def _timeline(times: dict[Key, RecordCount], bucket_ms: int) -> str:
 def _topics(topics: dict[Key, RecordCount]) -> str:
     order = sorted(topics.items(), key=lambda pair: (-pair[1].size, str(pair[0])))
     if not order:
-        return nothing("the log holds no message")
+        return nothing("the log has no messages")
     largest = order[0][1].size or 1
     rows = [_topic_bar(str(key[0]), tally, largest) for key, tally in order[:TOPICS_MAX]]
     rest = RecordCount()
@@ -145,7 +144,7 @@ def _queues(info: StoreInfo) -> str:
     sums = {name: sum(high - low for _, low, high in found) for name, found in topics.items()}
     order = sorted(topics, key=lambda name: (-sums[name], name))
     if not order:
-        return nothing("there is no consume queue")
+        return nothing("there are no consume queues")
     rows = []
     for name in order[:QUEUE_ROWS_MAX]:
         largest = max(high - low for _, low, high in topics[name]) or 1
@@ -162,7 +161,7 @@ def _lag(info: StoreInfo) -> str:
     for group in info.groups:
         lags[group.group] = lags.get(group.group, 0) + max(0, group.lag)
     if not lags:
-        return nothing("no consumer group has an offset here")
+        return nothing("no consumer group has offsets in this store")
     found = [(name, lag, f"{lag:,}", "") for name, lag in lags.items()]
     return ranking("lag of consumer groups", found, most=GROUPS_MAX, what="groups")
 
@@ -181,7 +180,7 @@ def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:
         if name not in known
     ][:FILES_MAX]
     if not strips:
-        return nothing("there is no file of the log")
+        return nothing("there are no log files")
     return file_map("files and findings", strips) + cut_note(len(shown), FILES_MAX, "files")
 
 
@@ -196,7 +195,7 @@ def _strip(file: FileView, findings: Sequence[Finding]) -> FileStrip:
 
 def _findings(report: Report) -> str:
     if not report.findings:
-        return nothing("nothing: every record, entry and file is as it should be")
+        return nothing("none: every record, entry and file is intact")
     order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     found = sorted(report.findings, key=lambda item: order[item.severity])[:FINDINGS_MAX]
     rows = [

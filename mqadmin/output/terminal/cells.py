@@ -26,7 +26,7 @@ class ColumnKind(Enum):
     BODY = auto()
     """Cut at its end, before anything else."""
     PROSE = auto()
-    """Sentences, which go on in the next line."""
+    """Sentences, which continue on the next line."""
     NAME = auto()
     """Shortened in the middle, see ``shorten``."""
 
@@ -67,7 +67,7 @@ STYLE_OF: Final[dict[str, str]] = {
 
 
 def column_kind_of(name: str, values: Sequence[Value]) -> ColumnKind:
-    """Return what a column holds, by its name and by the values that are there."""
+    """Return what a column holds, by its name and its values."""
     told = [value for value in values if value is not None]
     if told and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in told):
         return ColumnKind.NUMBER

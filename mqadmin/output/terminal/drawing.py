@@ -202,7 +202,7 @@ class TerminalPrinter(Printer):
         column, *deeper = nested
         for text in dict.fromkeys(column.texts[spot] for spot in rows):
             inside = [spot for spot in rows if column.texts[spot] == text]
-            # What has no such value hangs one level higher.
+            # A row without such a value is placed one level higher.
             branch = tree.add(Text(text, style=LABEL)) if text else tree
             self._grow(branch, deeper, kept, inside)
 
@@ -285,7 +285,7 @@ def _title(columns: Sequence[FittedColumn], spot: int) -> Text:
 
 
 def _pairs(pairs: Iterator[tuple[str, Text]], width: int = 0) -> Table:
-    """Return names and values; a long value goes on below itself."""
+    """Return names and values; a long value continues below."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
     table.add_column(no_wrap=True, min_width=width + 1)
     table.add_column(overflow="fold")
@@ -295,7 +295,7 @@ def _pairs(pairs: Iterator[tuple[str, Text]], width: int = 0) -> Table:
 
 
 def _leaf(columns: Sequence[FittedColumn], spot: int) -> Text:
-    """Return what a row says, with a name before each value that does not explain itself."""
+    """Return the values of a row, with a name before each value that does not explain itself."""
     parts: list[Text] = []
     for column in columns:
         if column.is_flag:

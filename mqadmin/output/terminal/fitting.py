@@ -1,7 +1,7 @@
 """Columns that fit a terminal: which of them give way, and in which order.
 
     1  headers are stacked (CONSUMER_ above OFFSET), columns without any value leave
-    2  bodies are cut at their end, times become shorter, sentences go on in the next line
+    2  bodies are cut at their end, times become shorter, sentences continue on the next line
     3  names and ids are shortened in the middle, the widest first, and never two alike
 
 Rule: pure, and no rich. Numbers are never cut. Where all that is not enough, ``fit`` says so,

@@ -73,7 +73,7 @@ class LiveView:
 def mark_changes(before: Sequence[str], now: Sequence[Text]) -> None:
     """Invert the words that are not what they were.
 
-    Words are compared by line and place, which in a table is by cell; the age of a time is none.
+    Words are compared by line and position, that is, by cell in a table; an age may change.
     """
     for number, line in enumerate(now):
         old = _words(before[number]) if number < len(before) else []

@@ -122,7 +122,7 @@ class ConsumeConcurrently(ListenerService[ConsumeConcurrentlyContext, ConsumeCon
             )
 
     async def _work(self) -> None:
-        done = 0
+        batch_count = 0
         while True:
             request = await self._requests.get()
             if request is None:
@@ -132,8 +132,8 @@ class ConsumeConcurrently(ListenerService[ConsumeConcurrentlyContext, ConsumeCon
                     await self._consume(*request)
             except Exception:
                 LOG.exception("consuming %s", request[0].queue)
-            done += 1
-            if done % _TURN == 0:
+            batch_count += 1
+            if batch_count % _TURN == 0:
                 await asyncio.sleep(0)
 
     async def _consume(self, process_queue: ProcessQueue, messages: list[MessageExt]) -> None:

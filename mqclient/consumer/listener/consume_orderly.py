@@ -27,8 +27,8 @@ from mqclient.consumer.listener.listeners import (
     OrderlyListener,
 )
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
+from mqclient.consumer.state.consume_hooks import ConsumeReturnType
 from mqclient.consumer.state.consumer_state import ConsumerState
-from mqclient.consumer.state.hooks import ConsumeReturnType
 from mqclient.consumer.state.process_queue import NOTHING, ProcessQueue
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
@@ -88,7 +88,9 @@ class ConsumeOrderly(ListenerService[ConsumeOrderlyContext, ConsumeOrderlyStatus
             last = None
         if last is None or before is not process_queue:
             work = (
-                self._run(process_queue) if last is None else self._run_after(last, process_queue)
+                self._consume_queue(process_queue)
+                if last is None
+                else self._run_after(last, process_queue)
             )
             task = asyncio.get_running_loop().create_task(work, name="consume")
             self._running[process_queue.queue] = process_queue, task
@@ -111,9 +113,9 @@ class ConsumeOrderly(ListenerService[ConsumeOrderlyContext, ConsumeOrderlyStatus
 
     async def _run_after(self, last: asyncio.Task[None], process_queue: ProcessQueue) -> None:
         await asyncio.wait([last])
-        await self._run(process_queue)
+        await self._consume_queue(process_queue)
 
-    async def _run(self, process_queue: ProcessQueue) -> None:
+    async def _consume_queue(self, process_queue: ProcessQueue) -> None:
         while process_queue.has_waiting and not process_queue.dropped:
             if not self._may_consume(process_queue):
                 granted = await self._locks.lock(process_queue.queue)
@@ -137,7 +139,7 @@ class ConsumeOrderly(ListenerService[ConsumeOrderlyContext, ConsumeOrderlyStatus
         while not process_queue.dropped and self._may_consume(process_queue):
             if now_ms() - started_ms > CONSUME_MS_MAX:
                 return NEXT_TURN_S
-            batch = process_queue.take(
+            batch = process_queue.take_messages(
                 self._settings.consume_message_batch_max_size, now_ms=now_ms()
             )
             if not batch:

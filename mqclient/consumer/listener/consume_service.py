@@ -19,11 +19,11 @@ from enum import StrEnum
 from typing import ClassVar, Final, Generic, TypeVar
 
 from mqclient.consumer.listener.listeners import ConsumeOrderlyContext, ListenerCaller
+from mqclient.consumer.state.consume_hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.consumer.state.consumer_state import ConsumerState
-from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.message import MessageExt
-from mqclient.producer.hooks import call_hooks
+from mqclient.producer.send_hooks import call_hooks
 from remoting.bodies import CMResult, ConsumeMessageDirectlyResult, MessageQueue
 
 LOG = logging.getLogger(__name__)
@@ -192,6 +192,6 @@ def unreadable_of(messages: Collection[MessageExt]) -> list[MessageExt]:
     unreadable = [message for message in messages if message.unreadable]
     for message in unreadable:
         LOG.error(
-            "a message goes to the dead letter queue, no listener gets it: %s", message.unreadable
+            "a message goes to the dead letter queue without a listener: %s", message.unreadable
         )
     return unreadable

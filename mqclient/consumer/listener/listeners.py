@@ -160,7 +160,7 @@ class ListenerCaller(Generic[_Context, _Status]):
                 self._threads = ListenerThreads(self._thread_count)
             # The thread sees the context variables that a hook has set, as a coroutine does.
             call = partial(copy_context().run, self._listener, messages, context)
-            answer = await self._threads.run(call)
+            answer = await self._threads.call_in_thread(call)
             # A plain function may return an awaitable, as a functools.partial does.
             return await answer if inspect.isawaitable(answer) else answer
         except Exception:
@@ -200,7 +200,7 @@ class ListenerThreads:
         self._started_count = 0
         self.resize(count)
 
-    def run(self, call: Callable[[], object]) -> "Future[object]":
+    def call_in_thread(self, call: Callable[[], object]) -> "Future[object]":
         """Call a function in a thread; the future belongs to the running loop."""
         if self._loop is None:
             self._loop = get_running_loop()

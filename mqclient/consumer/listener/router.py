@@ -27,12 +27,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
 )
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.subscription import ALL, Subscription
 from mqclient.errors import BadRequest, UnexpectedBody
 from mqclient.json_body import Deserializer, from_json
@@ -100,11 +100,11 @@ class Router:
 
         def declare(function: _F) -> _F:
             handler = _handler_of(function)
-            known = self._handlers.setdefault(topic, {})
+            handlers = self._handlers.setdefault(topic, {})
             for name in names:
-                if name in known:
+                if name in handlers:
                     raise BadRequest(f"topic {topic}, tag {name} has a handler already")
-            known.update(dict.fromkeys(names, handler))
+            handlers.update(dict.fromkeys(names, handler))
             return function
 
         return declare

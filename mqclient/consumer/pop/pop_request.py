@@ -116,7 +116,7 @@ class PopApi:
         self._group = group
 
     async def pop(self, request: PopRequest) -> list[MessageExt]:
-        """Return the messages of one pop, each with its handle; none when there are none.
+        """Return the messages of one pop, each with its handle; the list may be empty.
 
         Raises:
             BrokerRefused: the broker does not know POP, or refuses this pop.
@@ -144,19 +144,19 @@ class PopApi:
             return []
         responses.check(answer, address=place.address, what=f"pop from topic {place.topic}")
         fields = responses.header(answer, PopMessageResponse, address=place.address)
-        found, damage = read_pulled(answer.body, broker_name=place.broker_name)
+        messages, damage = read_pulled(answer.body, broker_name=place.broker_name)
         if damage is not None:
             LOG.error(
-                "%s: what broker %s sent of topic %s behind %d messages is no record, and comes "
-                "again after its invisible time: %s",
+                "%s: broker %s sent a damaged record of topic %s after %d messages; it comes again "
+                "after its invisible time: %s",
                 self._group,
                 place.address,
                 place.topic,
-                len(found),
+                len(messages),
                 damage,
             )
         try:
-            return with_receipts(found, fields, broker_name=place.broker_name)
+            return with_receipts(messages, fields, broker_name=place.broker_name)
         except BadHeader as error:
             raise BadAnswer(
                 f"{place.address} answered a pop without usable offsets: {error}"
@@ -301,7 +301,7 @@ def with_receipts(
     has_starts = bool(starts)
     given: dict[PoppedQueue, int] = {}
     first_pop = str(header.pop_time)
-    done = []
+    received = []
     for message in messages:
         properties = {FIRST_POP_TIME: first_pop, **message.properties}
         times = None
@@ -329,8 +329,8 @@ def with_receipts(
             ).encode()
             if counts:
                 times = counts.get(OrderKey(*queue, queue_offset)) or counts.get(OrderKey(*queue))
-        done.append(message.but(properties=properties, reconsume_times=times or None))
-    return done
+        received.append(message.but(properties=properties, reconsume_times=times or None))
+    return received
 
 
 def parse_receipt(receipt: str) -> ReceiptHandle:
@@ -346,10 +346,10 @@ def parse_receipt(receipt: str) -> ReceiptHandle:
 
 
 def _offset_at(offsets: dict[PoppedQueue, tuple[int, ...]], queue: PoppedQueue, index: int) -> int:
-    known = offsets.get(queue, ())
-    if index >= len(known):
+    queue_offsets = offsets.get(queue, ())
+    if index >= len(queue_offsets):
         raise _missing_offset(queue, "msgOffsetInfo")
-    return known[index]
+    return queue_offsets[index]
 
 
 def _missing_offset(queue: PoppedQueue, field: str) -> BadHeader:

@@ -54,7 +54,7 @@ class PollBuffer:
         self._given_is_done()
         deadline_s = asyncio.get_running_loop().time() + wait_s
         while True:
-            batch = self._take(count_max)
+            batch = self._next_batch(count_max)
             if batch or self._stopped:
                 return batch
             left_s = deadline_s - asyncio.get_running_loop().time()
@@ -135,7 +135,7 @@ class PollBuffer:
         self._done.update(self._given)
         self._given.clear()
 
-    def _take(self, count_max: int | None) -> list[MessageExt]:
+    def _next_batch(self, count_max: int | None) -> list[MessageExt]:
         aside: list[tuple[ProcessQueue, list[MessageExt]]] = []
         given: list[MessageExt] = []
         while self._batches and not given:

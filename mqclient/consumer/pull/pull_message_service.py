@@ -31,8 +31,9 @@ import asyncio
 import logging
 from typing import Final
 
-from mqclient.client import offsets
+from mqclient.client import queue_offsets
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.pull.pull_request import (
     HOLD_GRACE_S,
     PullApi,
@@ -40,7 +41,6 @@ from mqclient.consumer.pull.pull_request import (
     PullResult,
     PullStatus,
 )
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.state.offset_store import OffsetStore
 from mqclient.consumer.state.process_queue import ProcessQueue
@@ -108,7 +108,7 @@ class PullMessageService:
         self.suspended = False
 
     async def begin(self, queue: MessageQueue) -> ProcessQueue:
-        """Return the process queue of a new queue at its start offset; ``run`` then reads it.
+        """Return the process queue of a new queue at its start offset, for ``start_reading``.
 
         Raises:
             ClientError: the broker did not answer.
@@ -128,7 +128,7 @@ class PullMessageService:
         now_ms = self._state.client.now_ms()
         return ProcessQueue(queue, next_offset=position, now_ms=now_ms)
 
-    def run(self, process_queue: ProcessQueue) -> None:
+    def start_reading(self, process_queue: ProcessQueue) -> None:
         """Read a queue until it is dropped."""
         self.end(process_queue.queue)
         task = asyncio.get_running_loop().create_task(
@@ -233,7 +233,7 @@ class PullMessageService:
             state.stats[process_queue.queue.topic].pulled(
                 elapsed_ms=now_ms - asked_ms, message_count=len(result.messages), now_ms=now_ms
             )
-            self._service.submit(process_queue, process_queue.put(result.messages))
+            self._service.submit(process_queue, process_queue.put_messages(result.messages))
             # The listener runs first; it need not wait until the next pull is sent.
             await asyncio.sleep(0)
             return self._settings.pull_interval_ms / 1000
@@ -328,6 +328,6 @@ async def start_offset(
         return 0
     if where is ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
         if is_retry:
-            return await offsets.max_offset(client, queue)
-        return await offsets.search_offset(client, queue, timestamp_ms=timestamp_ms)
-    return 0 if is_retry else await offsets.max_offset(client, queue)
+            return await queue_offsets.max_offset(client, queue)
+        return await queue_offsets.search_offset(client, queue, timestamp_ms=timestamp_ms)
+    return 0 if is_retry else await queue_offsets.max_offset(client, queue)

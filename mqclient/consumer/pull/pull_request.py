@@ -6,7 +6,8 @@
                                   OFFSET_ILLEGAL  outside the queue; next_offset is the nearest end
 
 Rule: brokers compare hashes of tags, so the tags are compared again here. The broker that an
-answer suggests is asked next time; only a master gets an offset to commit.
+answer suggests is asked next time; only a master gets an offset to commit, because a slave would
+lose it.
 
 Damaged bytes in an answer end it: the messages before them count. When damaged bytes come first,
 they are asked for once more, alone, and then skipped with an error in the log; otherwise a
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from mqclient.client import offsets, responses, routes
+from mqclient.client import queue_offsets, responses, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import NoRoute, refusal
@@ -153,15 +154,15 @@ class PullApi:
             NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no message was read.
         """
         raw = await self.pull_raw(request, timeout_s=timeout_s)
-        found, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
-        if damage is not None and not found and request.count_max > 1:
+        messages, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
+        if damage is not None and not messages and request.count_max > 1:
             # The answer to a pull of one message says which offset is behind that message.
             raw = await self.pull_raw(request._replace(count_max=1), timeout_s=timeout_s)
-            found, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
+            messages, damage = read_pulled(raw.data, broker_name=request.queue.broker_name)
         status, next_offset = raw.status, raw.next_offset
-        if damage is not None and found:
+        if damage is not None and messages:
             # A damaged answer must not move the offset back, or beyond the offset in the answer.
-            behind = found[-1].queue_offset + 1
+            behind = messages[-1].queue_offset + 1
             next_offset = min(max(behind, request.queue_offset + 1), next_offset)
         elif damage is not None:
             status = PullStatus.NO_MATCHED_MSG
@@ -171,10 +172,10 @@ class PullApi:
                 raw.address,
                 request.queue_offset,
                 next_offset - 1,
-                offsets.named(request.queue),
+                queue_offsets.named(request.queue),
                 damage,
             )
-        kept = request.subscription.filter(found)
+        kept = request.subscription.filter(messages)
         return PullResult(status, next_offset, raw.min_offset, raw.max_offset, kept)
 
     async def pull_raw(self, request: PullRequest, *, timeout_s: float | None = None) -> RawPull:
@@ -195,7 +196,7 @@ class PullApi:
         answer = await self._client.invoke(address, command, timeout_s=limit_s)
         status = _STATUS.get(answer.code)
         if status is None:
-            what = f"pull from {offsets.named(queue)}"
+            what = f"pull from {queue_offsets.named(queue)}"
             raise refusal(answer.code, answer.remark, address=address, what=what)
         self._client.note_answer(address, served=True)
         ends = responses.header(answer, PullMessageResponse, address=address)
@@ -219,10 +220,10 @@ class PullApi:
         broker_id = self._broker_id
         if broker_id is None:
             broker_id = self._suggested.get(queue, MASTER_ID)
-        found = routes.reader(route, queue.broker_name, broker_id=broker_id)
-        if found is None:
+        reader = routes.reader(route, queue.broker_name, broker_id=broker_id)
+        if reader is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")
-        return found
+        return reader
 
     async def _filter_server(self, queue: MessageQueue, broker: str) -> str:
         """Return the address of a filter server of a broker; several servers share the queues."""

@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from mqclient.consumer.settings import Room, Strategy, room_before_at
+from mqclient.consumer.consumer_settings import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
 from remoting.bodies import MessageQueue
 
@@ -159,8 +159,8 @@ def _consistent_hash(
     positions = sorted(ring)
     given = []
     for queue in queues:
-        at = bisect_left(positions, _ring_position(_java_text(queue)))
-        if ring[positions[at % len(positions)]] == client_id:
+        ring_index = bisect_left(positions, _ring_position(_java_text(queue)))
+        if ring[positions[ring_index % len(positions)]] == client_id:
             given.append(queue)
     return given
 

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from mqclient.admin.lock import LockCalls
-from mqclient.client import offsets
+from mqclient.client import queue_offsets
 from mqclient.client.instance import MQClient
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import ClientError
@@ -40,7 +40,7 @@ class QueueLocks:
             return queue in await self._ask([queue])
         except ClientError as error:
             level = self._client.log_level(error)
-            LOG.log(level, "lock of %s for %s: %s", offsets.named(queue), self._group, error)
+            LOG.log(level, "lock of %s for %s: %s", queue_offsets.named(queue), self._group, error)
             return False
 
     async def lock_all(self, process_queue: Iterable[ProcessQueue]) -> None:

@@ -24,10 +24,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from mqclient.client import responses, routes
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.rebalance.allocate import allocate
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import BrokerRefused, ClientError, NoRoute
@@ -76,7 +76,7 @@ def assigned_queues(
 
 def changed_queues(
     process_queues: Mapping[MessageQueue, ProcessQueue],
-    wanted: Collection[MessageQueue],
+    assigned: Collection[MessageQueue],
     *,
     topic: str,
     now_ms: int,
@@ -94,10 +94,10 @@ def changed_queues(
     """
     ours = {queue: each for queue, each in process_queues.items() if queue.topic == topic}
     dropped = [
-        queue for queue, each in ours.items() if queue not in wanted or each.pull_expired(now_ms)
+        queue for queue, each in ours.items() if queue not in assigned or each.pull_expired(now_ms)
     ]
     gone = set(dropped)
-    new = [queue for queue in wanted if queue not in ours or queue in gone]
+    new = [queue for queue in assigned if queue not in ours or queue in gone]
     return sorted(dropped), sorted(new)
 
 
@@ -140,17 +140,17 @@ class Rebalancing:
         self._last: dict[str, frozenset[MessageQueue]] = {}
         self._alone = asyncio.Lock()
 
-    async def run(self) -> None:
+    async def rebalance_often(self) -> None:
         """Rebalance every 20 s, and at once for ``state.rebalance_now``, until cancelled."""
         again_s = FIRST_AGAIN_S
         while True:
             self._state.rebalance_now.clear()
             try:
-                done = await self.once()
+                is_complete = await self.rebalance()
             except Exception:
                 LOG.exception("rebalance of %s", self._state.group)
-                done = False
-            if done:
+                is_complete = False
+            if is_complete:
                 pause_s, again_s = REBALANCE_S, FIRST_AGAIN_S
             else:
                 pause_s, again_s = again_s, min(again_s * 2, REBALANCE_S)
@@ -160,29 +160,29 @@ class Rebalancing:
                 # What has changed may take a moment to reach every server.
                 again_s = FIRST_AGAIN_S
 
-    async def once(self) -> bool:
+    async def rebalance(self) -> bool:
         """Rebalance every topic; return whether all have a route and all servers answered."""
-        done = True
+        is_complete = True
         async with self._alone:
             for topic in list(self._subscriptions):
                 try:
                     await self._topic(topic)
                 except ClientError as error:
-                    done = False
+                    is_complete = False
                     # A broker creates the retry topic at the first heartbeat of the group, and
                     # the name server learns of it a moment later.
                     is_new = isinstance(error, NoRoute) and is_retry_topic(topic)
                     level = logging.DEBUG if is_new else self._client.log_level(error)
                     LOG.log(level, "rebalance of %s: %s", self._state.group, error)
                 except OSError as error:
-                    LOG.warning("offsets of %s were not kept: %s", self._state.group, error)
+                    LOG.warning("offsets of %s were not persisted: %s", self._state.group, error)
             for queue in [
                 queue for queue in self._process_queues if queue.topic not in self._subscriptions
             ]:
                 await self._drop(queue)
-        return done
+        return is_complete
 
-    async def take(self, queues: Collection[MessageQueue]) -> None:
+    async def assign(self, queues: Collection[MessageQueue]) -> None:
         """Take exactly these queues, regardless of other members.
 
         Raises:
@@ -205,7 +205,7 @@ class Rebalancing:
                 # The broker does not know this member yet, or has forgotten it in a restart.
                 await self._client.members.heartbeat()
                 client_ids = await self._members(topic)
-        wanted = assigned_queues(
+        assigned = assigned_queues(
             self._settings,
             self._state.group,
             client_id=self._client.client_id,
@@ -215,15 +215,15 @@ class Rebalancing:
         if not self._settings.broadcasting and not client_ids:
             LOG.warning("no broker knows a member of group %s yet", self._state.group)
             return
-        LOG.debug("%s %s: %s of %s", self._client.client_id, topic, wanted, client_ids)
+        LOG.debug("%s %s: %s of %s", self._client.client_id, topic, assigned, client_ids)
         now_ms = self._client.now_ms()
-        dropped, new = changed_queues(self._process_queues, wanted, topic=topic, now_ms=now_ms)
+        dropped, new = changed_queues(self._process_queues, assigned, topic=topic, now_ms=now_ms)
         for queue in dropped:
             await self._drop(queue)
         for queue in new:
             if queue not in self._process_queues:
                 await self._begin(queue)
-        await self._note(topic, frozenset(wanted))
+        await self._note(topic, frozenset(assigned))
 
     async def _members(self, topic: str) -> list[str]:
         """Return the client ids of the group, as a broker of the topic knows them."""
@@ -286,7 +286,7 @@ class Rebalancing:
         if ordered:
             self._locks.mark(process_queue, granted=True)
         self._process_queues[queue] = process_queue
-        self._pulls.run(process_queue)
+        self._pulls.start_reading(process_queue)
         LOG.info("%s got %s from %d on", self._state.group, queue, process_queue.next_offset)
 
     async def _note(self, topic: str, queues: frozenset[MessageQueue]) -> None:

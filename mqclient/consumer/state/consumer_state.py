@@ -22,9 +22,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.consumer_settings import PushSettings
+from mqclient.consumer.state.consume_hooks import ConsumeHook
 from mqclient.consumer.state.consume_stats import TopicStats
-from mqclient.consumer.state.hooks import ConsumeHook
 from mqclient.consumer.state.offset_store import OffsetStore
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.state.send_back import SendBack

@@ -17,7 +17,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Protocol
 
-from mqclient.client import offsets
+from mqclient.client import queue_offsets
 from mqclient.client.instance import MQClient
 from mqclient.errors import BadAnswer, BadRequest, ClientError
 from remoting.bodies import MessageQueue
@@ -73,7 +73,11 @@ class _OffsetTable:
 
     def table(self, topic: str) -> dict[MessageQueue, int]:
         """Return all offsets in memory of a topic."""
-        return {queue: at for queue, at in self._offsets.items() if queue.topic == topic}
+        return {
+            queue: queue_offset
+            for queue, queue_offset in self._offsets.items()
+            if queue.topic == topic
+        }
 
     def remove(self, queue: MessageQueue) -> None:
         """Forget the offset in memory."""
@@ -94,7 +98,7 @@ class RemoteOffsets(_OffsetTable):
         Raises:
             ClientError: the broker did not answer.
         """
-        return await offsets.committed(self._client, queue, group=self._group)
+        return await queue_offsets.committed(self._client, queue, group=self._group)
 
     async def persist(self, queues: Collection[MessageQueue], *, sure: bool = False) -> None:
         """Send the offsets of these queues; only ``sure`` waits for the answers.
@@ -108,7 +112,7 @@ class RemoteOffsets(_OffsetTable):
             if queue_offset is None:
                 continue
             try:
-                await offsets.commit(
+                await queue_offsets.commit(
                     self._client,
                     queue,
                     group=self._group,

@@ -66,7 +66,7 @@ class ProcessQueue:
         self._started_ms: dict[int, int] = {}
         self._max_offset = NOTHING
 
-    def put(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
+    def put_messages(self, messages: Iterable[MessageExt]) -> list[MessageExt]:
         """Add messages that were pulled; return those that were not here yet."""
         new = []
         for message in messages:
@@ -101,7 +101,7 @@ class ProcessQueue:
         first = self._front()
         return self._max_offset + 1 if first is None else first
 
-    def take(self, count_max: int, *, now_ms: int) -> list[MessageExt]:
+    def take_messages(self, count_max: int, *, now_ms: int) -> list[MessageExt]:
         """Take messages from the front; ``commit`` or ``give_back`` must follow."""
         self.last_consume_ms = now_ms
         batch: list[MessageExt] = []
@@ -143,7 +143,7 @@ class ProcessQueue:
 
     def expired(self, *, life_ms: int, now_ms: int) -> list[MessageExt]:
         """Return messages at the front whose listener has run for more than ``life_ms``."""
-        found: list[MessageExt] = []
+        expired: list[MessageExt] = []
         for queue_offset in self._order:
             message = self._waiting.get(queue_offset)
             if message is None:
@@ -151,10 +151,10 @@ class ProcessQueue:
             started_ms = self._started_ms.get(queue_offset)
             if started_ms is None or now_ms - started_ms <= life_ms:
                 break
-            found.append(message)
-            if len(found) == EXPIRED_COUNT_MAX:
+            expired.append(message)
+            if len(expired) == EXPIRED_COUNT_MAX:
                 break
-        return found
+        return expired
 
     def clear(self) -> None:
         """Remove every message."""
@@ -172,7 +172,7 @@ class ProcessQueue:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether ``take`` would return a message."""
+        """Whether ``take_messages`` would return a message."""
         return bool(self._waiting)
 
     @property

@@ -6,7 +6,7 @@ Rule: one request for each topic and broker asks about all its queues, so that 5
 seconds; queues that the answer leaves out are asked for one by one. A time means the first message
 that was stored at that time or later.
 
-Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
+Source: mqclient.client.queue_offsets, mqclient.admin.topic, mqclient.admin.message.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from mqclient.admin.message import MessageCalls
 from mqclient.admin.topic import TopicCalls
-from mqclient.client import offsets, routes
+from mqclient.client import queue_offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullApi, PullRequest
 from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
@@ -297,7 +297,8 @@ async def ends(
 
     async def of_queue(queue: MessageQueue) -> Ends:
         return Ends(
-            await offsets.min_offset(client, queue), await offsets.max_offset(client, queue)
+            await queue_offsets.min_offset(client, queue),
+            await queue_offsets.max_offset(client, queue),
         )
 
     places = {(queue.topic, queue.broker_name) for queue in wanted}
@@ -372,7 +373,7 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
     """
     if there.low >= there.high:
         return there.high
-    near = await offsets.search_offset(client, queue, timestamp_ms=time_ms)
+    near = await queue_offsets.search_offset(client, queue, timestamp_ms=time_ms)
     # The broker returns a neighbour, and any one of several messages of one millisecond.
     place = min(max(near, there.low), there.high - 1)
     puller = PullApi(client, TOOLS_GROUP)
@@ -490,7 +491,7 @@ async def report(client: MQClient, group: str, reached: Positions) -> list[str]:
 
     async def of_queue(queue: MessageQueue) -> str:
         try:
-            await offsets.commit(client, queue, group=group, queue_offset=reached[queue])
+            await queue_offsets.commit(client, queue, group=group, queue_offset=reached[queue])
         except ClientError as error:
             return str(error)
         return ""

@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 from mqclient.errors import ClientError, NoRoute
 from mqclient.message import BODY_SIZE_MAX, DELAY_LEVEL_MAX, Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from mqspark.errors import BadOption
 from mqspark.schemas import LIVE
 from mqspark.sources.inflated import body_as_sent

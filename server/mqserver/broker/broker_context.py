@@ -15,8 +15,8 @@ nothing that a service makes; a service that needs another one names it as an ar
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.clients.offsets import Offsets
+from mqserver.broker.clients.consumer_offsets import Offsets
+from mqserver.broker.clients.subscription_groups import Groups
 from mqserver.broker.config import BrokerConfig
 from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.serving.group_commit import Done

@@ -1,7 +1,7 @@
 """The settings of one broker, under RocketMQ's own keys.
 
 The keys of a broker.conf are one flat list. :class:`BrokerConfig` has those of the broker and the
-network, and its ``store`` (``mqserver.store.config``) has those of the store.
+network, and its ``store`` (``mqserver.store.store_config``) has those of the store.
 
 Rule: an attribute exists only if this broker uses it. A key that only Java uses is accepted with
 a warning (``mqserver.runtime.javakeys``). A role or value that this broker does not support is
@@ -25,7 +25,8 @@ from mqserver.runtime.access.admin_gate import address_list
 from mqserver.runtime.access.hostaddress import is_any_address, join_address, local_ip
 from mqserver.runtime.javakeys import BROKER_KEYS
 from mqserver.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
-from mqserver.runtime.settings import (
+from mqserver.runtime.tls import Tls, split_tls, tls_settings
+from mqserver.runtime.typed_config import (
     RawSettings,
     SettingsError,
     Value,
@@ -34,8 +35,7 @@ from mqserver.runtime.settings import (
     keys_of,
     setting,
 )
-from mqserver.runtime.tls import Tls, split_tls, tls_settings
-from mqserver.store.config import StoreConfig
+from mqserver.store.store_config import StoreConfig
 from storefmt.paths import StorePaths
 
 LOG = logging.getLogger(__name__)

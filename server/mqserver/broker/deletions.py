@@ -16,7 +16,7 @@ from functools import partial
 
 from mqserver.broker.pop.retry_topics import pop_retry_topics
 from mqserver.broker.state import Broker
-from mqserver.store.errors import StoreFailed
+from mqserver.store.store_errors import StoreFailed
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def delete_queues(
     def record(code: ResponseCode) -> None:
         # A write that failed has undone messages that were put before the deletion.
         job.log_end = min(job.log_end, store.raw.end)
-        broker.cold.run_in_thread(job.run, ended)
+        broker.cold.run_in_thread(job.do_work, ended)
 
     if broker.group_commit.is_writing:
         broker.group_commit.when_safe(record)

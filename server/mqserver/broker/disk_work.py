@@ -19,8 +19,8 @@ from mqserver.broker.state import Broker
 from mqserver.broker.timer.metrics import FILE_NAME as TIMER_METRICS
 from mqserver.runtime.periodic import Services
 from mqserver.store.disk.job import DiskJob
-from mqserver.store.errors import StoreFailed, StoreFull
-from mqserver.store.timer.files import TimerFlush
+from mqserver.store.store_errors import StoreFailed, StoreFull
+from mqserver.store.timer.timer_files import TimerFlush
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class DiskWork:
             await self._to_its_end(self._run_cleaning(job))
 
     async def _run_cleaning(self, job: DiskJob) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._threads.log_files, job.run)
+        await asyncio.get_running_loop().run_in_executor(self._threads.log_files, job.do_work)
         self._store.cleaner.end(job)
 
     async def flush(self, now_ms: int) -> None:
@@ -123,7 +123,9 @@ class DiskWork:
     async def _run_timer_flush(self, job: TimerFlush | None) -> None:
         broker = self._broker
         if job is not None:
-            await asyncio.get_running_loop().run_in_executor(self._threads.housekeeping, job.run)
+            await asyncio.get_running_loop().run_in_executor(
+                self._threads.housekeeping, job.do_work
+            )
             broker.timer.end_flush(job)
         broker.files.mark_changed(TIMER_METRICS, broker.timer.metrics.change_count)
 
@@ -132,7 +134,7 @@ class DiskWork:
         if job is None:
             return
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(threads or self._threads.housekeeping, job.run)
+        await loop.run_in_executor(threads or self._threads.housekeeping, job.do_work)
         try:
             self._store.end_flush(job)
         except StoreFull as error:

@@ -87,8 +87,8 @@ async def open_grpc_port(
     """
     if config.grpc_server_port is None:
         return None
-    from mqserver.proxy.config import ProxyConfig
     from mqserver.proxy.endpoint import Endpoint
+    from mqserver.proxy.proxy_config import ProxyConfig
 
     is_enforcing = config.tls.server.mode is TlsMode.ENFORCING
     endpoint = Endpoint(

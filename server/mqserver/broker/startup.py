@@ -1,32 +1,25 @@
-"""The command line of ``mqbroker``: read flags and files, then run a broker.
+"""The command line of ``mqbroker``, and what it logs and prints about a broker that starts.
 
-Rule: nothing is started before all settings were checked.
+Rule: this module reads a broker and never changes it.
 
 Source: broker/BrokerStartup.java.
 """
 
-import asyncio
 import copy
 import logging
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from mqserver.broker.config import BrokerConfig, broker_config, printed
 from mqserver.broker.names import first_names
 from mqserver.broker.state import Broker
 from mqserver.runtime.access.hostaddress import join_address
-from mqserver.runtime.program.commandline import Printing, gather, read_flags
+from mqserver.runtime.program.entry_point import EntryPoint
 from mqserver.runtime.program.event_loop import loop_name
 from mqserver.runtime.program.kernels import kernels_in_use
-from mqserver.runtime.program.process import EXIT_OK, Server, print_settings, refuse_settings, serve
-from mqserver.runtime.settings import SettingsError
+from mqserver.runtime.program.process import Server
 from storefmt.errors import StoreError
 
 LOG = logging.getLogger(__name__)
-
-PROGRAM: Final = "mqbroker"
 
 
 def run(
@@ -36,39 +29,19 @@ def run(
     *,
     build: Callable[[], str] | None = None,
 ) -> int:
-    """Run the broker that ``make`` builds until a signal comes; return the exit code.
-
-    Args:
-        make: builds a broker in its event loop. It gets the configuration, and a function that
-            stops this broker and builds another one with the same configuration.
-        argv: the flags; None for those of the process.
-        environment: the environment variables; None for those of the process.
-        build: returns what ``--version`` prints after the version; None for nothing.
-    """
-    flags = read_flags(
-        sys.argv[1:] if argv is None else argv,
-        program=PROGRAM,
-        about="Runs a RocketMQ broker.",
-        build=build,
-    )
-    try:
-        config = broker_config(gather(flags, os.environ if environment is None else environment))
-    except SettingsError as error:
-        return refuse_settings(PROGRAM, error)
-    if flags.printing is not Printing.NOTHING:
-        print_settings(printed(config, important_only=flags.printing is Printing.IMPORTANT))
-        return EXIT_OK
-    again = asyncio.Event()
-    return serve(
+    """Run the broker that ``make`` builds until a signal comes; see ``EntryPoint.run``."""
+    return EntryPoint(
+        "mqbroker",
+        "Runs a RocketMQ broker.",
+        configure=broker_config,
+        printed=printed,
         # Each broker gets a copy, because it changes its settings while it runs.
-        lambda: make(copy.deepcopy(config), again.set),
-        program=PROGRAM,
-        log_format=flags.log_format,
-        again=again,
-        address=join_address(config.bind_address, config.listen_port),
-        ready=lambda port: ready_line(config, port),
+        make=lambda config, restart: make(copy.deepcopy(config), restart),
+        bind=lambda config: (config.bind_address, config.listen_port),
+        ready=ready_line,
         expected=(StoreError,),
-    )
+        build=build,
+    ).run(argv, environment)
 
 
 def build_line() -> str:
@@ -87,7 +60,7 @@ def log_opening(broker: Broker) -> None:
     for note in store.recovery.notes:
         LOG.info("store: %s", note)
     for log_offset, size in store.recovery.damaged:
-        LOG.warning("store: %d bytes at log offset %d are no record", size, log_offset)
+        LOG.warning("store: %d bytes at log offset %d are not a record", size, log_offset)
     for level, count in broker.delay.stranded().items():
         LOG.warning(
             "%d messages wait in delay level %d, which messageDelayLevel no longer has; "
@@ -102,16 +75,16 @@ def log_opening(broker: Broker) -> None:
     if unknown:
         # Java logs nothing in this case, not even when topics.json is missing.
         LOG.warning(
-            "topics.json does not know %d topics that have messages (%s); nobody finds these until "
-            "it is put back or the topics are made again",
+            "%d topics that have messages are missing from topics.json (%s); clients cannot find "
+            "them until the file is restored or the topics are created again",
             len(unknown), first_names(unknown),
         )  # fmt: skip
 
 
 def ready_line(config: BrokerConfig, port: int) -> str:
-    """Return the line that is printed when the broker is ready; it begins like Java's."""
-    name, told = config.broker_name, join_address(config.broker_ip1, port)
-    line = f"The broker[{name}, {told}] boot success. serializeType=JSON"
+    """Return what is printed when the broker is ready; it begins like Java's line."""
+    advertised = join_address(config.broker_ip1, port)
+    line = f"The broker[{config.broker_name}, {advertised}] boot success. serializeType=JSON"
     if config.namesrv_addrs:
         line += f" and name server is {config.namesrv_addr}"
-    return f"{line}, listening on {join_address(config.bind_address, port)}"
+    return line

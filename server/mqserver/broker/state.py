@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 from mqserver.broker.acl.control import AccessControl
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
+from mqserver.broker.clients.consumer_offsets import Offsets, Place
 from mqserver.broker.clients.filter_servers import FilterServers
-from mqserver.broker.clients.groups import Groups
 from mqserver.broker.clients.members import Consumers, Producers
-from mqserver.broker.clients.offsets import Offsets, Place
 from mqserver.broker.clients.queue_locks import LockTable
+from mqserver.broker.clients.subscription_groups import Groups
 from mqserver.broker.config import BrokerConfig, BrokerRole
 from mqserver.broker.delay.schedule import DelayLevels, DelayService
 from mqserver.broker.files.live_settings import LiveSettings
@@ -50,8 +50,8 @@ from mqserver.broker.stats.counters import Statistics
 from mqserver.broker.timer.service import TimerService
 from mqserver.broker.topics import Topics
 from mqserver.broker.transaction.check_requests import CheckRequests
-from mqserver.broker.transaction.checks import TransactionChecks
 from mqserver.broker.transaction.last_commit import missing_decision
+from mqserver.broker.transaction.transaction_checks import TransactionChecks
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
 from mqserver.runtime.periodic import Services

@@ -3,8 +3,8 @@
     RemotingServer ─ frame ─ RequestDispatcher ─ handlers/*.py ─ BrokerGroups ─ GroupStore
            └─ connection closed ── Detection ─── dead master ──────┘  └─ Notices ─ brokers
 
-Rule: this file only connects the parts. ``handlers`` defines what a request means, ``group_rules``
-what it changes.
+Rule: this file only connects the parts, so that each of them can be tested without sockets.
+``handlers`` defines what a request means, ``group_rules`` what it changes.
 
 Source: controller/ControllerManager.java, controller/ControllerStartup.java (5.4.0).
 """
@@ -12,44 +12,38 @@ Source: controller/ControllerManager.java, controller/ControllerStartup.java (5.
 import asyncio
 import contextlib
 import logging
-import os
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from mqserver.controller import handlers
-from mqserver.controller.config import ControllerConfig, controller_config
+from mqserver.controller.broker_groups import BrokerGroups
+from mqserver.controller.controller_config import ControllerConfig, controller_config
+from mqserver.controller.controller_state import ControllerState
 from mqserver.controller.detection import Detection, refuses_connections
 from mqserver.controller.etcd import EtcdClient
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_store import GroupStore, StoreUnavailable
-from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.groups_etcd import GroupsEtcd
 from mqserver.controller.groups_file import GroupsFile
 from mqserver.controller.leadership import RENEWAL_MS, Leadership, LeaseInEtcd, SoleController
 from mqserver.controller.live_brokers import LiveBroker
 from mqserver.controller.notices import Notices
 from mqserver.controller.request_gate import make_gate
-from mqserver.controller.state import ControllerState
 from mqserver.runtime.access.admin_gate import address_list
-from mqserver.runtime.access.hostaddress import is_loopback, join_address
+from mqserver.runtime.access.hostaddress import is_loopback
 from mqserver.runtime.clock import Clock, SystemClock
 from mqserver.runtime.periodic import Services
-from mqserver.runtime.program.commandline import Printing, gather, read_flags
+from mqserver.runtime.program.entry_point import EntryPoint
 from mqserver.runtime.program.limits import process_resources
-from mqserver.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from mqserver.runtime.registry import collect
 from mqserver.runtime.request_dispatcher import RequestDispatcher
-from mqserver.runtime.settings import SettingsError, format_settings
 from remoting.aio.client import RemotingClient
 from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.frame import RawFrame
 
 LOG = logging.getLogger(__name__)
-
-PROGRAM: Final = "mqcontroller"
 
 
 class ControllerApp:
@@ -167,10 +161,10 @@ class ControllerApp:
                     problem = str(error)
                     LOG.error("the records of groups cannot be read: %s", error)
             except Exception:
-                LOG.exception("the search for masters goes on")
+                LOG.exception("the search for masters failed; it runs again after its interval")
 
     async def _may_be_dead(self, record: GroupRecord) -> bool:
-        """Return whether a master that is not known to be alive may be taken for dead."""
+        """Return whether a master without a heartbeat may be considered dead."""
         if self._detection.has_heard_all or record.master_address is None:
             return True
         return await refuses_connections(record.master_address)
@@ -197,35 +191,17 @@ def _close_too_early(conn: ServerConn, raw: RawFrame) -> None:
     conn.close()
 
 
-def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run ``mqcontroller`` until a signal arrives, and return its exit code."""
-    flags = read_flags(
-        sys.argv[1:] if argv is None else argv,
-        program=PROGRAM,
-        about="Runs a RocketMQ controller.",
-        registers=False,
-    )
-    try:
-        config = controller_config(
-            gather(flags, os.environ if environment is None else environment)
-        )
-    except SettingsError as error:
-        return refuse_settings(PROGRAM, error)
-    if flags.printing is not Printing.NOTHING:
-        important_only = flags.printing is Printing.IMPORTANT
-        print_settings(format_settings(config, important_only=important_only))
-        return EXIT_OK
-    return serve(
-        lambda: ControllerApp(config, SystemClock()),
-        program=PROGRAM,
-        log_format=flags.log_format,
-        address=join_address(config.bind_address, config.controller_listen_port),
-        ready=lambda port: (
-            "The Controller boot success. serializeType=JSON, listening on "
-            + join_address(config.bind_address, port)
-        ),
-        expected=(StoreUnavailable,),
-    )
+MAIN: Final = EntryPoint(
+    "mqcontroller",
+    "Runs a RocketMQ controller.",
+    configure=controller_config,
+    make=lambda config, restart: ControllerApp(config, SystemClock()),
+    bind=lambda config: (config.bind_address, config.controller_listen_port),
+    ready=lambda config, port: "The Controller boot success. serializeType=JSON",
+    expected=(StoreUnavailable,),
+    registers=False,
+)
+main = MAIN.run
 
 
 if __name__ == "__main__":

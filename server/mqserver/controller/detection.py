@@ -1,11 +1,11 @@
-"""Finds out that a broker is dead, as fast as that can be known.
+"""Detects dead brokers as early as their death can be known.
 
     its process is killed     connection closed, its port refuses connections     some ms
     it hangs, power, network  no heartbeat for the timeout that it announced      2 s by default
 
-Rule: a broker that was never heard since this controller started is not taken for dead before the
-longest usual timeout has passed, unless its port refuses connections: after a restart of the
-controller all masters would be replaced otherwise.
+Rule: a broker from which nothing has come since this controller started is not considered dead
+before the longest usual timeout has passed, unless its port refuses connections: otherwise a
+restart of the controller would replace all masters.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import contextlib
 import logging
 from typing import Final
 
-from mqserver.controller.groups import BrokerGroups
+from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.live_brokers import TIMEOUT_MS, LiveBroker
 from mqserver.runtime.clock import Clock
 from remoting.address import split_address
@@ -45,7 +45,7 @@ class Detection:
         """Set when a broker was found dead, so that the search for masters need not wait."""
 
     def connection_closed(self, conn_id: int) -> None:
-        """Look whether the brokers that used a connection are still there."""
+        """Check whether the brokers that used a connection are still alive."""
         for suspect in self._groups.live.connection_closed(conn_id):
             if len(self._probes) < PROBES_MAX:
                 task = asyncio.create_task(self._probe(suspect))
@@ -63,7 +63,7 @@ class Detection:
 
     @property
     def has_heard_all(self) -> bool:
-        """Return whether every broker that is alive must have been heard by now."""
+        """Return whether every living broker must have sent a heartbeat by now."""
         return self._clock.steady_ms() - self._started_ms > TIMEOUT_MS
 
     async def _probe(self, suspect: LiveBroker) -> None:
@@ -86,7 +86,7 @@ class Detection:
 
 
 async def refuses_connections(address: str) -> bool:
-    """Return whether the machine of an address answers that nothing listens there."""
+    """Return whether the machine of an address refuses connections to it."""
     try:
         host, port = split_address(address)
         async with asyncio.timeout(PROBE_TIMEOUT_S):

@@ -1,4 +1,4 @@
-"""What a controller knows of one group, the brokers of one broker name.
+"""The record of one group, which is all brokers of one broker name.
 
     {"brokerName":"g","clusterName":"C","inSyncSet":[1,2],"inSyncSetEpoch":3,"masterEpoch":2,
      "masterId":1,"nextBrokerId":3,"replicas":{1:{"address":"h:1","checkCode":"h:1;17"},2:{…}}}
@@ -34,7 +34,7 @@ class Replica:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRecord:
-    """Everything that a controller remembers of a group."""
+    """Everything that a controller remembers about a group."""
 
     cluster_name: str
     broker_name: str

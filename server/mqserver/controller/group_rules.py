@@ -2,9 +2,9 @@
 
     request of a broker, record, who is alive ──> Ruling(code, remark, new record or None)
 
-Rule: nothing here waits, reads a clock or writes. Whoever calls these functions first makes the new
-record durable and answers after that. A record that another controller changed meanwhile is read
-again, and the request is judged anew.
+Rule: nothing here waits, reads a clock or writes. The caller first makes the new record durable and
+answers after that. When another controller has changed the record meanwhile, the caller reads it
+again and applies the rule once more.
 
 The checks of each request stand in Java's order, since the first one that fails decides the code.
 

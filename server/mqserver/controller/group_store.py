@@ -4,9 +4,9 @@
                  ^                                    └── False: changed meanwhile
                  └────────────────────────────────────────┘
 
-Rule: whatever ``swap`` answers with True is on disk, in a file (``groups_file``) or at a majority
-of etcd (``groups_etcd``). Agreement between several controllers rests on ``swap`` alone: not on a
-lease, a clock, or who believes to lead.
+Rule: when ``swap`` returns True, the record is on disk, in a file (``groups_file``) or at a majority
+of etcd (``groups_etcd``). Controllers agree by ``swap`` alone, because a lease, a clock or the
+belief to lead can be wrong.
 """
 
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ from mqserver.controller.group_record import GroupRecord
 
 
 class StoreUnavailable(Exception):
-    """The records cannot be read or written now; what was asked may have been done or not."""
+    """The records cannot be read or written now; a change may have been made or not."""
 
 
 class Versioned(NamedTuple):
@@ -24,7 +24,7 @@ class Versioned(NamedTuple):
     record: GroupRecord | None
     """None if there is no such group."""
     revision: int
-    """What ``swap`` has to be given to replace just this record."""
+    """The revision to pass to ``swap`` to replace this record and no newer one."""
 
 
 class GroupStore(Protocol):
@@ -66,5 +66,5 @@ class GroupStore(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...

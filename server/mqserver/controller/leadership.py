@@ -2,9 +2,9 @@
 
     FOLLOWER ── key is free, taken with our lease ──> LEADER ── not renewed in time ──> FOLLOWER
 
-Rule: leading only says who answers brokers and looks for dead masters. Two controllers that both
-believe to lead do no harm, since every change of a record compares its revision. The leader counts
-its lease from the moment at which it *sent* the last renewal that was granted.
+Rule: the leader only answers brokers and looks for dead masters. Two controllers that both believe
+to lead do no harm, since every change of a record compares its revision. The leader counts its
+lease from the moment at which it *sent* the last renewal that was granted.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from mqserver.runtime.clock import Clock
 LOG = logging.getLogger(__name__)
 
 LEASE_S: Final = 2
-"""How long a leader that is gone is still named; etcd may raise it."""
+"""How long a leader is still named after its end; etcd may raise it."""
 RENEWAL_MS: Final = 500
 
 
@@ -136,6 +136,6 @@ class LeaseInEtcd:
             taken = self._client.swap(self._key, self._address, mod_revision=0, lease=self._lease)
             leads, self._leader_address = taken, self._address if taken else None
         else:
-            # The address alone would not do: a process that was here before may have written it.
+            # The address is not enough: an earlier process at this address may have written it.
             leads, self._leader_address = leader.lease == self._lease, leader.value
         self._leads_until_ms = sent_ms + ttl_s * 1_000 if leads else 0

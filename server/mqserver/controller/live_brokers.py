@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 TIMEOUT_MS: Final = 10_000
-"""The timeout of a heartbeat that names none."""
+"""The timeout of a heartbeat without one."""
 TIMEOUT_MS_MAX: Final = 600_000
 PRIORITY_MAX: Final = (1 << 31) - 1
 BROKERS_MAX: Final = 4_096
@@ -33,7 +33,7 @@ class BrokerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveBroker:
-    """What the last heartbeat of a broker said."""
+    """The last heartbeat of a broker."""
 
     key: BrokerKey
     address: str

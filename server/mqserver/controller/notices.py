@@ -54,7 +54,7 @@ class Notices:
             self._send(record, broker_id)
 
     def repeat(self, record: GroupRecord, broker_id: int, *, steady_ms: int) -> None:
-        """Notify a broker once more, unless that was a moment ago or happened often enough."""
+        """Notify a broker again, unless that was a moment ago or has happened often enough."""
         key = BrokerKey(record.cluster_name, record.broker_name, broker_id)
         sent_epoch, sent_ms, count = self._sent.get(key, (0, 0, 0))
         if sent_epoch != record.master_epoch:
@@ -88,7 +88,7 @@ class Notices:
         try:
             await self._client.invoke_oneway(address, request)
         except RemotingError as error:
-            LOG.warning("no notice of a new master to %s: %s", address, error)
+            LOG.warning("could not notify %s of a new master: %s", address, error)
 
     async def stop(self) -> None:
         """Give up the notices that are under way."""

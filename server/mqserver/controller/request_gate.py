@@ -8,13 +8,13 @@ Rule: this machine may always do everything. A heartbeat of a stranger could kee
 office, and a change of the in-sync set could lose messages, so brokers of other machines have to be
 listed.
 
-Source: our own; Java's controller takes every request from everybody.
+Source: our own; Java's controller accepts every request.
 """
 
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from mqserver.runtime.request import Request
 from remoting.codes import LaterCode

@@ -23,8 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from mqserver.filterserver.compiling import BadModule, CompileLimits
-from mqserver.filterserver.config import FilterServerConfig
 from mqserver.filterserver.filters import UploadedFilters
+from mqserver.filterserver.filterserver_config import FilterServerConfig
 from mqserver.filterserver.module import FilterEngine, FilterLimits, FilterModule
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock
@@ -169,7 +169,7 @@ class FilterServerApp:
                 module = await run(self._compile_thread, self._engine.compile, command.body)
             except BadModule as error:
                 return command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-            self._filters.put(header, command.body, module)
+            self._filters.add_filter(header, command.body, module)
             LOG.info("filter of group %s for topic %s", header.consumer_group, header.topic)
         return command.response()
 
@@ -179,7 +179,7 @@ class FilterServerApp:
         code, remark, body = answer.code, answer.remark, answer.body
         if code == ResponseCode.SUCCESS:
             run = asyncio.get_running_loop().run_in_executor
-            body = await run(self._thread, module.keep, body)
+            body = await run(self._thread, module.filter_records, body)
             if not body:
                 code, remark = ResponseCode.PULL_RETRY_IMMEDIATELY, NONE_LEFT
         response = command.response(code, remark=remark, body=body)
@@ -244,5 +244,5 @@ class FilterServerApp:
         if problem is None and not self._is_registered:
             LOG.info("registered with broker %s", config.connect_which_broker)
         elif problem is not None and problem != self._problem:
-            LOG.warning("not registered: %s; it is tried again every round", problem)
+            LOG.warning("the broker refused the registration: %s; it is repeated", problem)
         self._is_registered, self._problem = problem is None, problem

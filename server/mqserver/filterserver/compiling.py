@@ -65,7 +65,7 @@ def compile_apart(source: bytes, limits: CompileLimits) -> bytes:
     """
     arguments = [str(limits.cpu_s), str(limits.memory_size)]
     try:
-        done = subprocess.run(
+        child = subprocess.run(
             [sys.executable, "-m", "mqserver.filterserver.compiling", *arguments],
             input=source,
             capture_output=True,
@@ -79,9 +79,9 @@ def compile_apart(source: bytes, limits: CompileLimits) -> bytes:
         ) from error
     except OSError as error:
         raise BadModule(f"the compiler of modules does not start: {error}") from error
-    if done.returncode:
-        raise BadModule(_reason(done.returncode, done.stderr, limits))
-    return done.stdout
+    if child.returncode:
+        raise BadModule(_reason(child.returncode, child.stderr, limits))
+    return child.stdout
 
 
 def _reason(code: int, errors: bytes, limits: CompileLimits) -> str:
@@ -98,7 +98,7 @@ def _reason(code: int, errors: bytes, limits: CompileLimits) -> str:
         )
     last_line = errors.decode(errors="replace").strip().rpartition("\n")[2]
     if code == EXIT_REFUSED:
-        return f"no WebAssembly module: {last_line}"
+        return f"not a WebAssembly module: {last_line}"
     return f"the compiler of modules ended with code {code}: {last_line}"
 
 

@@ -49,17 +49,19 @@ class UploadedFilters:
             BadModule: the upload is too large, or its checksum is wrong.
         """
         if len(source) > self._size_max:
-            raise BadModule(f"{len(source)} bytes, at most {self._size_max} are taken")
+            raise BadModule(f"the module has {len(source)} bytes, the limit is {self._size_max}")
         crc = zlib.crc32(source) & CRC_MASK
         if crc != header.class_crc & CRC_MASK:
             raise BadModule(f"classCRC is {header.class_crc}, the body has {crc}")
 
     def is_known(self, header: RegisterMessageFilterClass, source: bytes) -> bool:
-        """Tell whether an upload is already the filter of its group and topic."""
-        known = self._entries.get((header.consumer_group, header.topic))
-        return known is not None and known.source == source
+        """Return whether an upload is already the filter of its group and topic."""
+        entry = self._entries.get((header.consumer_group, header.topic))
+        return entry is not None and entry.source == source
 
-    def put(self, header: RegisterMessageFilterClass, source: bytes, module: FilterModule) -> None:
+    def add_filter(
+        self, header: RegisterMessageFilterClass, source: bytes, module: FilterModule
+    ) -> None:
         """Make a compiled upload the filter of its group and topic."""
         key = (header.consumer_group, header.topic)
         self._entries.pop(key, None)

@@ -96,12 +96,12 @@ class FilterEngine:
                 f"the compiled module does not load: {first_line(error)}; restart the filter server"
             ) from error
         self._check(module)
-        found = FilterModule(self, module)
+        filter_module = FilterModule(self, module)
         try:
-            found.instance()
+            filter_module.instance()
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
             raise BadModule(f"the module does not start: {first_line(error)}") from error
-        return found
+        return filter_module
 
     def _check(self, module: "wasmtime.Module") -> None:
         """Check that a module looks like a filter.
@@ -109,15 +109,15 @@ class FilterEngine:
         Raises:
             BadModule: it has an import, or lacks an export.
         """
-        for wanted in module.imports:
+        for imported in module.imports:
             raise BadModule(
-                f"the module imports {wanted.module}.{wanted.name}; a filter has no imports"
+                f"the module imports {imported.module}.{imported.name}; a filter has no imports"
             )
-        found = {export.name: self._shape(export.type) for export in module.exports}
+        exports = {export.name: self._shape(export.type) for export in module.exports}
         for name, shape in _EXPORTS.items():
-            if found.get(name) != shape:
+            if exports.get(name) != shape:
                 raise BadModule(
-                    f"the module exports no {name} of the shape that docs/filters.md says"
+                    f"the module does not export {name} in the form that docs/filters.md gives"
                 )
 
     def _shape(self, kind: object) -> object:
@@ -149,21 +149,21 @@ class FilterModule:
         store.set_fuel(engine.limits.fuel)
         return store, wasmtime.Instance(store, self._module, []).exports(store)
 
-    def keep(self, records: bytes) -> bytes:
-        """Return the wanted ones of these records, unchanged.
+    def filter_records(self, records: bytes) -> bytes:
+        """Return those of the records that the filter accepts, unchanged.
 
         Raises:
             RecordDamaged: the bytes are not records.
         """
         kept, pos = [], 0
         for record in decode_records(records, check_crc=False):
-            if self.takes(record):
+            if self.accepts(record):
                 kept.append(records[pos : pos + record.size])
             pos += record.size
         return b"".join(kept)
 
-    def takes(self, record: Record) -> bool:
-        """Tell whether a message is wanted; True if the module fails on it."""
+    def accepts(self, record: Record) -> bool:
+        """Return whether the filter accepts a message; True if the module fails on it."""
         wasmtime = self._engine.wasmtime
         try:
             body = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
@@ -172,7 +172,7 @@ class FilterModule:
             if not self._has_failed:
                 self._has_failed = True
                 LOG.warning(
-                    "a filter of topic %s fails, and what it fails on passes: %s",
+                    "a filter of topic %s fails; messages on which it fails are passed on: %s",
                     record.topic,
                     " ".join(str(error).split()),
                 )
@@ -184,9 +184,9 @@ class FilterModule:
         allocate = cast("wasmtime.Func", exports["allocate"])
         matches = cast("wasmtime.Func", exports["matches"])
         size = len(properties) + len(body)
-        at = cast(int, allocate(store, size))
-        if at < 0 or at + size > memory.data_len(store):
-            raise BadModule(f"allocate gave {at} for {size} bytes, outside of the memory")
-        memory.write(store, properties + body, at)
-        body_at = at + len(properties)
-        return bool(matches(store, at, len(properties), body_at, len(body)))
+        position = cast(int, allocate(store, size))
+        if position < 0 or position + size > memory.data_len(store):
+            raise BadModule(f"allocate returned {position} for {size} bytes, outside the memory")
+        memory.write(store, properties + body, position)
+        body_at = position + len(properties)
+        return bool(matches(store, position, len(properties), body_at, len(body)))

@@ -11,33 +11,27 @@ namesrv/routeinfo/BrokerHousekeepingService.java.
 """
 
 import asyncio
-import os
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from mqserver.controller.app import ControllerApp
 from mqserver.controller.group_store import StoreUnavailable
 from mqserver.namesrv import handlers
-from mqserver.namesrv.config import NamesrvConfig, namesrv_config
 from mqserver.namesrv.kvconfig import KvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig, namesrv_config
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.namesrv.request_gate import make_connection_check, make_gate
-from mqserver.namesrv.state import NamesrvState
-from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock, SystemClock
 from mqserver.runtime.periodic import Services
-from mqserver.runtime.program.commandline import Printing, gather, read_flags
+from mqserver.runtime.program.entry_point import EntryPoint
 from mqserver.runtime.program.limits import process_resources
-from mqserver.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from mqserver.runtime.registry import collect
 from mqserver.runtime.request_dispatcher import RequestDispatcher, UnknownCode
-from mqserver.runtime.settings import SettingsError, format_settings
 from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer
 from storefmt.errors import StoreError
 
-PROGRAM: Final = "mqnamesrv"
 EXPIRY_INTERVAL_MS: Final = 10_000
 EXPIRY_FIRST_MS: Final = 5_000
 
@@ -114,35 +108,18 @@ class NamesrvApp:
         await self._server.stop()
 
 
-def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run ``mqnamesrv`` until a signal arrives, and return its exit code."""
-    flags = read_flags(
-        sys.argv[1:] if argv is None else argv,
-        program=PROGRAM,
-        about="Runs a RocketMQ name server.",
-        registers=False,
-    )
-    try:
-        config = namesrv_config(gather(flags, os.environ if environment is None else environment))
-    except SettingsError as error:
-        return refuse_settings(PROGRAM, error)
-    if flags.config_file is not None:
-        config.config_store_path = str(flags.config_file)
-    if flags.printing is not Printing.NOTHING:
-        important_only = flags.printing is Printing.IMPORTANT
-        print_settings(format_settings(config, important_only=important_only))
-        return EXIT_OK
-    return serve(
-        lambda: NamesrvApp(config, SystemClock()),
-        program=PROGRAM,
-        log_format=flags.log_format,
-        address=join_address(config.bind_address, config.listen_port),
-        ready=lambda port: (
-            "The Name Server boot success. serializeType=JSON, listening on "
-            + join_address(config.bind_address, port)
-        ),
-        expected=(StoreError, StoreUnavailable),
-    )
+MAIN: Final = EntryPoint(
+    "mqnamesrv",
+    "Runs a RocketMQ name server.",
+    configure=namesrv_config,
+    set_file=lambda config, path: setattr(config, "config_store_path", str(path)),
+    make=lambda config, restart: NamesrvApp(config, SystemClock()),
+    bind=lambda config: (config.bind_address, config.listen_port),
+    ready=lambda config, port: "The Name Server boot success. serializeType=JSON",
+    expected=(StoreError, StoreUnavailable),
+    registers=False,
+)
+main = MAIN.run
 
 
 if __name__ == "__main__":

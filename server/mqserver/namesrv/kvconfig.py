@@ -62,7 +62,7 @@ class KvConfig:
         """Return all keys of a namespace, or None if it was never used."""
         return self._table.get(namespace)
 
-    def put(self, namespace: str, key: str, value: str) -> None:
+    def set_value(self, namespace: str, key: str, value: str) -> None:
         """Set one key durably.
 
         Raises:
@@ -105,12 +105,12 @@ def decode(text: bytes) -> Table:
         ConfigDamaged: the text is not JSON, or not an object of namespaces with keys and values.
     """
     plain = fastjson.loads(text)
-    found = plain.get("configTable") if isinstance(plain, dict) else None
-    if not isinstance(found, dict):
-        raise ConfigDamaged("no object configTable, expected namespaces of keys and values")
+    config_table = plain.get("configTable") if isinstance(plain, dict) else None
+    if not isinstance(config_table, dict):
+        raise ConfigDamaged("configTable is missing, expected an object of namespaces")
     table: Table = {}
-    for namespace, keys in found.items():
+    for namespace, keys in config_table.items():
         if not isinstance(keys, dict):
-            raise ConfigDamaged(f"namespace {namespace!r} holds no object of keys and values")
+            raise ConfigDamaged(f"namespace {namespace!r} is not an object of keys and values")
         table[str(namespace)] = {str(key): str(value) for key, value in keys.items()}
     return table

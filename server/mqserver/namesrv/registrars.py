@@ -4,16 +4,16 @@
     local      on this machine; it may register names that no other address has registered
     others     refused by ``mqserver.namesrv.request_gate``
 
-Rule: a registrar is one IP address. With ``brokerAddresses=*``, as in Java, everybody is listed,
-but epochs of strangers are not kept.
+Rule: a registrar is one IP address. With ``brokerAddresses=*``, as in Java, every address is
+listed, but the epochs that strangers report are not kept, since one could shut out the real master.
 
-Source: none; Java's name server takes every registration from everybody.
+Source: our own; Java's name server accepts every registration.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.access.admin_gate import address_list, is_local
 from remoting.aio.server import ServerConn
 
@@ -24,7 +24,7 @@ class Registrar(NamedTuple):
     Attributes:
         ip: the address that it comes from.
         is_listed: whether it may change what others have registered.
-        may_tell_epoch: whether an epoch that it tells is kept.
+        may_tell_epoch: whether an epoch that it reports is kept.
     """
 
     ip: str
@@ -36,7 +36,7 @@ THIS_MACHINE = Registrar("127.0.0.1", is_listed=True, may_tell_epoch=True)
 
 
 class RegistrarLimits(NamedTuple):
-    """What one registrar may register."""
+    """The limits of one registrar."""
 
     broker_count: int = 256
     topic_count: int = 500_000
@@ -46,7 +46,7 @@ class RegistrarLimits(NamedTuple):
 
 
 def make_registrar_of(config: NamesrvConfig) -> Callable[[ServerConn], Registrar]:
-    """Return a function that tells who sends on a connection.
+    """Return a function that returns the registrar of a connection.
 
     Raises:
         SettingsError: the list of addresses cannot be read.

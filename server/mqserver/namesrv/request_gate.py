@@ -5,17 +5,17 @@
     change anything else    adminAddresses     default: this machine only
 
 Rule: this machine may always do everything. A name server has no accounts, as in 4.9: whoever may
-register can announce any address as a broker, so brokers of other machines have to be listed. A
-refusal is answered and logged with the setting that admits the sender.
+register can announce any address as a broker, so brokers of other machines have to be listed. The
+answer and the log name the setting that admits a refused sender.
 
-Source: our own; Java's name server takes every request from everybody (CVE-2023-37582).
+Source: our own; Java's name server accepts every request (CVE-2023-37582).
 """
 
 import logging
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from mqserver.runtime.access.hostaddress import is_loopback
 from mqserver.runtime.request import Request, RequestRefused
@@ -55,7 +55,7 @@ def make_gate(config: NamesrvConfig) -> Callable[[Request], None]:
     key = "brokerAddresses"
     listed = address_list(config.broker_addresses, key=key)
     if listed.is_everybody:
-        LOG.warning("%s is *: everybody who can connect may register as a broker", key)
+        LOG.warning("%s is *: every address that can connect may register a broker", key)
     else:
         LOG.info(
             "brokers may register from this machine%s",
@@ -83,7 +83,7 @@ def make_gate(config: NamesrvConfig) -> Callable[[Request], None]:
 
 
 def make_connection_check(config: NamesrvConfig) -> Callable[[str], bool]:
-    """Return a function that tells whether an address may connect.
+    """Return a function that decides whether an address may connect.
 
     Raises:
         SettingsError: the list of addresses cannot be read.

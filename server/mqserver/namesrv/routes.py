@@ -8,8 +8,8 @@
 Rule: the table is pure state without clock or socket: every change gets ``now_ms``, and
 connections are numbers. A registration adds or changes topics and never removes any. The place of
 a master belongs to the newest promotion: a master whose epoch is lower than the highest one that
-any broker of its name has reported is refused (a broker that reports none has epoch 0). What one
-registrar may register is limited, and it may touch what others registered only if it is listed.
+any broker of its name has reported is refused (a broker without an epoch has epoch 0). There are
+limits for each registrar, and it may change registrations of others only if it is listed.
 
 Source: namesrv/routeinfo/RouteInfoManager.java.
 """
@@ -119,7 +119,7 @@ class _Alive(NamedTuple):
 class _NotedEpoch(NamedTuple):
     """The highest epoch that brokers of one name have reported."""
 
-    told: HaEpoch
+    epoch: HaEpoch
     registrar: str
 
 
@@ -141,7 +141,7 @@ class RouteTable:
     def epoch(self, broker_name: str) -> HaEpoch:
         """Return the highest epoch that brokers of this name have reported; 0 for none."""
         noted = self._epochs.get(broker_name)
-        return HaEpoch() if noted is None else noted.told
+        return HaEpoch() if noted is None else noted.epoch
 
     def register(
         self,
@@ -273,7 +273,7 @@ class RouteTable:
     ) -> Generator[None, None, None]:
         """Raise BadRegistration if the topics of a registrar would be too many or too large."""
         limits, topics = self.limits, self._topics
-        groups = [one for one in self._brokers.values() if one.registrar == registrar.ip]
+        groups = [group for group in self._brokers.values() if group.registrar == registrar.ip]
         count, size = sum(g.topic_count for g in groups), sum(g.size for g in groups)
         for number, topic in enumerate(announced, start=1):
             if name not in topics.get(topic, ()):
@@ -292,7 +292,7 @@ class RouteTable:
                 f"{limits.size}; registeredSizeMax of the name server raises it"
             )
 
-    def _check_epoch(self, broker: RegisterBroker, told: HaEpoch, registrar: Registrar) -> None:
+    def _check_epoch(self, broker: RegisterBroker, reported: HaEpoch, registrar: Registrar) -> None:
         """Keep an epoch that is the highest of its name, and refuse a master with a lower one.
 
         Raises:
@@ -300,10 +300,10 @@ class RouteTable:
         """
         name, address = broker.broker_name, broker.broker_addr
         highest = self.epoch(name).ha_epoch
-        if told.ha_epoch > highest:
+        if reported.ha_epoch > highest:
             if registrar.may_tell_epoch:
-                self._note_epoch(name, _NotedEpoch(told, registrar.ip))
-        elif broker.broker_id == MASTER_ID and told.ha_epoch < highest:
+                self._note_epoch(name, _NotedEpoch(reported, registrar.ip))
+        elif broker.broker_id == MASTER_ID and reported.ha_epoch < highest:
             self.unregister(
                 broker.cluster_name,
                 name,
@@ -312,8 +312,8 @@ class RouteTable:
                 registrar=registrar,
             )
             raise OldEpoch(
-                f"{address} is a master of {name} with epoch {told.ha_epoch}, and a broker of this "
-                f"name has told epoch {highest}: another master was promoted; "
+                f"{address} is a master of {name} with epoch {reported.ha_epoch}, but a broker of "
+                f"this name has reported epoch {highest}: another master was promoted; "
                 "`mqadmin broker demote` makes this one its slave"
             )
 
@@ -333,7 +333,7 @@ class RouteTable:
     def _note_epoch(self, broker_name: str, noted: _NotedEpoch) -> None:
         self._epochs.pop(broker_name, None)
         self._epochs[broker_name] = noted
-        own = [name for name, one in self._epochs.items() if one.registrar == noted.registrar]
+        own = [name for name, epoch in self._epochs.items() if epoch.registrar == noted.registrar]
         # Registered brokers report their epoch again with their next registration.
         if len(own) > EPOCHS_OF_REGISTRAR_MAX:
             del self._epochs[own[0]]
@@ -435,17 +435,17 @@ class RouteTable:
 
     def unit_topics(self, unit: UnitTopics) -> TopicList:
         """Return the topics whose flags match ``unit``; may run in a thread."""
-        wanted, mask = unit.value
+        flags, mask = unit.value
         return TopicList(
             topic_list=[
                 topic
                 for topic, queues in list(self._topics.items())
-                if any(found.sys_flag & mask == wanted for found in list(queues.values())[:1])
+                if any(queue.sys_flag & mask == flags for queue in list(queues.values())[:1])
             ]
         )
 
     def system_topics(self) -> TopicList:
-        """Return cluster and broker names, which are topics too, and one broker's address."""
+        """Return cluster and broker names, which are also topics, and one broker's address."""
         names: dict[str, None] = {}
         for cluster, brokers in self._clusters.items():
             names[cluster] = None

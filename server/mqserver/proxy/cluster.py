@@ -1,13 +1,14 @@
-"""The brokers behind the proxy: where they are, what their topics and groups are set to.
+"""The brokers behind the proxy: their addresses, and the settings of their topics and groups.
 
     name servers ── routes, addresses ──┐
     a broker ── a topic's type, ────────┴── Cluster ── routes for clients, checks of requests
                 a group's settings
 
-What a broker says about topics and groups is used for 20 s. A broker of 4.9 knows no types of
-topics, so its topics take every message; one of 5.x says NORMAL where nothing was set.
+A broker's answer about a topic or a group is used for 20 s. A broker of 4.9 has no topic types, so
+its topics accept every message; one of 5.x answers NORMAL where no type was set.
 
-Rule: what is not there is asked for again each time, since clients create it and use it at once.
+Rule: a topic or group that is missing is asked for again each time, since clients create it and use
+it at once.
 
 Source: proxy/service/metadata/ClusterMetadataService.java,
 proxy/service/route/ClusterTopicRouteService.java, common/attribute/TopicMessageType.java (5.4.0).
@@ -45,16 +46,16 @@ FRESH_MS: Final = 20_000
 RETRY_MS: Final = 5_000
 """How long an old value is used while one call asks for a new one."""
 CACHED_MAX: Final = 8_192
-"""The names of one kind that are remembered; strangers choose them."""
+"""How many names of one kind are cached; there is a limit because clients choose them."""
 ROUTES_AT_ONCE: Final = 16
-"""The routes that are asked for at a time for the heartbeats of clients."""
+"""How many routes are asked for at a time for the heartbeats of clients."""
 
 _V = TypeVar("_V")
 _C = TypeVar("_C", TopicConfig, SubscriptionGroup)
 
 
 class TopicType(Enum):
-    """Which messages a topic takes (its attribute ``message.type``)."""
+    """Which messages a topic accepts (its attribute ``message.type``)."""
 
     UNSPECIFIED = "UNSPECIFIED"
     NORMAL = "NORMAL"
@@ -108,31 +109,31 @@ class _Cache(Generic[_V]):
 
     def fresh(self, name: str) -> _V | None:
         """Return a value for which no broker has to be asked."""
-        known = self._known.get(name)
-        return known[1] if known is not None and self._now_ms() < known[0] else None
+        cached = self._known.get(name)
+        return cached[1] if cached is not None and self._now_ms() < cached[0] else None
 
     async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
-        known, now_ms = self._known.get(name), self._now_ms()
-        if known is not None and now_ms < known[0]:
-            return known[1]
-        if known is not None:
-            # A broker may be silent: one call waits for it, the others go on with what is known.
-            self._known[name] = now_ms + RETRY_MS, known[1]
+        cached, now_ms = self._known.get(name), self._now_ms()
+        if cached is not None and now_ms < cached[0]:
+            return cached[1]
+        if cached is not None:
+            # A broker may be silent: one call waits for it, the others use the old value.
+            self._known[name] = now_ms + RETRY_MS, cached[1]
         try:
-            found = await ask()
+            answer = await ask()
         except ClientError:
-            # The last answer is better than none while a broker is away.
-            if known is None:
+            # While a broker is away, its last answer stays in use.
+            if cached is None:
                 raise
-            return known[1]
-        if found is None:
+            return cached[1]
+        if answer is None:
             self._known.pop(name, None)
         else:
             self._known.pop(name, None)
-            self._known[name] = self._now_ms() + FRESH_MS, found
+            self._known[name] = self._now_ms() + FRESH_MS, answer
             if len(self._known) > CACHED_MAX:
                 del self._known[next(iter(self._known))]
-        return found
+        return answer
 
 
 class Cluster:
@@ -174,27 +175,27 @@ class Cluster:
         return await self.client.route(topic)
 
     async def master(self, broker_name: str) -> str | None:
-        """Return the address of a master; None when the name servers know none of this name."""
-        found = await self._cluster()
-        data = found.broker_addr_table.get(broker_name)
+        """Return the address of a broker's master; None when it is not registered."""
+        cluster_info = await self._cluster()
+        data = cluster_info.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
     def known_master(self, broker_name: str) -> str | None:
         """Return the address of a master; None if a name server has to be asked."""
-        known = self._brokers.fresh("")
-        data = None if known is None else known.broker_addr_table.get(broker_name)
+        cluster_info = self._brokers.fresh("")
+        data = None if cluster_info is None else cluster_info.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
     async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:
-        """Return which messages a topic takes; UNSPECIFIED when no broker answers."""
+        """Return which messages a topic accepts; UNSPECIFIED when no broker answers."""
         try:
-            found = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
+            topic_type = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
         except ClientError:
             return TopicType.UNSPECIFIED
-        return found or TopicType.UNSPECIFIED
+        return topic_type or TopicType.UNSPECIFIED
 
     def known_type(self, topic: str) -> TopicType | None:
-        """Return which messages a topic takes; None if a broker has to be asked."""
+        """Return which messages a topic accepts; None if a broker has to be asked."""
         return self._types.fresh(topic)
 
     async def group(
@@ -247,8 +248,8 @@ class Cluster:
         answer = await self._ask(address, code, None, credentials)
         responses.check(answer, address=address, what="the consumer groups")
         table = responses.body(answer, SubscriptionGroupWrapper, address=address)
-        known = table.subscription_group_table.get(name)
-        return group_of(known or SubscriptionGroup(group_name=name))
+        group_config = table.subscription_group_table.get(name)
+        return group_of(group_config or SubscriptionGroup(group_name=name))
 
     async def _ask(
         self, address: str, code: int, header: Header | None, credentials: Credentials | None
@@ -278,7 +279,7 @@ def type_of(config: TopicConfig) -> TopicType:
 
 
 def group_of(config: SubscriptionGroup) -> ConsumerGroupSettings:
-    """Return the settings of a group that matter here."""
+    """Return those settings of a group that clients need."""
     exponential = None
     pauses_ms = PAUSES_MS
     policy = config.extra.get("groupRetryPolicy")

@@ -1,11 +1,11 @@
-"""What is known about one call of a gRPC client besides its request.
+"""The context of one call of a gRPC client: who calls, from where, and until when.
 
     x-mq-client-id       names the client in all its calls; every call needs it
     x-mq-language, x-mq-client-version
     authorization        MQv2-HMAC-SHA1 Credential=KEY, SignedHeaders=x-mq-date-time, Signature=HEX
     x-mq-date-time       what is signed
 
-Rule: with accounts, a call without a right signature is refused before anything is done for it.
+Rule: with accounts, a call without a valid signature is refused before any work is done for it.
 The proxy then signs what it asks of the brokers with the keys of the same account, so the brokers
 decide what the account may do. As in RocketMQ 5, a signature covers a text of the client's choice
 and not the request: it proves who asks, and TLS has to protect the rest.
@@ -19,7 +19,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.http2.stream import StreamConnection
 from mqserver.proxy.protocol.codes import Code
 
@@ -83,7 +83,7 @@ def context_of(
         metadata: names in lower case, and values.
         address: the address of the client, ``host:port``.
         deadline_ms: when the client gives up, in ms since 1970.
-        secret_of: the accounts; None when nobody needs one.
+        secret_of: the accounts; None when access control is off.
         connection: of the client.
 
     Raises:

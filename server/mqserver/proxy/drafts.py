@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from mqclient.producer.send_request import PackedMessage
-from mqserver.proxy.checks import topic_of
 from mqserver.proxy.cluster import TopicType
-from mqserver.proxy.config import ProxyConfig
-from mqserver.proxy.messages import OWN_NAMES
+from mqserver.proxy.grpc_validator import topic_of
+from mqserver.proxy.message_conversion import OWN_NAMES
 from mqserver.proxy.protocol.definitions import Resource
+from mqserver.proxy.proxy_config import ProxyConfig
 from storefmt.formats.kernels import load
 from storefmt.formats.properties import hashmap_order
 
@@ -40,7 +40,7 @@ class SendDraft(NamedTuple):
 
 
 class SendLimits(NamedTuple):
-    """What the settings allow in a message: sizes in bytes, 0 for a body of any size."""
+    """The limits of a message: sizes in bytes, 0 for a body of any size."""
 
     body_max: int
     may_be_empty: bool
@@ -54,7 +54,7 @@ ReadPlainSend = Callable[[bytes], tuple[SendDraft, int] | None]
 
 
 def send_limits(config: ProxyConfig) -> SendLimits:
-    """Return what the settings allow."""
+    """Return the limits that the settings give."""
     return SendLimits(
         config.max_message_size,
         not config.enable_message_body_empty_check,
@@ -74,7 +74,7 @@ def check_topic(name: str) -> None:
 
 
 def stored_order(names: Sequence[str], *, own_count: int) -> tuple[int, ...] | None:
-    """Return the place of each stored property among those that were given.
+    """Return the position of each stored property among the given ones.
 
     Args:
         names: the names of the properties, in the order in which a message gets them.
@@ -89,10 +89,10 @@ def stored_order(names: Sequence[str], *, own_count: int) -> tuple[int, ...] | N
 
 
 class LeavesAllSends:
-    """Reads no send: without the kernel all of them are decoded."""
+    """The reader without the kernel: it leaves every send to be decoded."""
 
     def __init__(self, limits: SendLimits) -> None:
-        """Make a reader; the limits are those of the decoded way."""
+        """Make a reader; decoding checks the limits."""
 
     def read(self, message: bytes) -> tuple[SendDraft, int] | None:
         """Return None."""
@@ -104,5 +104,5 @@ PLAIN_SENDS: Final = load("mqserver.proxy.plain_send_kernel", "PlainSends", pure
 
 
 def plain_send_reader(limits: SendLimits) -> ReadPlainSend:
-    """Return what reads a plain send of an endpoint, or returns None for one to be decoded."""
+    """Return a function that reads a plain send, or returns None if the send must be decoded."""
     return PLAIN_SENDS(limits).read

@@ -3,17 +3,17 @@
     start:  port open
     stop:   port closed -> calls ended -> messages given back -> clients leave their groups
 
-A broker starts one beside itself, ``mqproxy`` runs one alone; both go to brokers by the network.
+A broker starts one in its process, ``mqproxy`` runs one alone; both reach brokers by the network.
 """
 
 from typing import Final
 
 from mqclient.client.instance import MQClient
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import SecretOf
 from mqserver.proxy.http2.calls import Calls
 from mqserver.proxy.port import GrpcPort
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.service import Service, methods_of
 from mqserver.runtime.clock import Clock
 from mqserver.runtime.periodic import Action, Services
@@ -31,8 +31,8 @@ class Endpoint:
         config: the settings.
         clock: the time.
         broker_tls: how connections to brokers are encrypted; None leaves them plain.
-        secret_of: the accounts that requests are signed with; None when nobody needs one.
-        reload_accounts: looks whether their files changed; None if somebody else does.
+        secret_of: the accounts that requests are signed with; None when access control is off.
+        reload_accounts: reloads their files after a change; None if the broker does that.
         resources: limits that it shares with the other ports of the process.
     """
 

@@ -1,10 +1,10 @@
-"""What a receipt handle lets a client do: acknowledge, hide longer, give up a message.
+"""Requests about a receipt handle: acknowledge, hide longer, make a dead letter.
 
     handle of a client   a broker's handle and one more word, the log offset of the message
-    to the broker        the same text; the ninth word means nothing there
+    to the broker        the same text; the broker ignores the ninth word
 
-Rule: a handle that a client made up is refused, and so is one whose time is over: the message may
-be with another client by then.
+Rule: a handle that a client made up is refused, and so is one that has expired, because the message
+may be with another client by then.
 
 Source: proxy/processor/ConsumerProcessor.java, ProducerProcessor.java,
 service/message/ClusterMessageService.java, common/consumer/ReceiptHandle.java (5.4.0).
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mqclient.client import responses
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.errors import ProxyRefused, refused_inside
+from mqserver.proxy.grpc_status import ProxyRefused, refused_inside
 from mqserver.proxy.protocol.codes import Code
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
@@ -46,7 +46,7 @@ def decode_handle(text: str) -> Receipt:
     """Return the handle that a client sends back.
 
     Raises:
-        ProxyRefused: it is no handle.
+        ProxyRefused: it is not a handle.
     """
     try:
         return Receipt(text, decode_receipt(text))
@@ -55,7 +55,7 @@ def decode_handle(text: str) -> Receipt:
 
 
 class Deliveries:
-    """Does what clients ask about their deliveries.
+    """Sends clients' requests about their deliveries to the brokers.
 
     Args:
         invoke: sends a request for the client.
@@ -92,9 +92,9 @@ class Deliveries:
         return Command.request(LaterCode.ACK_MESSAGE, header)
 
     def known_address(self, receipt: Receipt) -> str | None:
-        """Return the address of the broker that gave a handle, if it can be used.
+        """Return the cached address of the broker that gave a handle, if the handle is valid.
 
-        None says that ``ack`` has to find it, or to refuse the handle.
+        None means that ``ack`` has to look it up, or to refuse the handle.
         """
         handle = receipt.handle
         if handle.expires_at_ms <= self._cluster.client.now_ms():

@@ -20,7 +20,7 @@ from libc.string cimport memchr, memcmp, memcpy
 from mqclient.producer.send_request import PackedMessage
 from mqserver.proxy import drafts
 from mqserver.proxy.cluster import TopicType
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.protocol.protobuf import ITEMS_MAX
 from remoting.codes import RequestCode
 from storefmt.formats import sysflag

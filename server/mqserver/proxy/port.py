@@ -2,8 +2,8 @@
 
     accepted ── first byte ── TLS or plain ── Http2Connection ── Calls ── the methods
 
-5.4.0's proxy takes TLS and plain connections on one port, with a self-signed certificate unless it
-is given one; so does this one, as all our servers do.
+Like the proxy of 5.4.0 and all our servers, it accepts TLS and plain connections on one port, with
+a self-signed certificate unless the settings name another one.
 
 Source: proxy/grpc/ProxyAndTlsProtocolNegotiator.java (5.4.0).
 """
@@ -25,12 +25,12 @@ from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
 
 BACKLOG: Final = 1024
 GREETING_S: Final = 30.0
-"""How long a client may take until it speaks HTTP/2, its TLS handshake included."""
+"""How long a client may take to begin HTTP/2, including its TLS handshake."""
 STOP_S: Final = 1.0
 """How long calls may go on after the port is closed."""
 KEEPALIVE_S: Final = 60
-"""A peer is probed by TCP when it was silent for so long, because a client that waits for commands
-sends nothing, and one that lost its power says no goodbye."""
+"""The silence after which TCP probes a peer, because a client that waits for commands sends
+nothing, and one that lost its power does not close its connection."""
 
 
 class _H2Contexts(ServerContexts):
@@ -47,9 +47,9 @@ class GrpcPort:
 
     Args:
         calls: the methods.
-        tls: which clients are taken, and the certificate.
+        tls: whether plain clients are accepted, and the certificate.
         resources: limits that it shares with the other ports of the process.
-        per_address_max: the most connections of one address; 0 for no such limit.
+        per_address_max: the limit on connections of one address; 0 for no limit.
 
     Attributes:
         port: the port; 0 before the start.
@@ -67,7 +67,7 @@ class GrpcPort:
             per_address_max=per_address_max,
             places=resources.places,
         )
-        self._listener = Listener(self._take, backlog=BACKLOG)
+        self._listener = Listener(self._accept_socket, backlog=BACKLOG)
         self._connections: set[Http2Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._empty = asyncio.Event()
@@ -82,7 +82,7 @@ class GrpcPort:
         return self.port
 
     async def stop(self) -> None:
-        """Take no more connections and calls, and end those that last longer than STOP_S."""
+        """Accept no more connections and calls, and end those that last longer than STOP_S."""
         self._listener.close()
         for connection in list(self._connections):
             connection.leave()
@@ -96,7 +96,7 @@ class GrpcPort:
             task.cancel()
 
     def drop_idle(self, idle_s: float) -> None:
-        """Close the connections that had neither a call nor a byte for so long."""
+        """Close the connections that have been idle for ``idle_s``: without a call or a byte."""
         end_s = asyncio.get_running_loop().time() - idle_s
         for connection in list(self._connections):
             if not connection.streams and connection.active_s < end_s:
@@ -107,12 +107,12 @@ class GrpcPort:
             self._empty.clear()
             await self._empty.wait()
 
-    def _take(self, sock: socket.socket, address: tuple[str, int]) -> None:
+    def _accept_socket(self, sock: socket.socket, address: tuple[str, int]) -> None:
         name = join_address(*address)
         verdict = self._admission.enter(address[0])
         if verdict is not AdmissionResult.IN:
             if verdict is AdmissionResult.BUSY:
-                # HTTP/2 has no answer to a connection that has asked nothing.
+                # HTTP/2 has no answer to a connection that has not sent a request.
                 self._admission.leave(address[0], verdict)
             sock.close()
             return

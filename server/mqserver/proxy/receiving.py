@@ -4,8 +4,9 @@
                         ├─ delivered too often ──> dead letter
                         └─ another tag with the same hash ──> acknowledged
 
-Rule: a message that was popped reaches its client or is given back. When a stream is cut, what was
-not written to it is visible to others after a second, also where the broker answers only later.
+Rule: a message that was popped reaches its client or is given back. When a stream is cut, messages
+that were not written to it become visible to others after a second, even if the broker's answer
+comes later, so that they need not wait for the end of the invisible time.
 
 Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageResponseStreamWriter.java,
 AckMessageActivity.java, ChangeInvisibleDurationActivity.java,
@@ -24,23 +25,22 @@ from mqclient.consumer.pop.pop_request import with_receipts
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import BadAnswer, ClientError
 from mqclient.message import MessageExt, read_pulled
-from mqserver.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
 from mqserver.proxy.clients.session import ClientSession
 from mqserver.proxy.clients.sessions import Sessions
-from mqserver.proxy.clients.settings import NEW_GROUP
+from mqserver.proxy.clients.telemetry_settings import NEW_GROUP
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import (
+from mqserver.proxy.grpc_status import (
     ProxyRefused,
     broker_status,
     ok,
     refused_inside,
     status_of,
 )
+from mqserver.proxy.grpc_validator import check_invisible_time, group_of, subscription_of, topic_of
 from mqserver.proxy.handles import TIMEOUT_S, decode_handle
 from mqserver.proxy.http2.calls import GrpcCall
-from mqserver.proxy.messages import to_grpc
+from mqserver.proxy.message_conversion import to_grpc
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Broker, MessageQueue, Status
 from mqserver.proxy.protocol.requests import (
@@ -55,6 +55,7 @@ from mqserver.proxy.protocol.requests import (
     ReceiveMessageResponse,
     Response,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio import costs
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
@@ -72,17 +73,17 @@ FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
 ACKS_AT_ONCE: Final = 16
-"""The entries of one request that are acknowledged at a time, in one piece of work."""
+"""How many entries of one request are acknowledged in one piece of work."""
 WRITTEN_AT_ONCE: Final = 8
-"""The received messages that are made in one piece of work."""
+"""How many received messages are converted in one piece of work."""
 GRACE_S: Final = 5.0
 """How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
-"""Clients from this version on know the code ILLEGAL_POLLING_TIME."""
+"""Clients from this version on understand the code ILLEGAL_POLLING_TIME."""
 
 
 class _Receive(NamedTuple):
-    """A receive request that was checked: the pop that it becomes, and whose it is."""
+    """A checked receive request: the pop to send, and the client that asked."""
 
     session: ClientSession
     address: str
@@ -93,7 +94,7 @@ class _Receive(NamedTuple):
 
 
 class _Popped(NamedTuple):
-    """The answer to a pop: messages, or the status that stands for none."""
+    """The answer to a pop: messages, or the status if there are none."""
 
     messages: list[MessageExt]
     nothing: Status
@@ -144,13 +145,13 @@ class ConsumerMethods:
         finally:
             _hold(context, -held_size)
             if written_count < len(messages):
-                self._keep(self._return(messages[written_count:], receive), context)
+                self._finish_later(self._return(messages[written_count:], receive), context)
 
     def post_ack(self, call: GrpcCall) -> bool:
-        """Acknowledge one message, if nothing has to be waited for but the broker's answer.
+        """Acknowledge one message if only the broker's answer has to be waited for.
 
         Returns:
-            False if ``ack`` has to do it.
+            False if ``ack`` has to acknowledge it.
         """
         request: AckMessageRequest = call.request
         if len(request.entries) != 1:
@@ -165,9 +166,9 @@ class ConsumerMethods:
             if address is None or not session.can_post(address):
                 return False
         except ProxyRefused:
-            # The general way says so.
+            # ``ack`` answers with the error.
             return False
-        current = session.renewals.take(receipt, group=group, message_id=entry.message_id)
+        current = session.renewals.end_renewal(receipt, group=group, message_id=entry.message_id)
         waiter = _AckAnswer(call, entry, address)
         command = deliveries.ack_command(current, topic=topic, group=group)
         try:
@@ -185,7 +186,7 @@ class ConsumerMethods:
         def ack(entry: AckMessageEntry) -> Coroutine[Any, Any, AckMessageResultEntry]:
             return self._ack(session, entry.receipt_handle, entry.message_id, topic, group)
 
-        # Most requests acknowledge one message, which needs no task of its own.
+        # Most requests acknowledge one message, which does not need a task.
         if len(request.entries) == 1:
             entries = [await ack(request.entries[0])]
         else:
@@ -204,7 +205,7 @@ class ConsumerMethods:
         invisible_ms = request.invisible_duration or 0
         check_invisible_time(invisible_ms, self._config)
         renewals = self._sessions.of(context).renewals
-        receipt = renewals.take(
+        receipt = renewals.end_renewal(
             decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         fresh = await renewals.deliveries.hide(
@@ -221,7 +222,7 @@ class ConsumerMethods:
         """Make a message a dead letter."""
         topic, group = topic_of(request.topic), group_of(request.group)
         renewals = self._sessions.of(context).renewals
-        receipt = renewals.take(
+        receipt = renewals.end_renewal(
             decode_handle(request.receipt_handle), group=group, message_id=request.message_id
         )
         answer = await renewals.deliveries.give_up(
@@ -239,15 +240,15 @@ class ConsumerMethods:
         session = self._sessions.of(context)
         queue = request.message_queue or MessageQueue()
         topic, group = topic_of(queue.topic), group_of(request.group)
-        # The request says what is asked for, and the broker what counts for the group, so a client
-        # can go on when the endpoint was restarted and knows none of its settings.
-        known = await self._cluster.group(group, context.credentials) or NEW_GROUP
+        # The request has the client's wishes and the broker has the settings of the group, so a
+        # client can go on after a restart of the endpoint, which has lost the client's settings.
+        settings = await self._cluster.group(group, context.credentials) or NEW_GROUP
         request_timeout_ms = session.settings.request_timeout if session.settings else None
         polling_ms = self._polling_ms(request, request_timeout_ms or 0, context)
         renews = self._config.enable_proxy_auto_renew and request.auto_renew
         invisible_ms = request.invisible_duration or 0
         if renews:
-            self._sessions.keep(session)
+            self._sessions.add_session(session)
             invisible_ms = self._config.default_invisible_time_ms
         else:
             low_ms = self._config.min_invisible_time_ms
@@ -265,11 +266,11 @@ class ConsumerMethods:
             init_mode=FROM_MAX,
             exp_type=subscription.kind,
             exp=subscription.expression,
-            order=known.is_fifo,
+            order=settings.is_fifo,
             attempt_id=request.attempt_id,
             broker_name=broker_name,
         )
-        attempts_max = known.retry_max_times + 1
+        attempts_max = settings.retry_max_times + 1
         return _Receive(session, address, pop, subscription, attempts_max, renews)
 
     def _polling_ms(
@@ -288,7 +289,7 @@ class ConsumerMethods:
             return polling_ms
         if left_ms >= low_ms:
             return left_ms
-        # Java compares the texts, too.
+        # Java also compares the texts.
         knows = context.version >= POLLING_TIME_VERSION
         raise ProxyRefused(
             Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST,
@@ -296,27 +297,33 @@ class ConsumerMethods:
         )
 
     async def _popped(self, receive: _Receive, context: ProxyContext) -> _Popped:
-        """Pop, and keep only what the client shall get.
+        """Pop, and return only the messages for the client.
 
-        When the client is gone meanwhile, the pop goes on, and what it finds is given back.
+        If the client disconnects meanwhile, the pop goes on, and its messages are given back.
         """
         popping = asyncio.ensure_future(self._pop(receive))
         try:
             return await asyncio.shield(popping)
         except asyncio.CancelledError:
-            self._keep(self._return_popped(popping, receive), context)
+            self._finish_later(self._return_popped(popping, receive), context)
             raise
 
     async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
         """Return name and address of the broker to pop from: that of a queue, or the next one."""
         route = await self._cluster.route(topic)
         readable = {data.broker_name for data in route.queue_datas if data.perm & PERM_READ}
-        found = {name: at for name, at in routes.readers(route).items() if name in readable}
-        if not found:
+        readers = {
+            name: address for name, address in routes.readers(route).items() if name in readable
+        }
+        if not readers:
             raise refused_inside(Code.FORBIDDEN, "no readable queue")
-        wanted = (queue.broker or Broker()).name
-        name = wanted if wanted in found else sorted(found)[next(self._turns) % len(found)]
-        return name, found[name]
+        broker_name = (queue.broker or Broker()).name
+        name = (
+            broker_name
+            if broker_name in readers
+            else sorted(readers)[next(self._turns) % len(readers)]
+        )
+        return name, readers[name]
 
     async def _pop(self, receive: _Receive) -> _Popped:
         address, pop = receive.address, receive.pop
@@ -333,23 +340,25 @@ class ConsumerMethods:
         header = responses.header(answer, PopMessageResponse, address=address)
         broker_name = pop.broker_name or ""
         await self._cluster.pieces.turn(receive.session.ip)
-        found, damage = read_pulled(answer.body, broker_name=broker_name)
+        messages, damage = read_pulled(answer.body, broker_name=broker_name)
         if damage is not None:
-            LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
+            LOG.error("broker %s sent a damaged record of %s: %s", address, pop.topic, damage)
         try:
-            popped = with_receipts(found, header, broker_name=broker_name)
+            popped = with_receipts(messages, header, broker_name=broker_name)
         except BadHeader as error:
             text = f"{address} answered a pop without usable offsets: {error}"
             raise BadAnswer(text) from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
         return _Popped(await self._accepted(popped, receive), nothing)
 
-    async def _accepted(self, found: Sequence[MessageExt], receive: _Receive) -> list[MessageExt]:
+    async def _accepted(
+        self, messages: Sequence[MessageExt], receive: _Receive
+    ) -> list[MessageExt]:
         """Return the messages for the client; acknowledge or give up the others."""
         accepted = []
         deliveries = receive.session.renewals.deliveries
         topic, group = receive.pop.topic, receive.pop.consumer_group
-        for message in found:
+        for message in messages:
             handle = f"{message.receipt} {message.log_offset}"
             message.renew_receipt(handle)
             try:
@@ -366,13 +375,13 @@ class ConsumerMethods:
                     accepted.append(message)
             except (ProxyRefused, ClientError) as error:
                 # It comes again when its time is over.
-                LOG.warning("%s of group %s is not put aside: %s", message, group, error)
+                LOG.warning("%s of group %s was not settled: %s", message, group, error)
         return accepted
 
     # Messages of clients that are gone.
 
-    def _keep(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
-        """Go on with work of a call that has ended; until then it counts as an open call."""
+    def _finish_later(self, work: Coroutine[Any, Any, None], context: ProxyContext) -> None:
+        """Finish the work of a call that has ended; until then it counts as an open call."""
         task = asyncio.create_task(work)
         self._returning.add(task)
         connection = context.connection
@@ -390,7 +399,7 @@ class ConsumerMethods:
         try:
             popped = await popping
         except (ProxyRefused, ClientError) as error:
-            LOG.info("a pop of a client that is gone failed: %s", error)
+            LOG.info("a pop for a client that has disconnected failed: %s", error)
             return
         await self._return(popped.messages, receive)
 
@@ -405,7 +414,7 @@ class ConsumerMethods:
                     invisible_ms=NACK_MS,
                 )
             except (ProxyRefused, ClientError) as error:
-                LOG.warning("%s of group %s is not given back: %s", message, group, error)
+                LOG.warning("%s of group %s was not given back: %s", message, group, error)
 
     # Acknowledge.
 
@@ -414,7 +423,7 @@ class ConsumerMethods:
     ) -> AckMessageResultEntry:
         try:
             receipt = decode_handle(handle)
-            current = session.renewals.take(receipt, group=group, message_id=message_id)
+            current = session.renewals.end_renewal(receipt, group=group, message_id=message_id)
             is_known = await session.renewals.deliveries.ack(current, topic=topic, group=group)
             status = _ack_status(is_known=is_known)
         except (ProxyRefused, ClientError) as error:
@@ -427,7 +436,7 @@ class _AckAnswer:
 
     Args:
         call: the call.
-        entry: what was acknowledged.
+        entry: the acknowledged message.
         address: the broker.
     """
 
@@ -439,15 +448,15 @@ class _AckAnswer:
         self._address = address
 
     def answered(self, answer: Command) -> None:
-        """Answer with what the broker said."""
+        """Answer with the broker's result."""
         self._answer(_ack_status(is_known=answer.code == ResponseCode.SUCCESS))
 
     def stored(self, stored: Stored) -> None:
-        """Take an answer that has the form of an answer to a send."""
+        """Handle an answer in the form of an answer to a send."""
         self.answered(decode_frame(stored.raw))
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
-        """Answer with the reason why the broker said nothing."""
+        """Answer with the reason why the broker did not answer."""
         wire: RemotingError
         if isinstance(error, ConnectionLost):
             wire = error
@@ -488,9 +497,9 @@ def _acknowledged(entries: list[AckMessageResultEntry]) -> AckMessageResponse:
 
 
 def _hold(context: ProxyContext, size: int) -> None:
-    """Charge the connection with messages that wait for its client."""
+    """Charge messages that wait for a client to its connection."""
     if context.connection is not None:
-        context.connection.hold(size)
+        context.connection.hold_bytes(size)
         context.connection.charge()
 
 

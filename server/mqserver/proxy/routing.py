@@ -1,6 +1,6 @@
 """Routes: QueryRoute and QueryAssignment.
 
-A client sees the brokers of a topic by name, each at the address of the proxy that it uses.
+A client gets the names of a topic's brokers, each with the address of the proxy that it uses.
 
 Source: proxy/grpc/v2/route/RouteActivity.java (5.4.0).
 """
@@ -8,11 +8,10 @@ Source: proxy/grpc/v2/route/RouteActivity.java (5.4.0).
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mqserver.proxy.checks import group_of, topic_of
 from mqserver.proxy.cluster import Cluster, TopicType
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused, ok
+from mqserver.proxy.grpc_status import ProxyRefused, ok
+from mqserver.proxy.grpc_validator import group_of, topic_of
 from mqserver.proxy.protocol.codes import AddressScheme, Code, MessageType, Permission
 from mqserver.proxy.protocol.definitions import (
     Address,
@@ -29,6 +28,7 @@ from mqserver.proxy.protocol.requests import (
     QueryRouteRequest,
     QueryRouteResponse,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.bodies import QueueData, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 from storefmt.names import PERM_READ, PERM_WRITE
@@ -74,23 +74,23 @@ class RouteMethods:
         route = await self._cluster.route(topic)
         kind = await self._cluster.topic_type(topic, context.credentials)
         endpoints = self._endpoints(request.endpoints)
-        found = [
+        queues = [
             queue
             for data in route.queue_datas
             for broker in _brokers(route, data.broker_name, endpoints)
             for queue in _queues(data, request.topic, broker, _TYPES[kind])
         ]
-        return QueryRouteResponse(status=ok(), message_queues=found)
+        return QueryRouteResponse(status=ok(), message_queues=queues)
 
     async def assignment(
         self, request: QueryAssignmentRequest, context: ProxyContext
     ) -> QueryAssignmentResponse:
-        """Return the brokers that a consumer shall receive from, and for FIFO their queues."""
+        """Return the brokers to receive from, and for FIFO topics their queues."""
         topic, group = topic_of(request.topic), group_of(request.group)
         route = await self._cluster.route(topic)
         settings = await self._cluster.group(group, context.credentials)
         endpoints = self._endpoints(request.endpoints)
-        found: list[Assignment] = []
+        assignments: list[Assignment] = []
         for data in route.queue_datas:
             if not data.perm & PERM_READ or data.read_queue_nums <= 0:
                 continue
@@ -99,7 +99,7 @@ class RouteMethods:
             for broker in _brokers(route, data.broker_name, endpoints):
                 if broker.id == MASTER_ID:
                     permission = _PERMISSIONS[data.perm & (PERM_READ | PERM_WRITE)]
-                    found += (
+                    assignments += (
                         Assignment(
                             message_queue=MessageQueue(
                                 topic=request.topic, id=each, permission=permission, broker=broker
@@ -107,13 +107,13 @@ class RouteMethods:
                         )
                         for each in ids
                     )
-        if not found:
+        if not assignments:
             status = Status(code=Code.FORBIDDEN, message="no readable queue")
             return QueryAssignmentResponse(status=status)
-        return QueryAssignmentResponse(status=ok(), assignments=found)
+        return QueryAssignmentResponse(status=ok(), assignments=assignments)
 
     def _endpoints(self, connected_to: Endpoints | None) -> Endpoints:
-        """Return the endpoints that a client shall use for a topic, given those that it used."""
+        """Return the endpoints that a client has to use for a topic, given those that it used."""
         given = connected_to or Endpoints()
         if len(given.addresses) > ADDRESSES_MAX:
             # The answer repeats them for each queue.

@@ -8,7 +8,8 @@
 Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
 5.4.0: proxies of both kinds may serve the producers of one topic.
 
-Rule: a message is stored once, or the client gets the error; the proxy never sends it again.
+Rule: a message is stored once, or the client gets the error; the proxy never sends it again,
+because only the client knows whether a duplicate does harm.
 
 Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransactionActivity.java,
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
@@ -21,19 +22,18 @@ from typing import Final
 
 from mqclient.client import responses, routes
 from mqclient.errors import ClientError
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, SendStatus
-from mqclient.producer.settings import ProducerSettings
-from mqserver.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
 from mqserver.proxy.clients.sessions import Sessions
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster, TopicType
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
 from mqserver.proxy.drafts import SendDraft
-from mqserver.proxy.errors import ProxyRefused, ok, refused_inside, status_of
+from mqserver.proxy.grpc_status import ProxyRefused, ok, refused_inside, status_of
+from mqserver.proxy.grpc_validator import SHARDING_KEY, check_type, message_type, topic_of
 from mqserver.proxy.http2.calls import GrpcCall
-from mqserver.proxy.messages import OutgoingMessage, pack
+from mqserver.proxy.message_conversion import OutgoingMessage, pack
 from mqserver.proxy.protocol.codes import Code, TransactionResolution, TransactionSource
 from mqserver.proxy.protocol.definitions import Message, Status
 from mqserver.proxy.protocol.protobuf import varint
@@ -48,6 +48,7 @@ from mqserver.proxy.protocol.requests import (
 from mqserver.proxy.protocol.requests import (
     RecallMessageResponse as Recalled,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import LanguageCode, LaterCode, RequestCode
 from remoting.command import Command
@@ -64,9 +65,9 @@ from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
 PACKED_AT_ONCE: Final = 16
-"""The messages of a batch that are checked and packed in one piece of work."""
+"""How many messages of a batch are checked and packed in one piece of work."""
 KEYS_AT_ONCE: Final = 64
-"""A message with more keys is a piece of work of its own."""
+"""A message with more keys than this is a separate piece of work."""
 REMARK: Final = "end transaction from proxy"
 _MASK: Final = (1 << 64) - 1
 _LONG: Final = 1 << 63
@@ -138,10 +139,10 @@ class ProducerMethods:
         return _response(result)
 
     def post(self, call: GrpcCall) -> bool:
-        """Send a draft, if nothing has to be waited for but the broker's answer.
+        """Send a draft if only the broker's answer has to be waited for.
 
         Returns:
-            False if ``send`` has to do it.
+            False if ``send`` has to send it.
         """
         draft, context = call.request, call.context
         if type(draft) is not SendDraft:
@@ -153,8 +154,8 @@ class ProducerMethods:
         if publishing.route is not self._cluster.client.known_route(draft.topic, now_ms=now_ms):
             return False
         if self._checks_type and draft.kind is not None:
-            known = self._cluster.known_type(draft.topic)
-            if known is not draft.kind and known is not TopicType.MIXED:
+            topic_type = self._cluster.known_type(draft.topic)
+            if topic_type is not draft.kind and topic_type is not TopicType.MIXED:
                 return False
         session = self._sessions.of(context)
         queue = self._queue(publishing, draft)
@@ -174,11 +175,11 @@ class ProducerMethods:
     async def end_transaction(
         self, request: EndTransactionRequest, context: ProxyContext
     ) -> Response:
-        """Commit or roll back a transaction; brokers do not answer that."""
+        """Commit or roll back a transaction; brokers do not answer this request."""
         topic = topic_of(request.topic)
         if not request.transaction_id.strip():
             raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-        named = self._transactions.take(topic, request.transaction_id)
+        named = self._transactions.take_transaction(topic, request.transaction_id)
         if named is None:
             # The broker asks the producer about it again.
             text = "cannot found transaction data"
@@ -262,10 +263,10 @@ class ProducerMethods:
 
     async def _publishing(self, topic: str) -> "_Publishing":
         route = await self._cluster.route(topic)
-        known = self._known.get(topic)
-        if known is None or known.route is not route:
-            known = self._known[topic] = _Publishing(topic, route)
-        return known
+        cached = self._known.get(topic)
+        if cached is None or cached.route is not route:
+            cached = self._known[topic] = _Publishing(topic, route)
+        return cached
 
     def _queue(self, publishing: "_Publishing", draft: SendDraft) -> MessageQueue:
         """Return the queue for a message."""
@@ -311,11 +312,11 @@ class _Answer:
         self._call = call
 
     def done(self) -> bool:
-        """Return whether nobody waits any more; the call itself knows."""
+        """Return False: the call itself knows whether its client still waits."""
         return False
 
     def set_result(self, result: SendResult) -> None:
-        """Answer with what became of the message."""
+        """Answer with the result of the send."""
         is_usual = not (result.transaction_id or result.recall_handle)
         if is_usual and result.status is SendStatus.SEND_OK:
             self._call.answer(stored_response(result.msg_id, result.queue_offset))
@@ -323,7 +324,7 @@ class _Answer:
             self._call.answer(_response(result).encode())
 
     def set_exception(self, error: ClientError) -> None:
-        """Answer with the reason why it was not stored."""
+        """Answer with the reason why the message was not stored."""
         self._call.answer(SendMessageResponse(status=status_of(error)).encode())
 
 
@@ -348,7 +349,7 @@ def consistent_hash(seed: int, bucket_count: int) -> int:
 
 
 class _Publishing:
-    """The queues of a topic that take messages, for as long as its route stays the same.
+    """The writable queues of a topic, for as long as its route stays the same.
 
     Args:
         topic: the topic.
@@ -368,21 +369,23 @@ class _Publishing:
         self._commands: dict[LanguageCode, SendCommands] = {}
 
     def commands(self, language: LanguageCode) -> SendCommands:
-        """Return what builds the sends of clients with one language; the topic is their group."""
-        known = self._commands.get(language)
-        if known is None:
-            known = SendCommands(ProducerSettings(), self._topic, language=language)
-            self._commands[language] = known
-        return known
+        """Return the builder of sends for clients of one language; the topic is their group."""
+        commands = self._commands.get(language)
+        if commands is None:
+            commands = SendCommands(ProducerSettings(), self._topic, language=language)
+            self._commands[language] = commands
+        return commands
 
 
-def _for_broker(topic: str, found: Sequence[OutgoingMessage], batch: bytes | None) -> PackedMessage:
-    """Return a message, or the body of a batch of several, as a broker gets it.
+def _for_broker(
+    topic: str, messages: Sequence[OutgoingMessage], batch: bytes | None
+) -> PackedMessage:
+    """Return a message, or a batch with the body ``batch``, as a broker gets it.
 
     Raises:
         BadCall: the time of the message does not fit its field.
     """
-    first = found[0]
+    first = messages[0]
     if not -_LONG <= first.born_ms < _LONG:
         low, high = -_LONG, _LONG - 1
         raise BadCall(f"SendMessageV2.born_timestamp is {first.born_ms}, outside {low} to {high}")
@@ -393,7 +396,7 @@ def _for_broker(topic: str, found: Sequence[OutgoingMessage], batch: bytes | Non
         0,
         first.sys_flag,
         in_java_order(first.properties),
-        ",".join([each.properties[UNIQUE_KEY] for each in found]),
+        ",".join([each.properties[UNIQUE_KEY] for each in messages]),
     )
 
 

@@ -4,11 +4,11 @@
     one request, a stream        ReceiveMessage
     a stream each way            Telemetry: settings and answers in, settings and commands out
 
-PullMessage, UpdateOffset, GetOffset, QueryOffset and SyncLiteSubscription are unknown here, as they
-are to the proxy of 5.4.0.
+PullMessage, UpdateOffset, GetOffset, QueryOffset and SyncLiteSubscription are not supported, as in
+the proxy of 5.4.0.
 
-Rule: an error becomes the status of a response; only Telemetry ends its stream with an error, as in
-5.4.0, and so does every call whose bytes are no request.
+Rule: an error becomes the status of a response, where clients expect it. As in 5.4.0, only
+Telemetry, and calls whose bytes are not a request, end with an error of gRPC.
 
 Source: proxy/grpc/v2/GrpcMessagingApplication.java, client/ClientActivity.java (5.4.0).
 """
@@ -21,16 +21,15 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mqclient.errors import ClientError
-from mqserver.proxy.checks import group_of, subscription_of, topic_of
-from mqserver.proxy.clients.commands import CommandQueue
 from mqserver.proxy.clients.session import ClientSession
 from mqserver.proxy.clients.sessions import Sessions
+from mqserver.proxy.clients.telemetry_commands import CommandQueue
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext, SecretOf, context_of
 from mqserver.proxy.drafts import ReadPlainSend, SendDraft, plain_send_reader, send_limits
-from mqserver.proxy.errors import ProxyRefused, ok, status_of
+from mqserver.proxy.grpc_status import ProxyRefused, ok, status_of
+from mqserver.proxy.grpc_validator import group_of, subscription_of, topic_of
 from mqserver.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod
 from mqserver.proxy.protocol.codes import ClientType, Code, FilterType
 from mqserver.proxy.protocol.definitions import Settings
@@ -57,6 +56,7 @@ from mqserver.proxy.protocol.requests import (
     SendMessageResponse,
     TelemetryCommand,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.receiving import ConsumerMethods
 from mqserver.proxy.routing import RouteMethods
 from mqserver.proxy.sending import ProducerMethods
@@ -65,13 +65,14 @@ from remoting.aio.resources import Resources
 
 NAME: Final = "apache.rocketmq.v2.MessagingService"
 COPIES: Final = 3
-"""So often the bytes of a request are in memory while a broker is asked."""
+"""How many copies of the bytes of a request are in memory while a broker is asked."""
 SUBSCRIPTIONS_MAX: Final = 1_024
-"""The topics that the settings of one client name."""
+"""The limit on topics in the settings of one client."""
 EXPRESSIONS_MAX: Final = 64
-"""The SQL expressions among them, as in a heartbeat of a remoting client."""
+"""The limit on SQL expressions in them, as in a heartbeat of a remoting client."""
 FEW_ITEMS_MAX: Final = 512
-"""The fields and items of a request without long lists; others wait until few are decoded."""
+"""The limit on fields and items of a request without long lists. Few longer ones are decoded at
+a time."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
 
@@ -88,7 +89,7 @@ class UnaryMethod(NamedTuple):
 
 
 class SizedCommand(NamedTuple):
-    """A command of a client, and the bytes that it takes."""
+    """A command of a client, and its size in bytes."""
 
     command: TelemetryCommand
     size: int
@@ -101,7 +102,7 @@ class Service:
         config: the settings.
         cluster: the brokers.
         port: returns the port that clients connect to.
-        resources: the descriptors and the memory that the sessions of clients share with others.
+        resources: the descriptors and the memory that sessions share with the rest of the process.
 
     Attributes:
         config: the settings.
@@ -161,7 +162,7 @@ class Service:
         Args:
             name: one of ``methods``.
             request: an object of the request class of that method.
-            context: what is known about the call.
+            context: who calls.
         """
         method = self.methods[name]
         try:
@@ -184,18 +185,18 @@ class Service:
         context: ProxyContext,
         queue: CommandQueue,
     ) -> None:
-        """Take commands of a client until it ends the stream; answers and ours go to ``queue``.
+        """Handle commands of a client until it ends the stream; answers and ours go to ``queue``.
 
         Raises:
-            CallFailed: a command cannot be taken.
+            CallFailed: a command cannot be handled.
         """
         session = self.sessions.of(context)
         try:
             async for sized in commands:
-                # The session may have ended with NotifyClientTermination, and begins again then.
+                # The session may have ended with NotifyClientTermination; then it begins again.
                 session = self.sessions.of(context)
                 await self._handle_command(sized, session, queue)
-                # What asks for answers faster than it reads them is not read from.
+                # Nothing is read from a client that asks for answers faster than it reads them.
                 await queue.wait_for_room()
         finally:
             if session.commands is queue:
@@ -213,7 +214,7 @@ class Service:
                     _call_status(status_of(error).code),
                     f"process client telemetryCommand failed. {error}",
                 ) from error
-            queue.put(TelemetryCommand(status=ok(), settings=settings))
+            queue.queue_command(TelemetryCommand(status=ok(), settings=settings))
         elif command.thread_stack_trace is not None:
             session.take_answer(command.thread_stack_trace.nonce, command)
         elif command.verify_message_result is not None:
@@ -229,7 +230,7 @@ class Service:
         return await session.announce()
 
     def _note(self, sent: Settings, size: int, session: ClientSession) -> None:
-        """Check the settings of a client, and keep them."""
+        """Check and store the settings of a client."""
         if sent.publishing is not None:
             for topic in sent.publishing.topics:
                 topic_of(topic)
@@ -245,11 +246,11 @@ class Service:
             text = "there is no publishing or subscription data in settings"
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
         session.note_settings(sent, size)
-        self.sessions.keep(session)
+        self.sessions.add_session(session)
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
         settings = self.sessions.of(context).settings
-        # After a restart of the endpoint the request alone says what the client is.
+        # After a restart of the endpoint only the request says which kind of client it is.
         _check_kind(settings.client_type if settings else request.client_type, request)
         return Response(status=ok())
 
@@ -270,7 +271,7 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
 
     Args:
         service: the methods.
-        secret_of: the accounts; None when nobody needs one.
+        secret_of: the accounts; None when access control is off.
     """
 
     def refuse(response: type[Response] | type[TelemetryCommand], call: GrpcCall) -> bytes | None:
@@ -288,7 +289,7 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
             await call.write(part)
 
     async def telemetry(call: GrpcCall) -> None:
-        queue = CommandQueue(call.hold)
+        queue = CommandQueue(call.hold_bytes)
         writing = asyncio.create_task(
             queue.write_all(call.write), name=f"telemetry of {call.context.client_id}"
         )
@@ -297,7 +298,7 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         finally:
             writing.cancel()
 
-    found = {
+    methods = {
         name: _with_long_requests(
             GrpcMethod(
                 partial(answer, name),
@@ -310,22 +311,22 @@ def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Grp
         )
         for name, method in service.methods.items()
     }
-    found["ReceiveMessage"] = GrpcMethod(
+    methods["ReceiveMessage"] = GrpcMethod(
         receive,
         refuse=partial(refuse, ReceiveMessageResponse),
         prepare=partial(_prepared, ReceiveMessageRequest),
     )
-    found["Telemetry"] = GrpcMethod(
+    methods["Telemetry"] = GrpcMethod(
         telemetry,
         takes_stream=True,
         refuse=partial(refuse, TelemetryCommand),
         prepare=_prepared_command,
     )
-    return {f"/{NAME}/{name}": found[name] for name in found}
+    return {f"/{NAME}/{name}": methods[name] for name in methods}
 
 
 def _with_long_requests(method: GrpcMethod, name: str, config: ProxyConfig) -> GrpcMethod:
-    """Return a method as it is, or one that takes long requests if its messages may be many."""
+    """Return a method, with support for long requests if its lists may be long."""
     if name == "SendMessage":
         return method._replace(
             prepare=partial(_prepared_send, plain_send_reader(send_limits(config))),
@@ -343,7 +344,7 @@ def _prepared(request: type[M], message: bytes, *, items_max: int = FEW_ITEMS_MA
     try:
         decoded, item_count = request.decode_counted(message, items_max=items_max)
     except BadMessage as error:
-        text = f"the request is no message of {NAME}: {error}"
+        text = f"the request is not a message of {NAME}: {error}"
         raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
     return decoded, _size_of(message, item_count)
 
@@ -359,7 +360,7 @@ def _prepared_send(
 
 
 def _prepared_short(request: type[M], message: bytes) -> tuple[M, int] | None:
-    """Do what ``_prepared`` does; return None for a message that is long or wrong."""
+    """Decode a request as ``_prepared`` does; return None for a message that is long or wrong."""
     try:
         return _prepared(request, message)
     except CallFailed:
@@ -367,7 +368,7 @@ def _prepared_short(request: type[M], message: bytes) -> tuple[M, int] | None:
 
 
 def _size_of(message: bytes, item_count: int) -> int:
-    """Return what a decoded request takes beside its message."""
+    """Return the bytes that a decoded request takes in addition to its message."""
     return costs.ITEM.size * item_count + (COPIES - 1) * len(message)
 
 
@@ -395,7 +396,7 @@ def _call_status(code: Code) -> CallStatus:
 
 
 def _check_size(settings: Settings) -> None:
-    """Refuse settings that would make us ask for too many routes, or compile too many filters."""
+    """Refuse settings that need too many routes or too many compiled filters."""
     topics = settings.publishing.topics if settings.publishing else []
     entries = settings.subscription.subscriptions if settings.subscription else []
     if max(len(topics), len(entries)) > SUBSCRIPTIONS_MAX:

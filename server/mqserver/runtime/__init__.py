@@ -4,5 +4,5 @@
     access/     addresses, and who may change a server
 
 Nothing here knows about brokers or name servers. Start with ``periodic.Services`` for timers,
-``settings`` for configuration files, and ``slices`` for long work beside the event loop.
+``typed_config`` for configuration files, and ``slices`` for long work beside the event loop.
 """

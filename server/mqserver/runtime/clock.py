@@ -1,10 +1,10 @@
 """The clocks of a server.
 
     now_ms      the wall clock, for times in messages and files; an operator may set it
-    steady_ms   a clock that nobody sets, for measuring how long something took
+    steady_ms   a clock that is never set, for measuring durations
 
 Rule: no core reads a clock; ``now_ms`` is an argument of every call, and only an ``app`` asks
-a :class:`Clock`. Tests pass a clock that they advance themselves.
+a :class:`Clock`, so that tests can pass a clock that they advance themselves.
 """
 
 import time

@@ -1,7 +1,7 @@
 """Every configuration key that RocketMQ 4.9.7 reads from a broker or name server file.
 
 Rule: a key that is listed here and used by none of our configs is accepted with a warning, so
-that a working broker.conf keeps working; a key that is not listed is an error (``settings``).
+that a working broker.conf keeps working; a key that is not listed is an error (``typed_config``).
 Such an unused key is listed with Java's default, so that tools get every key.
 
 Source: the setters of common/BrokerConfig.java, store/config/MessageStoreConfig.java,

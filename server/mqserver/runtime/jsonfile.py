@@ -67,16 +67,16 @@ def load_state_file(
         OSError: the damaged file cannot be renamed.
     """
     passed_over: list[str] = []
-    found = load_config(path, decode, passed_over=passed_over)
+    content = load_config(path, decode, passed_over=passed_over)
     for problem in passed_over:
         damaged = path.with_name(path.name + ".damaged")
         files.rename(path, damaged)
         files.sync_directory(path.parent)
         LOG.warning(
-            "%s; what it held before was read from %s.bak, and changes since then are lost; "
+            "%s; its previous content was read from %s.bak, and later changes are lost; "
             "the damaged file is kept as %s", problem, path.name, damaged.name,
         )  # fmt: skip
-    return found
+    return content
 
 
 def write_atomic(

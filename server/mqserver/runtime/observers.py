@@ -13,8 +13,8 @@ P = ParamSpec("P")
 class Observers(Generic[P]):
     """The functions to call at one kind of event, in the order in which they were added.
 
-    Rule: if a function raises, those after it are called all the same. The caller gets the first
-    error at the end.
+    Rule: if a function raises, those after it are called nevertheless, because they depend on the
+    event and not on each other. The caller gets the first error at the end.
     """
 
     __slots__ = ("_functions",)

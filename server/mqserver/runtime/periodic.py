@@ -24,7 +24,7 @@ from mqserver.runtime.clock import Clock
 LOG = logging.getLogger(__name__)
 
 REPEAT_MS: Final = 60_000
-"""So long the same error of a service is not logged again."""
+"""How long the same error of a service is not logged again."""
 
 Action = Callable[[int], Awaitable[None] | bool | None]
 """The work of a service; its argument is ``now_ms``. True means that there is more to do."""
@@ -100,15 +100,15 @@ class Services:
 
     def intervals_changed(self) -> None:
         """Restart the wait of each idle service whose interval has changed."""
-        for at, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
+        for index, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
             interval_ms = service.interval_ms()
             if not service.is_running and service.set_ms != interval_ms:
                 service.set_ms = service.wait_ms = interval_ms
                 task.cancel()
-                self._tasks[at] = self._begin(service)
+                self._tasks[index] = self._begin(service)
 
     def _begin(self, service: _Service) -> asyncio.Task[None]:
-        return asyncio.create_task(self._run(service), name=service.name)
+        return asyncio.create_task(self._run_service(service), name=service.name)
 
     async def stop(self) -> None:
         """Cancel every service and wait until each has ended."""
@@ -119,7 +119,7 @@ class Services:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _run(self, service: _Service) -> None:
+    async def _run_service(self, service: _Service) -> None:
         while True:
             await self._sleep(service.wait_ms / 1000)
             service.is_running = True
@@ -138,7 +138,7 @@ class Services:
             service.set_ms = service.wait_ms = service.interval_ms()
 
     def _wake(self, service: _Service) -> None:
-        """Let a service run on the next pass of the loop, once however often it is woken."""
+        """Let a service run once on the next pass of the loop, however often it is woken."""
         if self._tasks and not service.is_woken:
             service.is_woken = True
             asyncio.get_running_loop().call_soon(self._go_on, service)

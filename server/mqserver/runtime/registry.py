@@ -57,20 +57,20 @@ def collect(package: ModuleType) -> Handlers:
     Raises:
         DuplicateHandler: two functions claim one code.
     """
-    found = Handlers({}, {})
+    handlers = Handlers({}, {})
     for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        _collect_module(importlib.import_module(module_info.name), found)
-    return found
+        _collect_module(importlib.import_module(module_info.name), handlers)
+    return handlers
 
 
-def _collect_module(module: ModuleType, found: Handlers) -> None:
+def _collect_module(module: ModuleType, handlers: Handlers) -> None:
     for function in list(vars(module).values()):
         mark = getattr(function, _MARK, None)
         # An imported handler belongs only to the module that defines it.
         if mark is None or function.__module__ != module.__name__:
             continue
         codes, raw = mark
-        table = found.raw if raw else found.ordinary
+        table = handlers.raw if raw else handlers.ordinary
         for code in codes:
             if code in table:
                 raise DuplicateHandler(

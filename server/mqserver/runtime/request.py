@@ -43,15 +43,15 @@ class Request:
         """Send ``response``, now or later; a one-way request gets no answer.
 
         If the connection has been closed before a held request is answered, the answer is
-        dropped, since nobody can read it. In place of an answer that does not fit into a frame,
-        an error is sent that says so.
+        dropped, since nobody can read it. If an answer does not fit into a frame, an error is sent
+        instead.
         """
         if self.command.is_oneway or self.conn.is_closing:
             return
         if len(response.body) > FRAME_SIZE_MAX - ANSWER_HEADER_SIZE:
             remark = (
-                f"the answer has {len(response.body)} bytes, and a frame has {FRAME_SIZE_MAX} at "
-                "most; ask for less, such as one cluster, topic or group"
+                f"the answer has {len(response.body)} bytes, the limit of a frame is "
+                f"{FRAME_SIZE_MAX}; ask for less, such as one cluster, topic or group"
             )
             response = self.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
         self.conn.send_command(response)

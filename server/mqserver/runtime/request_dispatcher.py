@@ -111,7 +111,7 @@ class RequestDispatcher(Generic[AppT]):
         code = request.command.code
         # Each code is logged only once, since an old client may repeat it every few seconds.
         if (code, "") not in self._logged_ms and self._may_log(code, "", request.now_ms):
-            LOG.warning("%s sent request code %d, which nobody handles", request.conn.address, code)
+            LOG.warning("%s sent the unknown request code %d", request.conn.address, code)
         if self._unknown is UnknownCode.REFUSE:
             request.reply(
                 request.command.response(

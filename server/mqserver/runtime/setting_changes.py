@@ -1,7 +1,8 @@
 """Changes of settings that a tool sends to a running server, as ``key=value`` lines.
 
-Rule: all of them are made or none, only those keys that the server names, and only until its next
-start: no file is written. (Java takes nearly every key, and rewrites its -c file.)
+Rule: either all of them are made or none. Only listed keys can change, since a path or an address
+of a stranger could do harm, and only until the next start: no file is written. (Java changes nearly
+every key, and rewrites its -c file.)
 
 Source: common/Configuration.java#update.
 """
@@ -12,7 +13,7 @@ from typing import Final
 
 from mqserver.runtime.properties import BadProperties, parse_properties
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError, Value, convert, keys_of
+from mqserver.runtime.typed_config import SettingsError, Value, convert, keys_of
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ def change_settings(
 
     Args:
         request: the request.
-        config: the settings of the server; a dataclass as ``settings`` describes.
+        config: the settings of the server; a dataclass as ``typed_config`` describes.
         changeable: the keys that may change.
         fixed: the keys that Java's server refuses to change.
         fixed_remark: Java's text for those, which clients may compare.

@@ -60,17 +60,17 @@ Steps = Generator[Step, None, T]
 
 def in_thread(work: Callable[[], T]) -> Steps[T]:
     """Run ``work`` in a thread, and return its result or raise its error."""
-    found: list[T] = []
+    results: list[T] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except Exception as error:
             _clear_frames(error)
             raise
 
     yield run
-    return found[0]
+    return results[0]
 
 
 def _clear_frames(error: BaseException) -> None:
@@ -146,7 +146,7 @@ class Slices:
             answer: Command | None = end.value
             return answer
         self._running_count += 1
-        # What a request brought counts as in flight for its peer until it is answered.
+        # The bytes of a request count as in flight for its peer until it is answered.
         request.conn.keep(request.held_size)
         self._go_on(steps, request, step)
         return None
@@ -194,10 +194,10 @@ class Slices:
         future.add_done_callback(partial(self._ended, steps, request))
 
     def _ended(
-        self, steps: Steps[Command | None], request: Request, done: asyncio.Future[object]
+        self, steps: Steps[Command | None], request: Request, future: asyncio.Future[object]
     ) -> None:
-        if self._worker is not None and not done.cancelled():
-            self.later(partial(self._next, steps, request, done.exception()))
+        if self._worker is not None and not future.cancelled():
+            self.later(partial(self._next, steps, request, future.exception()))
 
     def _next(
         self,

@@ -7,9 +7,10 @@
     tls.enable  tls.client.*        TLS for connections to name servers
     tls.config.file                 a file with these keys, /etc/rocketmq/tls.properties
 
-Rule: Java takes these keys as system properties; here they are given in the -c file or the
+Rule: Java reads these keys from system properties; here they are given in the -c file or the
 environment. As in Java, the TLS file overrides them but may not set the mode. An unknown key
-that begins with ``tls.`` is an error. No setting here is ever returned to a client or printed.
+that begins with ``tls.`` is an error. These settings contain secrets, so they are never returned
+to a client or printed.
 
 Source: remoting/netty/TlsSystemConfig.java, TlsHelper.java#extractTlsConfigFromFile.
 """
@@ -19,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from mqserver.runtime.settings import SettingsError, Value, boolean, read_file, refused
+from mqserver.runtime.typed_config import SettingsError, Value, boolean, read_file, refused
 from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode
 
 PREFIX: Final = "tls."
@@ -58,60 +59,64 @@ def tls_settings(values: Iterable[Value], *, default_file: Path = DEFAULT_FILE) 
     Raises:
         SettingsError: a key or a value cannot be used, or a named file does not exist.
     """
-    found = {value.key: value for value in values}
-    named = found.get(CONFIG_FILE)
+    settings = {value.key: value for value in values}
+    named = settings.get(CONFIG_FILE)
     path = Path(named.text) if named is not None and named.text else default_file
     if named is not None or path.is_file():
-        found |= {value.key: value for value in read_file(path) if value.key in _IN_FILE}
-    for key, value in found.items():
+        settings |= {value.key: value for value in read_file(path) if value.key in _IN_FILE}
+    for key, value in settings.items():
         if key not in _IN_FILE | _NOT_IN_FILE:
             raise SettingsError(f"{value.source}: unknown key {key}")
-    return Tls(_server(found), _client(found) if _flag(found, "tls.enable", False) else None)
-
-
-def _server(found: Mapping[str, Value]) -> ServerTls:
-    return ServerTls(
-        mode=_one_of(TlsMode, found, "tls.server.mode", TlsMode.PERMISSIVE),
-        test_mode=_flag(found, "tls.test.mode.enable", True),
-        key_path=_path(found, "tls.server.keyPath"),
-        key_password=_text(found, "tls.server.keyPassword"),
-        cert_path=_path(found, "tls.server.certPath"),
-        need_client_auth=_one_of(ClientAuth, found, "tls.server.need.client.auth", ClientAuth.NONE),
-        auth_client=_flag(found, "tls.server.authClient", False),
-        trust_cert_path=_path(found, "tls.server.trustCertPath"),
+    return Tls(
+        _server(settings), _client(settings) if _flag(settings, "tls.enable", False) else None
     )
 
 
-def _client(found: Mapping[str, Value]) -> ClientTls:
-    if _flag(found, "tls.test.mode.enable", True):
+def _server(settings: Mapping[str, Value]) -> ServerTls:
+    return ServerTls(
+        mode=_one_of(TlsMode, settings, "tls.server.mode", TlsMode.PERMISSIVE),
+        test_mode=_flag(settings, "tls.test.mode.enable", True),
+        key_path=_path(settings, "tls.server.keyPath"),
+        key_password=_text(settings, "tls.server.keyPassword"),
+        cert_path=_path(settings, "tls.server.certPath"),
+        need_client_auth=_one_of(
+            ClientAuth, settings, "tls.server.need.client.auth", ClientAuth.NONE
+        ),
+        auth_client=_flag(settings, "tls.server.authClient", False),
+        trust_cert_path=_path(settings, "tls.server.trustCertPath"),
+    )
+
+
+def _client(settings: Mapping[str, Value]) -> ClientTls:
+    if _flag(settings, "tls.test.mode.enable", True):
         return ClientTls()
     return ClientTls(
-        auth_server=_flag(found, "tls.client.authServer", False),
-        trust_cert_path=_path(found, "tls.client.trustCertPath"),
-        cert_path=_path(found, "tls.client.certPath"),
-        key_path=_path(found, "tls.client.keyPath"),
-        key_password=_text(found, "tls.client.keyPassword"),
+        auth_server=_flag(settings, "tls.client.authServer", False),
+        trust_cert_path=_path(settings, "tls.client.trustCertPath"),
+        cert_path=_path(settings, "tls.client.certPath"),
+        key_path=_path(settings, "tls.client.keyPath"),
+        key_password=_text(settings, "tls.client.keyPassword"),
     )
 
 
-def _text(found: Mapping[str, Value], key: str) -> str | None:
-    return (found[key].text or None) if key in found else None
+def _text(settings: Mapping[str, Value], key: str) -> str | None:
+    return (settings[key].text or None) if key in settings else None
 
 
-def _path(found: Mapping[str, Value], key: str) -> Path | None:
-    text = _text(found, key)
+def _path(settings: Mapping[str, Value], key: str) -> Path | None:
+    text = _text(settings, key)
     return None if text is None else Path(text)
 
 
-def _flag(found: Mapping[str, Value], key: str, default: bool) -> bool:
-    return boolean(found[key]) if key in found else default
+def _flag(settings: Mapping[str, Value], key: str, default: bool) -> bool:
+    return boolean(settings[key]) if key in settings else default
 
 
-def _one_of(kind: type[_E], found: Mapping[str, Value], key: str, default: _E) -> _E:
-    if key not in found:
+def _one_of(kind: type[_E], settings: Mapping[str, Value], key: str, default: _E) -> _E:
+    if key not in settings:
         return default
     try:
-        return kind(found[key].text.lower())
+        return kind(settings[key].text.lower())
     except ValueError:
-        words = ", ".join(str(one.value) for one in kind)
-        raise refused(found[key], f"one of {words}") from None
+        words = ", ".join(str(member.value) for member in kind)
+        raise refused(settings[key], f"one of {words}") from None

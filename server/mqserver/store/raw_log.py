@@ -26,12 +26,12 @@ from mqserver.store.commitlog.log_scan import (
     parse_record,
     parse_records,
 )
-from mqserver.store.config import StoreConfig
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_table import QueueHandle
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point_file import SafePointFile
 from mqserver.store.results import DispatchEntry
+from mqserver.store.store_config import StoreConfig
 from storefmt.dispatch.record_entries import DueTimes, copy_offsets, copy_queue_id, is_queued
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import FILLER_SIZE
@@ -141,7 +141,7 @@ class RawLog:
         """Discard what was appended since the last write began."""
         self._appender.undo()
 
-    def take(self, size_max: int = TAKE_SIZE) -> bool:
+    def make_entries(self, size_max: int = TAKE_SIZE) -> bool:
         """Make entries for complete records; ``MessageStore.dispatch_copied`` dispatches them.
 
         Only records that are written are taken, with SYNC_FLUSH those that are on the disk.
@@ -188,17 +188,17 @@ class RawLog:
             log_offset = start + pos
             left = size_max - log_offset % size_max
             records, reason = parse_records(data, pos, log_offset=log_offset, left=left)
-            for found in records:
+            for record in records:
                 try:
-                    self._take(found)
+                    self._make_entry(record)
                 except OSError:
                     raise
                 except Exception:
-                    self._dispatcher.note_incomplete(found.log_offset)
+                    self._dispatcher.note_incomplete(record.log_offset)
                     LOG.exception(
-                        "record at %d gets no entries until the next start", found.log_offset
+                        "record at %d gets no entries until the next start", record.log_offset
                     )
-                pos += found.size
+                pos += record.size
             if records:
                 continue
             size, need = _size_of_other(data, pos, log_offset, left, reason)
@@ -209,19 +209,19 @@ class RawLog:
             pos += size
         return pos
 
-    def _take(self, found: ScannedRecord) -> None:
-        (entry,) = dispatch_entries((found,), self._due)
+    def _make_entry(self, record: ScannedRecord) -> None:
+        (entry,) = dispatch_entries((record,), self._due)
         try:
             handle = self._handle(entry)
         except BadCall as error:
-            LOG.warning("record at %d gets no queue: %s", found.log_offset, error)
+            LOG.warning("record at %d gets no queue: %s", record.log_offset, error)
             return
         if handle is None:
             return
         self._appender.entries.append(entry)
         self._appender.handles.append(handle)
-        if self._config.enable_multi_dispatch and is_queued(found.sys_flag):
-            self._take_copies(entry, found.properties)
+        if self._config.enable_multi_dispatch and is_queued(record.sys_flag):
+            self._take_copies(entry, record.properties)
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
         """Add the entries in other queues that a record's properties name."""
@@ -308,8 +308,8 @@ def _size_of_other(
     if reason == "truncated":
         return 0, min(max(size, RECORD_SIZE_MIN, have + 1), left)
     # Damage, copied from the master's log: skip to the next whole record.
-    for at in magic_positions(data[pos : pos + left]):
-        start = at - _FRONT.size // 2
+    for magic_pos in magic_positions(data[pos : pos + left]):
+        start = magic_pos - _FRONT.size // 2
         if start > 0 and _is_item(data, pos + start, log_offset + start, left - start):
             return start, 0
     return (left, 0) if have >= left else (0, min(have + _SKIP_SIZE, left))

@@ -22,12 +22,12 @@ from mqserver.store.commitlog.log_read import read_parts, warm
 from mqserver.store.commitlog.log_scan import LogWalk, ScannedRecord
 from mqserver.store.commitlog.log_window import LogWindow, StoreFilter
 from mqserver.store.commitlog.picking import GetLimits, Picked, TagCodes, pick, pick_each
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.nowait import ColdRead, no_wait
 from mqserver.store.index.index import Index
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_table import QueueTable
 from mqserver.store.results import GetResult, GetStatus
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import (
     CQ_ENTRY,
     ENTRY_SIZE,

@@ -23,16 +23,14 @@ from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
 from mqserver.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
-from mqserver.store.commitlog.groups import Group, GroupEvent
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group, GroupEvent
 from mqserver.store.confirm_gate import ConfirmGate
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
 from mqserver.store.entry_writes import EntryWrite
-from mqserver.store.errors import StoreFailed, StoreFull, disk_error
 from mqserver.store.index.key_search import KeySearch
 from mqserver.store.queues.queue_table import QueueHandle
 from mqserver.store.queues.removal import RemoveJob
@@ -48,7 +46,9 @@ from mqserver.store.results import (
     RecoveryReport,
     RunResult,
 )
-from mqserver.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed, StoreFull, disk_error
+from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, timer_files_exist
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 
@@ -156,7 +156,7 @@ class MessageStore:
                 self.confirm(None, now_ms)
                 self.write(now_ms)
                 while job := self._flushing or self.begin_flush() or self._next_again():
-                    job.run()
+                    job.do_work()
                     self.end_flush(job)
                 self._closed = True
                 self._upkeep.close(self._log.flushed_offset)
@@ -186,7 +186,7 @@ class MessageStore:
         if not self.takes_messages:
             return _REFUSED
         try:
-            return self.appender.put(message, now_ms)
+            return self.appender.append_message(message, now_ms)
         except OSError as error:
             return PutResult(self._no_file(error), -1, -1, 0)
 
@@ -217,7 +217,7 @@ class MessageStore:
         """
         job = self.begin_write(now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             self.end_write(job)
             self.show_written(now_ms)
 
@@ -245,7 +245,7 @@ class MessageStore:
         except OSError as error:
             self.appender.undo()
             raise self._not_written(error) from error
-        puts = self.appender.take()
+        puts = self.appender.take_unwritten()
         # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
         self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
@@ -297,7 +297,7 @@ class MessageStore:
     def dispatch_copied(self, now_ms: int) -> None:
         """Add the records that ``raw.take`` found in written bytes to queues and index."""
         if self.appender.entries:
-            copied = self.appender.take()
+            copied = self.appender.take_unwritten()
             self._dispatch(copied.entries, copied.handles, now_ms)
 
     @property

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqserver.store.commitlog.flush import FlushJob, QueueSyncJob, write_checkpoint
-from mqserver.store.commitlog.groups import Group
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.write_groups import Group
 from mqserver.store.disk.disk import FilePath
 from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.index.index import PAGES_A_STEP
@@ -35,6 +34,7 @@ from mqserver.store.recovery.index_rewind import IndexEnds
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point import Listing
 from mqserver.store.recovery.safe_point_file import SafePointFile
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250
@@ -323,7 +323,7 @@ class Upkeep:
             OSError: a write or sync failed; the abort file stays.
         """
         for removal in self._table.removals[:]:
-            removal.run()
+            removal.do_work()
             if removal.error is not None:
                 raise removal.error
             self._table.end_removal(removal)
@@ -351,7 +351,7 @@ class Upkeep:
         while not is_synced:
             job = self._job_of(round_, LOOKS_A_STEP)
             if job is not None:
-                job.run()
+                job.do_work()
                 error = self._write_ended(job) if isinstance(job, EntryWrite) else job.error
                 if error is not None:
                     raise error

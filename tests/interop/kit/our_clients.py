@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 
 from mqclient.admin.admin import Admin
 from mqclient.blocking.client import BlockingClient, BlockingPushConsumer
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -19,7 +20,6 @@ from mqclient.consumer.listener.listeners import (
 )
 from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.errors import BrokerRefused
 from mqclient.message import MessageExt
 from remoting.aio.client import RemotingClient

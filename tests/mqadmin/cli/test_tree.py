@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from dataclasses import fields
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from mqadmin.output.columns import choose
 from mqadmin.session.settings import GlobalOptions
 
 COMMANDS = list(everything())
+COMMANDS_FOLDER = Path(commands.__file__).parent
 WRITING = {
     *("create", "update", "delete", "reset", "send", "set", "undo"),
     *("apply", "add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
@@ -87,15 +89,29 @@ def test_each_command_is_found_by_its_name_in_any_case() -> None:
         assert tree.command_named(made.name.upper().replace("-", "_").split()) == made.name
 
 
-def test_the_tree_is_what_the_modules_declare() -> None:
-    folder = Path(commands.__file__).parent
-    modules = {
-        ".".join(("mqadmin", "commands", *file.relative_to(folder).with_suffix("").parts))
-        for file in folder.rglob("*.py")
-        if not file.stem.startswith("_")
+def test_each_command_stands_where_its_name_says() -> None:
+    files = {
+        str(file.relative_to(COMMANDS_FOLDER)): file
+        for file in COMMANDS_FOLDER.rglob("*.py")
+        if file.name not in {"__init__.py", "_shared.py"}
     }
+    homes: dict[str, list[str]] = {}
+    for name in tree.COMMANDS:
+        noun, *verbs = (
+            f"{word}_" if iskeyword(word) else word for word in name.replace("-", "_").split()
+        )
+        forms = {f"{noun}.py", f"{noun}/{'_'.join(verbs)}.py", f"{noun}/{'_'.join(verbs[:1])}.py"}
+        homes[name] = sorted(forms & files.keys())
 
-    assert modules == {tree.module_of(name) for name in tree.COMMANDS}
+    module_of = {name: tree.module_of(name).split(".", 2)[2] for name in tree.COMMANDS}
+    for name, home in homes.items():
+        assert f"{module_of[name].replace('.', '/')}.py" in home
+    assert {file for home in homes.values() for file in home} == files.keys()
+
+
+def test_the_tree_is_what_the_modules_declare() -> None:
+    modules = {tree.module_of(name) for name in tree.COMMANDS}
+
     assert [made.name for made in COMMANDS] == sorted(tree.COMMANDS)
     declared = [
         made

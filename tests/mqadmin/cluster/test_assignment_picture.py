@@ -1,8 +1,8 @@
 """Pictures of assignments, drawn and counted without a server."""
 
 from mqadmin.cluster.assignment_picture import count_moved, evenness, picture
+from mqclient.consumer.consumer_settings import Strategy
 from mqclient.consumer.rebalance.allocate import plan
-from mqclient.consumer.settings import Strategy
 from remoting.bodies import MessageQueue
 
 QUEUES = [MessageQueue("T", "broker-a", queue_id) for queue_id in range(8)]

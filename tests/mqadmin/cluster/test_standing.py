@@ -96,8 +96,8 @@ def test_a_total_counts_what_waits_and_names_what_it_leaves_out() -> None:
     )
     assert not total.is_sure
     assert total.text == (
-        "7; 1 queue ahead of the end, so that new messages are passed over; "
-        "1 queue not readable any more, with messages that were not read"
+        "7; 1 queue ahead of the end, so new messages are skipped; "
+        "1 queue no longer readable, with unread messages"
     )
 
 

@@ -15,7 +15,7 @@ from mqadmin.messages.message_rows import BODY_SIZE_MAX
 from mqadmin.shell.server import ServerAddresses
 from mqclient import BlockingClient
 from mqclient.message import Message
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from storefmt.formats.message import encode_record
 from storefmt.formats.sysflag import COMPRESSED
 from tests.mqadmin.commands.offline import run

@@ -59,7 +59,7 @@ def test_by_queue_numbers_are_kept_and_those_past_the_end_refused(
     refused = at(*words, "-ojson")
     clamped = at(*words, "--clamp", "-ojson")
 
-    assert (missing.exit_code, "no such queue here" in missing.err) == (5, True)
+    assert (missing.exit_code, "no such queue in this cluster" in missing.err) == (5, True)
     assert refused.exit_code == 1
     assert "4 is past the end of this queue" in refused.rows[0]["remark"]
     assert clamped.exit_code == 0

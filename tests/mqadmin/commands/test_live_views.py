@@ -12,11 +12,11 @@ from mqadmin.commands.lock import LockRow, with_assignment
 from mqadmin.session.call import Workplace
 from mqadmin.session.link import ServerLink
 from mqadmin.shell.server import ServerAddresses
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import PushSettings, Strategy
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings, Strategy
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqadmin.conftest import Row, Run, cells, run_words
 from tests.waiting import wait

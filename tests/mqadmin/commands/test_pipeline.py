@@ -29,9 +29,21 @@ def test_local_engine_prints_a_row_a_topic_and_hour(basic: Path) -> None:
     assert (clicks["messages"], clicks["bytes"]) == (750, 168774)
 
 
+def test_a_small_store_is_counted_without_spark_and_a_line_says_why(basic: Path) -> None:
+    local = mqadmin("pipeline", "stats", str(basic), "--engine", "local", "-o", "json")
+
+    chosen = mqadmin("pipeline", "stats", str(basic), "-o", "json")
+
+    assert (chosen.returncode, chosen.stdout) == (0, local.stdout), chosen.stderr
+    assert "engine local: 0.0 GiB of log on one machine" in chosen.stderr
+    assert "engine" not in local.stderr
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(900)
-def test_spark_is_the_default_and_prints_the_same(golden: Golden, tmp_path: Path) -> None:
+def test_spark_prints_the_same_and_how_long_it_took_to_start(
+    golden: Golden, tmp_path: Path
+) -> None:
     store = str(golden.store("ipv6"))
     local = mqadmin("pipeline", "stats", store, "--engine", "local", "-o", "csv")
 
@@ -46,6 +58,7 @@ def test_spark_is_the_default_and_prints_the_same(golden: Golden, tmp_path: Path
         "Spark shows the job at http://",
         "HashAggregate",
         "--engine local gives the same",
+        "Spark took ",
     ):
         assert told in spark.stderr
 

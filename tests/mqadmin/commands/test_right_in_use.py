@@ -99,7 +99,7 @@ def test_why_the_tool_itself_refused_a_topic_is_in_the_table(at: Run) -> None:
     done = at("topic", "create", "REFUSED_TWICE", "-q", "5")
 
     assert done.exit_code == 1
-    assert done.out.splitlines()[1].endswith("refused  it is there with other settings")
+    assert done.out.splitlines()[1].endswith("refused  it exists with other settings")
 
 
 @pytest.mark.parametrize("topic", ["RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC", "rmq_sys_REVIVE_LOG_C"])

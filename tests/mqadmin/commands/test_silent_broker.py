@@ -168,7 +168,7 @@ def test_a_message_goes_to_the_next_broker(ask: Run, monkeypatch: pytest.MonkeyP
 
     assert [row["broker"] for row in done.rows] == ["broker-a"]
     assert done.err.startswith("broker-b: ")
-    assert "it may be stored there too; trying the next broker" in done.err
+    assert "it may be stored there as well; trying the next broker" in done.err
 
 
 def test_a_topic_that_one_broker_lacks_has_the_words_that_finish_it(ask: Run) -> None:

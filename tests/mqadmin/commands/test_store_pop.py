@@ -48,7 +48,7 @@ def test_each_record_of_pop_is_a_row_and_what_is_none_is_named(store: Path) -> N
     assert (first["pop_ms"], first["revive_ms"]) == (1_795_479_175_131, 1_795_479_235_131)
     assert (first["revive_queue_id"], first["file"]) == (3, "commitlog/00000000000000000000")
     assert [row["revive_ms"] for row in done.rows[1:]] == [None, None]
-    assert "is not a record of POP" in done.err
+    assert "is not a POP record" in done.err
     assert done.exit_code == 0
 
 

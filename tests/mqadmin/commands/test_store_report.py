@@ -82,7 +82,7 @@ def test_an_empty_store_has_a_page(ipv6: Path, tmp_path: Path) -> None:
 
     page = page_of(ipv6, tmp_path / "r.html")
 
-    assert "the log holds no message" in page.text
+    assert "the log has no messages" in page.text
 
 
 def test_names_are_text_and_never_markup(ipv6: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_trace_rows_are_messages_with_a_step(golden: Golden) -> None:
     assert [row["step"] for row in steps] == ["store", "retry_delay", "retry", "dead_letter"]
     assert steps[1]["due_time"] < steps[2]["step_time"]
     assert {(row["topic"], row["group"]) for row in groups} >= {("kd-retry", "kd-fail")}
-    assert all(row["detail"].endswith("has read it, or passed over it") for row in groups)
+    assert all(row["detail"].endswith("has read or skipped it") for row in groups)
     assert rows.index(groups[0]) == len(steps)
 
 

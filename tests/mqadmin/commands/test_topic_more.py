@@ -94,7 +94,7 @@ def test_a_group_without_members_runs_nowhere(at: Run, servers: ServerAddresses)
     done = at("group", "running", "idle", "-ojson")
 
     assert rows(done) == []
-    assert "nobody of the group is online" in done.err
+    assert "the group has no members online" in done.err
     assert at("group", "running", "idle", "--client", "x").exit_code == 3
     assert at("consumerStatus", "-g", "never-made", "-b", servers.broker).exit_code == 3
 
@@ -213,7 +213,7 @@ def test_topics_and_groups_of_a_file_are_made_and_changed(at: Run, tmp_path: Pat
         ('[{"topicName": "fine"}, {"topicName": "no good"}]', "no good"),
         ('[{"topicName": "fine", "perm": "many"}]', "entry 1"),
         ("[{}]", "topic"),
-        ('[{"topicName": "fine"}, {"topicName": "fine"}]', "entry 2: fine is there twice"),
+        ('[{"topicName": "fine"}, {"topicName": "fine"}]', "entry 2: fine appears twice"),
     ],
 )
 def test_a_file_that_is_no_list_of_topics_changes_nothing(

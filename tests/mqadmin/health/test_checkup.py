@@ -118,14 +118,12 @@ def test_routes() -> None:
         return [(one.severity.value, one.found) for one in found]
 
     assert check(held, route()) == []
-    assert check(held, None) == [("error", "the broker has it, the name server does not tell it")]
+    assert check(held, None) == [("error", "the broker has it, but the name server does not")]
     assert check(held, route(write_queue_nums=2, perm=4)) == [
         ("warning", "write queues: the route says 2, the broker 4"),
         ("warning", "permission: the route says R--, the broker RW-"),
     ]
-    assert check({}, route()) == [
-        ("warning", "the name server tells it, the broker does not have it")
-    ]
+    assert check({}, route()) == [("warning", "the name server has it, but the broker does not")]
     assert check({}, route(), asked="another") == []
 
 

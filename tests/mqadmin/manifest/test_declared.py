@@ -93,5 +93,5 @@ def test_brokers_of_a_document_get_other_names() -> None:
     mapped = with_brokers(document, {"a": "b"})
 
     assert mapped == {"topics": {"orders": {"b": {"perm": "RW-"}, "*": {"perm": "R--"}}}}
-    with pytest.raises(Usage, match="two brokers would become one"):
+    with pytest.raises(Usage, match="two brokers map to the same broker"):
         with_brokers({"topics": {"orders": {"a": {}, "b": {}}}}, {"a": "b"})

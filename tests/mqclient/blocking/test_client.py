@@ -14,11 +14,11 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.blocking.admin import BlockingAdmin
 from mqclient.blocking.client import BlockingClient
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.listener.listeners import ConcurrentListener, ConsumeConcurrentlyContext
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

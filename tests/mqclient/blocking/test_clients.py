@@ -22,6 +22,7 @@ from mqclient.blocking.client import (
 from mqclient.blocking.proxy import BlockingProxy
 from mqclient.client.instance import MQClient
 from mqclient.client.members import ConsumerMember
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -29,13 +30,12 @@ from mqclient.consumer.listener.listeners import (
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadRequest, NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendResult
-from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import TransactionProducer
 from mqserver.pytest_plugin import RocketMQ
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue

@@ -3,8 +3,8 @@
 import pytest
 
 from mqclient.blocking.client import BlockingClient
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient, second_port
-from mqclient.client.settings import ClientSettings
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer

@@ -3,14 +3,14 @@
 import pytest
 
 from mqclient.admin.admin import Admin
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient, local_ip, parse_addresses
-from mqclient.client.settings import ClientSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadAnswer, BadRequest, NoRoute, TimedOut, Unreachable
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.acl import UNIQUE_KEY_QUERY, content_of, is_signed, signature_of
 from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.codes import RequestCode

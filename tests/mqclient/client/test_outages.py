@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from mqclient.client.outages import AGAIN_MS, Outages
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BrokerRefused, TimedOut, Unreachable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import GetMaxOffsetResponse

@@ -64,7 +64,7 @@ async def test_no_reply_in_time_is_said_and_a_plain_message_has_none(rocketmq: R
         await producer.send(Message("NotAsked", b"!"))
         async with polling(client, "not-asked", "NotAsked") as consumer:
             (message,) = await consumer.poll(60_000)
-        with pytest.raises(BadRequest, match="asks for no reply"):
+        with pytest.raises(BadRequest, match="does not ask for a reply"):
             await producer.reply(message, b"!")
 
 

@@ -34,7 +34,7 @@ class Renewal:
         self.renewal = RouteRenewal(self.known, self._ask, clock_ms=self.loop.now_ms)
 
     def run(self, work: Coroutine[object, object, None]) -> None:
-        self.known.put("T", OLD, now_ms=self.loop.now_ms())
+        self.known.store_route("T", OLD, now_ms=self.loop.now_ms())
         run(work, self.loop)
 
     async def _ask(self, topic: str) -> TopicRouteData:
@@ -43,7 +43,7 @@ class Renewal:
         await asyncio.sleep(late_s)
         if isinstance(answer, ClientError):
             raise answer
-        self.known.put(topic, answer, now_ms=self.loop.now_ms())
+        self.known.store_route(topic, answer, now_ms=self.loop.now_ms())
         return answer
 
 

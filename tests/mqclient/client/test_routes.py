@@ -79,7 +79,7 @@ def test_broken_order_configuration_is_named(conf: str) -> None:
 
 def test_route_is_good_for_its_life_and_stays_until_dropped() -> None:
     cache = RouteCache()
-    cache.put("T", MIXED, now_ms=0)
+    cache.store_route("T", MIXED, now_ms=0)
 
     assert cache.get("T", now_ms=ROUTE_LIFE_MS - 1) is MIXED
     assert cache.get("T", now_ms=ROUTE_LIFE_MS) is None
@@ -96,7 +96,7 @@ def test_doubted_route_is_asked_for_at_once_and_stays() -> None:
     cache = RouteCache()
     cache.doubt("T")
     assert cache.last("T") is None
-    cache.put("T", MIXED, now_ms=0)
+    cache.store_route("T", MIXED, now_ms=0)
     cache.doubt("T")
 
     assert cache.get("T", now_ms=0) is None
@@ -106,7 +106,7 @@ def test_doubted_route_is_asked_for_at_once_and_stays() -> None:
 
 def test_failed_question_is_worth_a_word_now_and_then() -> None:
     cache = RouteCache()
-    cache.put("T", MIXED, now_ms=0)
+    cache.store_route("T", MIXED, now_ms=0)
 
     assert [cache.failed("T", now_ms=at) for at in (0, 1, QUIET_MS - 1, QUIET_MS)] == [
         True, False, False, True,

@@ -7,9 +7,9 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer import broker_requests
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from remoting.bodies import (
     CMResult,
     ConsumeFromWhere,

@@ -8,9 +8,9 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from mqclient.admin.admin import Admin
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeOrderlyContext,
@@ -19,7 +20,6 @@ from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as St
 from mqclient.consumer.pull import pull_message_service
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import BadRequest, BrokerRefused
 from mqclient.message import Message, MessageExt

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeOrderlyContext,
@@ -16,7 +17,6 @@ from mqclient.consumer.listener.listeners import (
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.offset_store import LocalOffsets
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

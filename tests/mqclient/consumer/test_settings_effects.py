@@ -3,16 +3,16 @@
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull import pull_message_service
 from mqclient.consumer.pull.poll_buffer import PollBuffer
 from mqclient.consumer.pull.pull_message_service import PullMessageService
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import Subscription, TopicSubscription
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -39,7 +39,7 @@ async def test_post_subscription_when_pull(
         )
         polled = PollBuffer(inside, auto_commit=False)
         pulls = PullMessageService(inside, polled, from_ms=0)
-        pulls.run(held)
+        pulls.start_reading(held)
         await until(lambda: bool(fake.asked_for(PULL)))
         pulls.stop()
         inside.tasks.cancel()

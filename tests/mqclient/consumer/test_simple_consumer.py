@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from mqclient.client.settings import ClientSettings
+from mqclient.client.client_settings import ClientSettings
 from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute
 from mqclient.message import read_messages

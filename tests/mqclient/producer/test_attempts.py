@@ -4,7 +4,7 @@ import pytest
 
 from mqclient.errors import ClientError, NoRoute, TimedOut, Unreachable, refusal
 from mqclient.producer.attempts import Attempts
-from mqclient.producer.settings import ProducerSettings
+from mqclient.producer.producer_settings import ProducerSettings
 
 SPREAD = ProducerSettings()
 AS_JAVA = ProducerSettings(retry_backoff_ms=0)

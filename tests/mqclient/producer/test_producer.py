@@ -12,9 +12,9 @@ from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, Tim
 from mqclient.message import BODY_SIZE_MAX, Message
 from mqclient.producer import send_request
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_request import THREAD_SIZE, MessagePacker
 from mqclient.producer.send_result import SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
@@ -232,11 +232,9 @@ async def test_after_a_send_that_failed_for_good_the_next_one_asks_for_a_fresh_r
         fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         await producer.send(Message("T", b"x"))
 
+        send = producer.send_async if is_async else producer.send
         with pytest.raises(ClientError):
-            if is_async:
-                await producer.send_async(Message("T", b"x"))
-            else:
-                await producer.send(Message("T", b"x"))
+            await send(Message("T", b"x"))
         await producer.send(Message("T", b"x"))
 
         assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == route_count

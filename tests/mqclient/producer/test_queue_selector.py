@@ -35,7 +35,7 @@ def test_a_function_that_chooses_no_queue_is_told_so(chosen: object) -> None:
 
 
 def test_a_key_that_is_no_text_is_refused_because_java_hashes_it_otherwise() -> None:
-    with pytest.raises(BadRequest, match="17 is no text"):
+    with pytest.raises(BadRequest, match="17 is not a text"):
         by_hash(QUEUES, 17)  # type: ignore[arg-type]
 
 

@@ -9,9 +9,9 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import BadRequest, BrokerRefused, TimedOut, Unreachable
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.queue_selector import by_hash
 from mqclient.producer.send_result import SendResult, SendStatus
-from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command

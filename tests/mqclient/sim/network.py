@@ -8,8 +8,8 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient
-from mqclient.client.settings import ClientSettings
 from remoting.command import Command
 from remoting.errors import ConnectFailed, RequestTimedOut
 from tests.mqclient.sim.clock import SimLoop

@@ -12,8 +12,8 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere, MessageQueue

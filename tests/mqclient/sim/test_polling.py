@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
 from remoting.bodies import ConsumeFromWhere, MessageQueue

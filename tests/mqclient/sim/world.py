@@ -8,6 +8,7 @@ import asyncio
 from collections import defaultdict
 from enum import Enum, auto
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -15,7 +16,6 @@ from mqclient.consumer.listener.listeners import (
     ConsumeOrderlyStatus,
 )
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from remoting.bodies import BrokerData, ConsumeFromWhere, MessageQueue, QueueData, TopicRouteData

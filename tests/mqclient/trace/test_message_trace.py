@@ -3,12 +3,12 @@
 import asyncio
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
 )
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
 from mqclient.trace.message_trace import MessageTrace

@@ -20,7 +20,7 @@ from mqclient import (
     PushConsumer,
     PushSettings,
 )
-from mqclient.consumer.state.hooks import ConsumeEvent
+from mqclient.consumer.state.consume_hooks import ConsumeEvent
 from mqclient.trace.open_telemetry import OpenTelemetryTrace
 from mqserver.pytest_plugin import RocketMQ
 from remoting.codes import RequestCode, ResponseCode

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from mqspark.cli.process import LOCAL_SIZE, given_options, hint_at_local, parser_of, run_to_end
+from mqspark.cli import process
+from mqspark.cli.process import (
+    LOCAL_SIZE,
+    choose_engine,
+    given_options,
+    parser_of,
+    run_to_end,
+    started_spark,
+)
 from mqspark.errors import BadOption
 from tests.golden import REPOSITORY, Golden
 from tests.waiting import wait
@@ -45,20 +53,39 @@ def test_an_error_of_ours_is_one_line_and_its_exit_code(
 
 
 @pytest.mark.parametrize(
-    ("master", "size", "hints"),
-    [("local[2]", 3 << 30, True), ("local[2]", LOCAL_SIZE, False), ("yarn", 1, False)],
+    ("size", "master", "submitted", "engine", "why"),
+    [
+        (3 << 30, None, False, "local", "3.0 GiB of log on one machine; Spark's start takes"),
+        (LOCAL_SIZE, None, False, "spark", "20.0 GiB of log, above the 20 GiB"),
+        (3 << 30, "local[2]", False, "spark", "--master is local[2]; --engine local gives"),
+        (LOCAL_SIZE, "local[2]", False, "spark", "--master is local[2]"),
+        (1, "yarn", False, "spark", "--master is yarn"),
+        (1, None, True, "spark", "spark-submit started this job"),
+    ],
 )
-def test_where_the_local_engine_is_faster_it_is_told(
-    master: str, size: int, hints: bool, capfd: pytest.CaptureFixture[str]
+def test_the_engine_follows_from_master_and_size(
+    size: int, master: str | None, submitted: bool, engine: str, why: str
 ) -> None:
-    hint_at_local(master, size)
+    chosen, told = choose_engine(size, master=master, submitted=submitted)
 
-    told = capfd.readouterr().err
-    assert bool(told) == hints
-    if hints:
-        assert json.loads(told)["hint"] == (
-            "3.0 GiB on one machine: --engine local gives the same and is faster below 20 GiB"
-        )
+    assert chosen == engine
+    assert told.startswith(f"engine {engine}: {why}")
+
+
+def test_the_start_of_spark_is_told_apart(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    masters: list[str] = []
+    clock = iter([100.0, 109.8, 114.04])
+    monkeypatch.setattr(process, "session", lambda master, **_: masters.append(master))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+
+    with started_spark(None):
+        assert capfd.readouterr().err == ""
+
+    assert masters == ["local[*]"]
+    told = json.loads(capfd.readouterr().err)
+    assert told == {"hint": "Spark took 9.8 s to start and 4.2 s for the job"}
 
 
 def test_a_bug_keeps_its_traceback() -> None:

@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import cast
 
 from mqserver.broker.broker_context import BrokerContext, OwnPuts, Put
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.clients.offsets import Offsets
+from mqserver.broker.clients.consumer_offsets import Offsets
+from mqserver.broker.clients.subscription_groups import Groups
 from mqserver.broker.config import BrokerConfig
 from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.broker.serving.group_commit import Done
 from mqserver.broker.stats.counters import Statistics
 from mqserver.broker.topics import Topics
 from mqserver.runtime.clock import Clock
-from mqserver.store.config import StoreConfig
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.hosts import pack_host
 from tests.server.broker.desk import NO_THREADS
 from tests.server.doubles import FakeClock

@@ -15,8 +15,8 @@ from mqserver.broker.config import BrokerConfig
 from mqserver.broker.serving.cold_reads import ColdReads
 from mqserver.runtime.clock import Clock, SystemClock
 from mqserver.store.commitlog.flush import FlushJob
-from mqserver.store.config import FlushDiskType, StoreConfig
-from mqserver.store.timer.files import TimerFlush
+from mqserver.store.store_config import FlushDiskType, StoreConfig
+from mqserver.store.timer.timer_files import TimerFlush
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     ConsumeFromWhere,
@@ -307,14 +307,14 @@ class HeldBack:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, job: type[FlushJob | TimerFlush]) -> None:
         self._began, self._may_end = threading.Event(), threading.Event()
-        run = job.run
+        run = job.do_work
 
         def held(job: Any) -> None:
             self._began.set()
             assert self._may_end.wait(10)
             run(job)
 
-        monkeypatch.setattr(job, "run", held)
+        monkeypatch.setattr(job, "do_work", held)
 
     async def let_go_during_the_stop(self) -> None:
         """Wait until a job runs; let it end when the broker, told to stop now, waits for it."""

@@ -6,7 +6,7 @@ import pytest
 
 from mqserver.broker.app import BrokerApp
 from mqserver.runtime.clock import SystemClock
-from mqserver.store.errors import StoreLocked
+from mqserver.store.store_errors import StoreLocked
 from remoting.codes import RequestCode
 from storefmt.config.tables import ConsumerOffsets, GroupTable, TopicTable
 from storefmt.errors import BadCall, ConfigDamaged

@@ -8,8 +8,8 @@ import pytest
 
 from mqserver.broker.config import BrokerConfig, BrokerRole, broker_config, printed
 from mqserver.runtime.javakeys import BROKER_KEYS
-from mqserver.runtime.settings import SettingsError, Value, keys_of
-from mqserver.store.config import FlushDiskType, StoreConfig
+from mqserver.runtime.typed_config import SettingsError, Value, keys_of
+from mqserver.store.store_config import FlushDiskType, StoreConfig
 
 
 def config(**settings: str) -> BrokerConfig:

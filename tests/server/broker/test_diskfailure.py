@@ -20,7 +20,7 @@ class BreakingDisk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_broken = False
-        run = FlushJob.run
+        run = FlushJob.do_work
 
         def breaking(job: FlushJob) -> None:
             if self.is_broken:
@@ -28,7 +28,7 @@ class BreakingDisk:
             else:
                 run(job)
 
-        monkeypatch.setattr(FlushJob, "run", breaking)
+        monkeypatch.setattr(FlushJob, "do_work", breaking)
         monkeypatch.setattr(FlushJob, "segment", None)
 
 

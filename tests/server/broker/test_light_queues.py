@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker.clients.offsets import Offsets
+from mqserver.broker.clients.consumer_offsets import Offsets
 from mqserver.broker.config import BrokerConfig, broker_config
 from mqserver.runtime.clock import Times, read_together
-from mqserver.runtime.settings import Value
+from mqserver.runtime.typed_config import Value
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import QueryConsumerOffset
 from storefmt.config.tables import ConsumerOffsets

@@ -86,7 +86,7 @@ async def test_topics_of_a_store_that_was_the_real_brokers_alone_are_only_named(
     found = await topics_of(tmp_path)
 
     assert found[TOPIC] is None
-    assert "nobody finds these" in caplog.text
+    assert "clients cannot find them" in caplog.text
 
 
 async def test_promoted_slave_has_the_topics_of_all_messages_it_has(pair: Pair) -> None:

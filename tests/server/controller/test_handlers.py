@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqserver.controller.app import ControllerApp
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
 from remoting.codes import LaterCode

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.controller.group_store import StoreUnavailable
 from mqserver.namesrv.app import NamesrvApp
-from mqserver.namesrv.config import NamesrvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
 from mqserver.runtime.clock import SystemClock
 from remoting.codes import LaterCode
 from tests import ports

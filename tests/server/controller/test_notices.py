@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.group_record import GroupRecord
-from mqserver.controller.groups import BrokerGroups
 from mqserver.controller.groups_file import GroupsFile
 from mqserver.controller.notices import Notices
 from remoting.aio.server import RemotingServer, ServerConn

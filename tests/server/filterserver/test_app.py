@@ -17,7 +17,7 @@ from mqclient.errors import BrokerRefused
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqserver.filterserver.app import FilterServerApp
-from mqserver.filterserver.config import FilterServerConfig
+from mqserver.filterserver.filterserver_config import FilterServerConfig
 from mqserver.filterserver.module import FilterEngine, FilterModule
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
@@ -214,7 +214,7 @@ async def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, tex
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        (upload(b"no module"), "no WebAssembly module"),
+        (upload(b"no module"), "not a WebAssembly module"),
         (upload(wat.module(wat.TAKES_ALL), crc=7), "classCRC is 7"),
         (upload(bytes(2_000)), "2000 bytes, at most 1000"),
     ],

@@ -28,8 +28,8 @@ from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NotFound
 from mqclient.message import Message, MessageExt
+from mqclient.producer.producer_settings import ProducerSettings
 from mqclient.producer.send_result import SendResult, SendStatus
-from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import LocalTransactionState, TransactionProducer
 from remoting.bodies import MessageQueue
 from storefmt.config.tables import TopicConfig

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from mqserver.namesrv import handlers
 from mqserver.namesrv.app import NamesrvApp
-from mqserver.namesrv.config import NamesrvConfig
 from mqserver.namesrv.kvconfig import KvConfig
+from mqserver.namesrv.namesrv_config import NamesrvConfig
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.namesrv.request_gate import make_gate
-from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.clock import SystemClock
 from mqserver.runtime.registry import collect
 from mqserver.runtime.request_dispatcher import RequestDispatcher, UnknownCode

@@ -26,9 +26,9 @@ def path(tmp_path: Path) -> Path:
 def test_a_key_survives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "kvConfig.json"
     kv = KvConfig.open(path)
-    kv.put("NS", "k", "v1")
-    kv.put("NS", "k", "v2")
-    kv.put("ORDER_TOPIC_CONFIG", "T", "a:4;b:4")
+    kv.set_value("NS", "k", "v1")
+    kv.set_value("NS", "k", "v2")
+    kv.set_value("ORDER_TOPIC_CONFIG", "T", "a:4;b:4")
 
     again = KvConfig.open(path)
 
@@ -43,9 +43,9 @@ def test_the_file_is_the_one_java_writes(tmp_path: Path, fact_tables: Path) -> N
     path = tmp_path / "kvConfig.json"
     kv = KvConfig.open(path)
 
-    kv.put("ORDER_TOPIC_CONFIG", "HFCT_ORD_R", "hfct-a:2")
-    kv.put("ORDER_TOPIC_CONFIG", "HFCT_ORD", "hfct-a:2")
-    kv.put("HFCT_NS", "k1", "v1")
+    kv.set_value("ORDER_TOPIC_CONFIG", "HFCT_ORD_R", "hfct-a:2")
+    kv.set_value("ORDER_TOPIC_CONFIG", "HFCT_ORD", "hfct-a:2")
+    kv.set_value("HFCT_NS", "k1", "v1")
     kv.delete("HFCT_NS", "k1")
 
     assert path.read_bytes() == java.read_bytes()
@@ -55,7 +55,7 @@ def test_the_file_is_the_one_java_writes(tmp_path: Path, fact_tables: Path) -> N
 
 def test_delete_leaves_the_namespace(tmp_path: Path) -> None:
     kv = KvConfig.open(tmp_path / "kv.json")
-    kv.put("NS", "k", "v")
+    kv.set_value("NS", "k", "v")
 
     kv.delete("NS", "k")
     kv.delete("NS", "k")
@@ -66,11 +66,11 @@ def test_delete_leaves_the_namespace(tmp_path: Path) -> None:
 
 
 def test_what_the_disk_refused_did_not_happen(path: Path) -> None:
-    KvConfig.open(path).put("NS", "k", "old")
+    KvConfig.open(path).set_value("NS", "k", "old")
     kv = KvConfig.open(path, files=FullDisk())
 
     with pytest.raises(OSError):
-        kv.put("NS", "k", "new")
+        kv.set_value("NS", "k", "new")
     with pytest.raises(OSError):
         kv.delete("NS", "k")
 
@@ -80,8 +80,8 @@ def test_what_the_disk_refused_did_not_happen(path: Path) -> None:
 
 def test_a_half_written_file_falls_back_to_the_copy_before(path: Path) -> None:
     kv = KvConfig.open(path)
-    kv.put("NS", "k", "first")
-    kv.put("NS", "k", "second")
+    kv.set_value("NS", "k", "first")
+    kv.set_value("NS", "k", "second")
     path.write_bytes(path.read_bytes()[:10])
 
     assert KvConfig.open(path).get("NS", "k") == "first"
@@ -99,7 +99,7 @@ def test_two_damaged_files_are_refused_by_name(tmp_path: Path, text: str) -> Non
 
 @pytest.mark.parametrize("cut", range(40))
 def test_a_file_cut_anywhere_is_never_half_read(path: Path, cut: int) -> None:
-    KvConfig.open(path).put("NS", "k", "v")
+    KvConfig.open(path).set_value("NS", "k", "v")
     whole = path.read_bytes()
     path.write_bytes(whole[:cut])
 
@@ -118,14 +118,14 @@ def test_empty_and_oversized_keys_are_refused(tmp_path, namespace, key, value) -
     kv = KvConfig.open(tmp_path / "kv.json")
 
     with pytest.raises(BadKey):
-        kv.put(namespace, key, value)
+        kv.set_value(namespace, key, value)
 
     assert kv.namespace(namespace) is None
 
 
 def test_any_text_comes_back(path: Path) -> None:
     value = 'ünï "quoted"\\ \n\t\x01 中 😀 </script>'
-    KvConfig.open(path).put("ns", "k", value)
+    KvConfig.open(path).set_value("ns", "k", value)
 
     assert KvConfig.open(path).get("ns", "k") == value
     assert json.loads(path.read_text())["configTable"]["ns"]["k"] == value

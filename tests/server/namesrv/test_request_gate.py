@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import mqserver.namesrv.handlers
-from mqserver.namesrv.config import NamesrvConfig, namesrv_config
+from mqserver.namesrv.namesrv_config import NamesrvConfig, namesrv_config
 from mqserver.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_connection_check
 from mqserver.runtime.registry import collect
-from mqserver.runtime.settings import SettingsError, Value
+from mqserver.runtime.typed_config import SettingsError, Value
 from remoting.codes import RequestCode
 from tests.server.doubles import FakeConn
 from tests.server.namesrv.desk import Desk
@@ -39,7 +39,7 @@ def test_openness_of_java_is_an_option_and_warned_of(
     desk = Desk(tmp_path, broker_addresses="*")
 
     assert codes_refused(desk, FAR) == ADMIN_CODES
-    assert "brokerAddresses is *: everybody who can connect may register" in caplog.text
+    assert "brokerAddresses is *: every address that can connect may register" in caplog.text
 
 
 def test_refused_broker_is_told_how_it_is_admitted_and_logged_once(

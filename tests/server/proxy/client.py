@@ -39,7 +39,7 @@ from mqserver.proxy.protocol.requests import (
     TelemetryCommand,
 )
 from mqserver.proxy.service import NAME
-from mqserver.runtime.settings import Value
+from mqserver.runtime.typed_config import Value
 from remoting.command import Command
 from remoting.headers import CreateTopic
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from mqclient.client.instance import MQClient
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
 from mqserver.proxy.drafts import ReadPlainSend, SendDraft, SendLimits, send_limits
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.protocol.codes import DigestType, Encoding, MessageType
 from mqserver.proxy.protocol.definitions import Digest, Message, Resource, SystemProperties
 from mqserver.proxy.protocol.protobuf import BadMessage
 from mqserver.proxy.protocol.requests import SendMessageRequest
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.sending import ProducerMethods
 from mqserver.proxy.service import Service
 from remoting.errors import BadCall

@@ -39,7 +39,7 @@ from mqserver.proxy.protocol.requests import (
     ThreadStackTrace,
     VerifyMessageResult,
 )
-from mqserver.runtime.settings import Value
+from mqserver.runtime.typed_config import Value
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header

@@ -4,15 +4,15 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import Credentials, ProxyContext
-from mqserver.proxy.errors import ok
+from mqserver.proxy.grpc_status import ok
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.requests import (
     SendMessageRequest,
     SendMessageResponse,
     SendResultEntry,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.sending import consistent_hash, stored_response
 from mqserver.proxy.service import Service
 from remoting.codes import LanguageCode, RequestCode

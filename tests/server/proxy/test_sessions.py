@@ -7,20 +7,20 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqserver.proxy.clients.commands import COMMANDS_MAX, CommandQueue
 from mqserver.proxy.clients.sessions import (
     LINK_SHARE,
     SESSIONS_PER_CONNECTION,
     Sessions,
 )
+from mqserver.proxy.clients.telemetry_commands import COMMANDS_MAX, CommandQueue
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.definitions import Publishing, Settings
 from mqserver.proxy.protocol.requests import TelemetryCommand
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio import costs
 from remoting.aio.resources import Budget, Places, Resources
 
@@ -69,7 +69,7 @@ async def test_settings_are_charged_also_when_they_change() -> None:
         session = sessions.of(context(Connection()))
         for size in (3_000_000, 1_000_000):
             session.note_settings(Settings(publishing=Publishing()), size)
-            sessions.keep(session)
+            sessions.add_session(session)
 
             assert budget.used_size == costs.SESSION.size + size
 
@@ -78,12 +78,12 @@ async def test_a_connection_has_a_limit_of_sessions_and_takes_them_with_it() -> 
     budget, connection = Budget(), Connection()
     async with table(Resources(budget=budget)) as sessions:
         for number in range(SESSIONS_PER_CONNECTION):
-            sessions.keep(sessions.of(context(connection, str(number))))
+            sessions.add_session(sessions.of(context(connection, str(number))))
         used_size = budget.used_size
 
         with pytest.raises(ProxyRefused, match="too many gRPC clients") as refused:
-            sessions.keep(sessions.of(context(connection, "one more")))
-        sessions.keep(sessions.of(context(Connection(), "elsewhere")))
+            sessions.add_session(sessions.of(context(connection, "one more")))
+        sessions.add_session(sessions.of(context(Connection(), "elsewhere")))
         connection.end()
 
         assert refused.value.code is Code.TOO_MANY_REQUESTS
@@ -96,7 +96,7 @@ async def test_a_session_with_messages_outlives_its_connection_until_it_is_silen
     connection = Connection()
     async with table() as sessions:
         session = sessions.of(context(connection))
-        sessions.keep(session)
+        sessions.add_session(session)
         session.renewals._watched["key"] = None  # type: ignore[index,assignment]
         connection.end()
         kept = sessions.count
@@ -112,7 +112,7 @@ async def test_sessions_are_closed_when_the_memory_is_short() -> None:
     budget = Budget(10 * 16_384)
     async with table(Resources(budget=budget)) as sessions:
         for number in range(12):
-            sessions.keep(sessions.of(context(Connection(), str(number))))
+            sessions.add_session(sessions.of(context(Connection(), str(number))))
 
         assert sessions.count < 10
         assert budget.used_size <= budget.size_max
@@ -123,7 +123,7 @@ async def test_connections_to_brokers_are_counted_and_given_back_with_the_stream
     async with table(Resources(places=places)) as sessions:
         kept = [sessions.of(context(connection, str(number))) for number in range(5)]
         for session in kept:
-            sessions.keep(session)
+            sessions.add_session(session)
             without_a_stream = session._link_to("127.0.0.1:1")
             session.commands = CommandQueue(lambda size: None)
         links = [session._link_to("127.0.0.1:1") for session in kept[:4]]
@@ -148,7 +148,7 @@ async def test_a_client_that_does_not_read_its_commands_is_not_read_from() -> No
         await may_write.wait()
         written.append(data)
 
-    taken = [queue.put(TelemetryCommand()) for _ in range(COMMANDS_MAX + 1)]
+    taken = [queue.queue_command(TelemetryCommand()) for _ in range(COMMANDS_MAX + 1)]
     room = asyncio.create_task(queue.wait_for_room())
     writing = asyncio.create_task(queue.write_all(write))
     for _ in range(3):

@@ -5,11 +5,11 @@ import gzip
 import pytest
 
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ALGORITHM, signature_of
 from mqserver.proxy.http2.frames import FrameType, frame
 from mqserver.proxy.protocol.codes import Code
 from mqserver.proxy.protocol.requests import Response, TelemetryCommand
+from mqserver.proxy.proxy_config import ProxyConfig
 from mqserver.proxy.service import NAME, Service, methods_of
 from remoting.aio.resources import Budget
 from tests.mqclient.fake import serving

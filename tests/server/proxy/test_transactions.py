@@ -8,7 +8,7 @@ from mqserver.proxy.clients.transactions import (
     Transactions,
     decode_transaction_id,
 )
-from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.proxy_config import ProxyConfig
 
 EXPIRE_MS = ProxyConfig().transaction_data_expire_ms
 
@@ -45,7 +45,7 @@ def test_an_endpoint_uses_an_id_of_its_own_once() -> None:
     transactions = Transactions(ProxyConfig(), Clock())
     transaction_id = begin(transactions)
 
-    taken = [place(transactions.take("T", transaction_id)) for _ in range(2)]
+    taken = [place(transactions.take_transaction("T", transaction_id)) for _ in range(2)]
 
     assert taken == [7, None]
 
@@ -55,9 +55,9 @@ def test_an_id_of_another_endpoint_is_used_until_it_expires() -> None:
     transaction_id = begin(Transactions(ProxyConfig(), clock))
     restarted = Transactions(ProxyConfig(), clock)
 
-    in_time = place(restarted.take("T", transaction_id))
+    in_time = place(restarted.take_transaction("T", transaction_id))
     clock.now_ms += EXPIRE_MS + 1
-    late = place(restarted.take("T", transaction_id))
+    late = place(restarted.take_transaction("T", transaction_id))
 
     assert (in_time, late) == (7, None)
 
@@ -69,7 +69,7 @@ def test_the_newest_place_counts_for_an_older_id() -> None:
     # The broker asked in the meantime, which moved the half message.
     begin(restarted, log_offset=500)
 
-    assert place(restarted.take("T", transaction_id)) == 500
+    assert place(restarted.take_transaction("T", transaction_id)) == 500
 
 
 def test_expired_entries_are_forgotten() -> None:
@@ -91,4 +91,4 @@ def test_expired_entries_are_forgotten() -> None:
 )  # fmt: skip
 def test_what_is_not_an_id_of_ours_is_not_found(text: str) -> None:
     assert decode_transaction_id(text) is None
-    assert Transactions(ProxyConfig(), Clock()).take("T", text) is None
+    assert Transactions(ProxyConfig(), Clock()).take_transaction("T", text) is None

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.config import broker_config, printed
-from mqserver.namesrv.config import namesrv_config
-from mqserver.runtime.settings import SettingsError, Value, format_settings
+from mqserver.namesrv.namesrv_config import namesrv_config
 from mqserver.runtime.tls import Tls, split_tls, tls_settings
+from mqserver.runtime.typed_config import SettingsError, Value, format_settings
 from remoting.aio.tls import ClientAuth, ClientTls, ServerTls, TlsMode
 
 NO_FILE = Path("/nonexistent/tls.properties")

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskFile, RealDisk
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 from mqserver.store.recovery.safe_point import IndexMark, SafePoint, lock_time, write_safe_point
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.javahash import tags_code
 from storefmt.paths import StorePaths
@@ -116,7 +116,7 @@ def generate(root: Path, count: int, *, tail_count: int, index: bool = False) ->
     per_file = QUEUE_FILE_SIZE // ENTRY_SIZE
     for queue_id in range(QUEUES):
         end = count // QUEUES
-        ends.put("topic-a", queue_id, QueueRow(0, 0, end))
+        ends.put_row("topic-a", queue_id, QueueRow(0, 0, end))
         directory = paths.queue_dir("topic-a", queue_id)
         for number, path in enumerate(files(directory, end * ENTRY_SIZE, QUEUE_FILE_SIZE)):
             first = number * per_file

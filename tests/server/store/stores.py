@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from mqserver.store.commitlog.flush import QueueSyncJob
-from mqserver.store.config import FlushDiskType, StoreConfig
 from mqserver.store.disk.disk import Disk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import FlushDiskType, StoreConfig
 from storefmt.dispatch.record_entries import tag_and_keys_of
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.hosts import pack_host
@@ -155,7 +155,7 @@ def put_all(store: MessageStore, numbers: Iterable[int]) -> list[PutResult]:
 def finish(store: MessageStore, job: DiskJob | None) -> bool:
     """Run and end a job of a store in this thread; return whether there was one."""
     if job is not None:
-        job.run()
+        job.do_work()
         store.end_flush(job)
     return job is not None
 

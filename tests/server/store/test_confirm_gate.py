@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import FlushDiskType, StoreConfig
 from mqserver.store.confirm_gate import ConfirmGate
 from mqserver.store.results import DispatchEntry, PutMessage
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import FlushDiskType, StoreConfig
 from storefmt.formats.consumequeue import FILLER_SIZE
 
 HOST = b"\x7f\0\0\1\0\0\0\1"
@@ -78,7 +78,7 @@ def test_a_reader_sees_only_what_is_confirmed(tmp_path: Path, flush: FlushDiskTy
         store.write(1)
         ends.append(result.log_offset + result.size)
         while job := store.begin_flush():
-            job.run()
+            job.do_work()
             store.end_flush(job)
 
     assert store.max_offset("T", 0) == 0

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.entry_writes import EntryWrite
 from mqserver.store.queues import queue_table
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (
     START_MS,
@@ -52,7 +52,7 @@ def test_entries_are_read_and_added_while_a_thread_writes(disk: SimDisk) -> None
     job = begun(store)
     put_all(store, range(30, 90))
     assert bodies(store, TOPIC, 0) == expected(90, 0)
-    job.run()
+    job.do_work()
     put_all(store, range(90, 100))
     assert bodies(store, TOPIC, 0) == expected(100, 0)
     store.end_flush(job)

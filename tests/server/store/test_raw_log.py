@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import FILLER
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
@@ -42,7 +42,7 @@ def append(slave: MessageStore, data: bytes) -> None:
     slave.raw.append(data)
     slave.write(START_MS)
     flush(slave)
-    while slave.raw.take():
+    while slave.raw.make_entries():
         slave.write(START_MS)
     slave.write(START_MS)
 

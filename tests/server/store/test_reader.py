@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from mqserver.store import reader
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk import mapped
 from mqserver.store.disk.nowait import ColdRead
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.results import GetStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.kernels import forms
 from tests.server.store.stores import (

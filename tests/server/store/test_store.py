@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.errors import StoreLocked
 from mqserver.store.results import DispatchEntry, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreLocked
 from storefmt.formats.checkpoint import Checkpoint
 from tests.server.store.stores import (
     LOG_FILE_SIZE,

@@ -29,7 +29,7 @@ from mqserver.broker.acl.accounts import (
     check_keys,
     check_perms,
 )
-from mqserver.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
+from mqserver.broker.acl.acl_files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
 from mqserver.broker.acl.live_accounts import LiveAccounts
 from mqserver.broker.acl.rules import Level, Resource, TopicAt, rule_of
 from mqserver.broker.acl.scope import Scopes

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from mqserver.broker.acl.accounts import AclError, Perm
+from mqserver.broker.acl.acl_files import AclFiles
 from mqserver.broker.acl.control import AccessControl
-from mqserver.broker.acl.files import AclFiles
 from mqserver.broker.acl.rules import ADMIN_WRITES
 from mqserver.broker.acl.scope import Scopes
 from mqserver.broker.config import BrokerConfig

@@ -12,7 +12,7 @@ again must not lock every client out, and a file that ends before its last lines
 
 import logging
 
-from mqserver.broker.acl.files import AclFiles, AclTable
+from mqserver.broker.acl.acl_files import AclFiles, AclTable
 from storefmt.errors import ConfigDamaged
 
 LOG = logging.getLogger(__name__)

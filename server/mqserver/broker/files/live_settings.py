@@ -32,9 +32,9 @@ from mqserver.broker.config import NOT_TO_BE_IGNORED, BrokerConfig, faults, prin
 from mqserver.runtime.javakeys import broker_defaults
 from mqserver.runtime.jsonfile import load_state_file
 from mqserver.runtime.properties import format_properties, parse_properties
-from mqserver.runtime.settings import Key, SettingsError, Value, convert, keys_of, unknown_key
 from mqserver.runtime.tls import PREFIX as TLS_PREFIX
-from mqserver.store.config import StoreConfig
+from mqserver.runtime.typed_config import Key, SettingsError, Value, convert, keys_of, unknown_key
+from mqserver.store.store_config import StoreConfig
 from storefmt.errors import ConfigDamaged
 from storefmt.paths import StorePaths
 

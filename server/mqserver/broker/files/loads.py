@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mqserver.runtime.jsonfile import load_state_file
-from mqserver.store.config import StoreConfig
+from mqserver.store.store_config import StoreConfig
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.errors import BadBody
 from storefmt.config.fastjson import loads

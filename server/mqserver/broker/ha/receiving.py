@@ -27,8 +27,8 @@ from mqserver.broker.serving.flusher import Flusher
 from mqserver.runtime.clock import Clock
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.address import split_address
 
 LOG = logging.getLogger(__name__)
@@ -484,7 +484,7 @@ class Receiver:
             self._take_soon(BUSY_WAIT_S if was_busy else 0.0)
 
     def _take(self) -> bool:
-        has_more = self._store.raw.take()
+        has_more = self._store.raw.make_entries()
         self._store.dispatch_copied(self._clock.now_ms())
         self._written()
         return has_more

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from mqserver.broker.clients.groups import Groups
-from mqserver.broker.clients.offsets import NO_OFFSET, Offsets, Place
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Offsets, Place
+from mqserver.broker.clients.subscription_groups import Groups
 from mqserver.broker.delay.schedule import DelayService
 from mqserver.broker.topics import Topics
 from remoting.aio.client import RemotingClient

@@ -7,7 +7,7 @@ Source: broker/processor/ConsumerManageProcessor.java, AdminBrokerProcessor.java
 """
 
 from mqserver.broker import names
-from mqserver.broker.clients.offsets import LONG_MAX, NO_OFFSET
+from mqserver.broker.clients.consumer_offsets import LONG_MAX, NO_OFFSET
 from mqserver.broker.cold_handler import reads_cold
 from mqserver.broker.state import Broker
 from mqserver.runtime.registry import handles

@@ -9,7 +9,7 @@ broker/processor/AdminBrokerProcessor.java#getTimerCheckPoint, #getTimerMetrics 
 
 from mqserver.broker.names import is_writable
 from mqserver.broker.state import Broker
-from mqserver.broker.timer.messages import refused_recall
+from mqserver.broker.timer.timer_messages import refused_recall
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode

@@ -28,7 +28,7 @@ from mqserver.runtime.program.kernels import kernels_in_use
 from mqserver.runtime.properties import BadProperties, parse_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError, Value
+from mqserver.runtime.typed_config import SettingsError, Value
 from mqserver.store.disk.disk import DiskUsage
 from mqserver.store.store import MessageStore
 from remoting.bodies import KVTable

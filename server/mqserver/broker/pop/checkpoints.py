@@ -25,7 +25,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from mqserver.broker.clients.offsets import Place
+from mqserver.broker.clients.consumer_offsets import Place
 from mqserver.store.results import PutMessage
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record

@@ -27,7 +27,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Final
 
-from mqserver.broker.clients.offsets import Place
+from mqserver.broker.clients.consumer_offsets import Place
 from mqserver.broker.pop.checkpoints import PopCheckpoint, PopKey
 
 OPEN_COUNT_MAX: Final = 1_000_000

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from mqserver.broker.clients.offsets import Place
+from mqserver.broker.clients.consumer_offsets import Place
 
 
 @dataclass(slots=True)

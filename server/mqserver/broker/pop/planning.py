@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from mqserver.broker.broker_context import BrokerContext
-from mqserver.broker.clients.offsets import NO_OFFSET, Place
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Place
 from mqserver.broker.filters.messagefilter import MessageFilter
 from mqserver.broker.pop.checkpoints import COUNT_MAX
 from mqserver.broker.pop.order import OrderedQueues

@@ -12,7 +12,7 @@ only).
 
 from collections.abc import Iterator
 
-from mqserver.broker.clients.groups import Groups
+from mqserver.broker.clients.subscription_groups import Groups
 from mqserver.broker.topics import Topics
 from storefmt.names import RETRY_PREFIX
 

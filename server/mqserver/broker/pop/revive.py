@@ -36,7 +36,7 @@ from typing import Final, NamedTuple
 
 from mqserver.broker import names
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
-from mqserver.broker.clients.offsets import NO_OFFSET, Place
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Place
 from mqserver.broker.intervals import while_used
 from mqserver.broker.pop.checkpoints import (
     COUNTED_GROUP,

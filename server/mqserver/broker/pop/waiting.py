@@ -20,7 +20,7 @@ from enum import Enum, auto
 from itertools import count
 from typing import Final
 
-from mqserver.broker.clients.offsets import Place
+from mqserver.broker.clients.consumer_offsets import Place
 from mqserver.broker.filters.messagefilter import MessageFilter
 from mqserver.broker.pop.revive import retry_topic_of
 from mqserver.runtime.request import Request

@@ -21,7 +21,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from mqserver.broker.clients.offsets import LONG_MAX
+from mqserver.broker.clients.consumer_offsets import LONG_MAX
 from mqserver.broker.config import HELD_COUNT_MAX
 
 LOG = logging.getLogger(__name__)

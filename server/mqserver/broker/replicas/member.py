@@ -52,7 +52,7 @@ from mqserver.broker.serving.group_commit import Done
 from mqserver.broker.state import Broker
 from mqserver.runtime.periodic import Services
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.errors import StoreFailed
+from mqserver.store.store_errors import StoreFailed
 from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer
 from remoting.bodies.controller import EpochEntryCache

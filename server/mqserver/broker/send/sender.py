@@ -45,7 +45,7 @@ from mqserver.broker.serving.answers import SendAnswers
 from mqserver.broker.serving.group_commit import GroupCommit, Sink
 from mqserver.broker.serving.overload import store_refusal
 from mqserver.broker.stored_properties import Recoder
-from mqserver.broker.timer.messages import TimerRules, recall_handle
+from mqserver.broker.timer.timer_messages import TimerRules, recall_handle
 from mqserver.broker.topics import topic_config
 from mqserver.broker.transaction.half_messages import is_prepared, prepare
 from mqserver.runtime.request import Request, RequestRefused

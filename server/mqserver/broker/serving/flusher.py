@@ -77,7 +77,7 @@ class Flusher(Generic[Job]):
             if number is not None:
                 _keep_error(job, number)
             return number is not None
-        running = self._executor.submit(job.run)
+        running = self._executor.submit(job.do_work)
         if wait_ms_max and wait_until_done((running,), wait_ms_max / 1000).done:
             _keep_failure(job, running)
             return True

@@ -37,8 +37,8 @@ from mqserver.runtime.clock import Clock
 from mqserver.runtime.observers import Observers
 from mqserver.store.commitlog.flush import FlushJob
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 
@@ -239,7 +239,7 @@ class GroupCommit:
     def _has_ended(self, job: LogWrite) -> bool:
         """Let a thread write; return whether it has ended, for which a small write is waited."""
         if self._writer is None:
-            job.run()
+            job.do_work()
             return True
         wait_ms_max = WRITE_WAIT_MS if job.size <= WAITED_SIZE_MAX else 0
         return self._writer.begin(job, wait_ms_max=wait_ms_max)

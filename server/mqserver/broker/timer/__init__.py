@@ -5,6 +5,6 @@
     dequeue   a slot that is due  -> each message under its real topic; a recalled one nowhere
 
 Nothing of it exists before the first timer message: no topic, no queue and no file. Start with
-``service.TimerService``; ``messages`` knows the properties, and ``delivered`` finds in the commit
-log what was delivered before a crash.
+``service.TimerService``; ``timer_messages`` knows the properties, and ``delivered`` finds in the
+commit log what was delivered before a crash.
 """

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final
 
-from mqserver.broker.timer.messages import Recalls, TimerMessage, timer_message
+from mqserver.broker.timer.timer_messages import Recalls, TimerMessage, timer_message
 from mqserver.store.commitlog.log_scan import ScannedRecord
 from mqserver.store.store import MessageStore
 from storefmt.errors import RecordDamaged

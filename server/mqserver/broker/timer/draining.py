@@ -12,8 +12,8 @@ unit, a unit whose message is another one. Only units of removed files may be mi
 from array import array
 from typing import Final
 
-from mqserver.broker.timer.messages import Recalls
-from mqserver.store.timer.log import TimerLog
+from mqserver.broker.timer.timer_messages import Recalls
+from mqserver.store.timer.timer_log import TimerLog
 from storefmt.errors import DamageKind, RecordDamaged
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.timer import NO_POS, Slot, TimerUnit

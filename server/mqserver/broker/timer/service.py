@@ -31,7 +31,8 @@ from mqserver.broker.queue_records import QueueRecords
 from mqserver.broker.serving.cold_reads import WarmUp
 from mqserver.broker.timer.delivered import Delivered, first_uncounted
 from mqserver.broker.timer.draining import Draining, check_unit
-from mqserver.broker.timer.messages import (
+from mqserver.broker.timer.metrics import TimingCounts
+from mqserver.broker.timer.timer_messages import (
     AT_ONCE_MS,
     SPARE_SLOTS,
     TimerMessage,
@@ -41,13 +42,12 @@ from mqserver.broker.timer.messages import (
     roll_message,
     timer_message,
 )
-from mqserver.broker.timer.metrics import TimingCounts
 from mqserver.broker.undelivered import route_waiting
 from mqserver.runtime.periodic import Services, Wake
 from mqserver.runtime.request import RequestRefused
 from mqserver.store.disk.nowait import ColdRead, no_wait
 from mqserver.store.results import PutMessage
-from mqserver.store.timer.files import TimerFiles, TimerFlush
+from mqserver.store.timer.timer_files import TimerFiles, TimerFlush
 from remoting.codes import ResponseCode
 from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import string_hash

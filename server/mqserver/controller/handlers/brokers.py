@@ -6,12 +6,13 @@ Source: controller/processor/ControllerRequestProcessor.java (5.4.0).
 import logging
 from typing import Final
 
+from mqserver.controller.broker_groups import GroupOutcome
+from mqserver.controller.controller_state import ControllerState
 from mqserver.controller.group_rules import (
     rule_alter_in_sync_set,
     rule_apply_id,
     rule_register,
 )
-from mqserver.controller.groups import GroupOutcome
 from mqserver.controller.live_brokers import (
     PRIORITY_MAX,
     TIMEOUT_MS,
@@ -20,7 +21,6 @@ from mqserver.controller.live_brokers import (
     LiveBroker,
 )
 from mqserver.controller.notices import in_sync_set_body
-from mqserver.controller.state import ControllerState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from remoting.bodies.controller import BrokerMemberGroup, ElectMasterResponseBody, SyncStateSet

@@ -6,10 +6,10 @@ Source: controller/processor/ControllerRequestProcessor.java (5.4.0).
 import json
 from typing import Final
 
-from mqserver.controller.config import CHANGEABLE, FIXED
+from mqserver.controller.controller_config import CHANGEABLE, FIXED
+from mqserver.controller.controller_state import ControllerState
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import rule_clean
-from mqserver.controller.state import ControllerState
 from mqserver.runtime.properties import format_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
@@ -55,7 +55,7 @@ def get_sync_state_data(state: ControllerState, request: Request) -> None:
 
 
 def replicas_info(record: GroupRecord, alive: set[int]) -> ReplicasInfo:
-    """Return a group as tools are told of it."""
+    """Return a group in the form that tools get."""
     in_sync: list[ReplicaIdentity] = []
     others: list[ReplicaIdentity] = []
     for broker_id, replica in sorted(record.replicas.items()):

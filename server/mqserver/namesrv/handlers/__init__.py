@@ -1,4 +1,4 @@
 """One function for each request code of the name server.
 
-A decoded request comes in and its answer goes out; ``mqserver.namesrv.state`` has the tables.
+A decoded request comes in and its answer goes out; ``namesrv_state`` has the tables.
 """

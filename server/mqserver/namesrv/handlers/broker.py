@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from mqserver.namesrv.kvconfig import ORDER_TOPIC_CONFIG
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.namesrv.routes import Announced, BadRegistration, OldEpoch, announce
-from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Steps, decoded, in_slices, large
@@ -117,10 +117,10 @@ def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
     changed = state.routes.is_changed(address, version)
     if not changed:
         state.routes.touch(address, request.now_ms, registrar=state.registrar_of(request.conn))
-    known = state.routes.data_version(address)
+    data_version = state.routes.data_version(address)
     answer = request.command.response(
         header=QueryDataVersionResponse(changed=changed),
-        body=b"" if known is None else encode_value(known),
+        body=b"" if data_version is None else encode_value(data_version),
     )
     return _telling_epoch(answer, state, header.broker_name)
 

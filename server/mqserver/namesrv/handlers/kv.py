@@ -4,7 +4,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java.
 """
 
 from mqserver.namesrv.kvconfig import BadKey
-from mqserver.namesrv.state import NamesrvState
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from remoting.bodies import KVTable
@@ -28,7 +28,7 @@ def put_kv_config(state: NamesrvState, request: Request) -> Command:
     """
     header = request.command.header(PutKVConfig)
     try:
-        state.kv.put(header.namespace, header.key, header.value)
+        state.kv.set_value(header.namespace, header.key, header.value)
     except BadKey as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     return request.command.response()

@@ -6,8 +6,8 @@ Source: namesrv/processor/ClientRequestProcessor.java, DefaultRequestProcessor.j
 from collections.abc import Callable
 
 from mqserver.namesrv.kvconfig import ORDER_TOPIC_CONFIG
+from mqserver.namesrv.namesrv_state import NamesrvState
 from mqserver.namesrv.routes import UnitTopics
-from mqserver.namesrv.state import NamesrvState
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.slices import Steps, in_slices, large
@@ -23,7 +23,7 @@ FAQ_HINT = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 def get_route(state: NamesrvState, request: Request) -> Command:
     """Answer with brokers and queues of a topic, or code 17."""
     ext = request.command.ext
-    # GetRouteInfo would refuse a request without a topic; Java answers code 17 to that, too.
+    # GetRouteInfo would refuse a request without a topic; Java answers it with code 17 as well.
     topic = ext.get("topic", "null")
     route = state.routes.route(topic)
     if route is None:

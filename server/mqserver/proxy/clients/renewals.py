@@ -1,13 +1,13 @@
-"""Hide messages longer that a push consumer still works on, before others get them.
+"""Extends the invisible time of messages that a push consumer still works on.
 
     received with auto_renew ──> watch ── every 5 s: shorter than 10 s left? ──> hidden longer
-    acknowledged, hidden by the client, given up ──> taken off
+    acknowledged, hidden by the client, given up ──> no longer watched
 
-A client keeps the handle that it got first; ``current`` gives the one that counts at the broker.
+A client keeps its first handle; ``current`` has the handle that is valid at the broker.
 
 Rule: a message is hidden for 1, 3, 5, 10, 30 and then 60 minutes more, for three hours in all; then
-its group gets it again as after a failure. When a client is gone, its messages are visible after a
-second.
+its group gets it again as after a failure. When a client is gone, its messages become visible after
+a second, so that others need not wait for the end of that time.
 
 Source: proxy/service/receipt/DefaultReceiptHandleManager.java, common/RenewStrategyPolicy.java,
 common/ReceiptHandleGroup.java (5.4.0).
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from mqclient.errors import ClientError
-from mqserver.proxy.clients.settings import NEW_GROUP
+from mqserver.proxy.clients.telemetry_settings import NEW_GROUP
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.handles import Deliveries, Invoke, Receipt, decode_handle
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.receipt import ReceiptHandle
 
 LOG = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class WatchedMessage:
     group: str
     topic: str
     current: Receipt
-    """The handle that counts at the broker."""
+    """The handle that is valid at the broker."""
     attempt: int
     """How often the message was delivered before."""
     began_ms: int
@@ -65,23 +65,23 @@ class Renewals:
 
     @property
     def watched_count(self) -> int:
-        """The messages that are hidden longer until their client is done with them."""
+        """How many messages are hidden until their client is done with them."""
         return len(self._watched)
 
     def watch(self, *, group: str, topic: str, message_id: str, handle: str, attempt: int) -> None:
-        """Hide a message longer until the client is done with it."""
+        """Extend the invisible time of a message until the client is done with it."""
         now_ms = self._cluster.client.now_ms()
         receipt = decode_handle(handle)
         key = _key(group, message_id, receipt.handle)
         self._watched[key] = WatchedMessage(group, topic, receipt, attempt, now_ms)
 
-    def take(self, receipt: Receipt, *, group: str, message_id: str) -> Receipt:
-        """Return the handle that counts for the one that a client has, and watch no longer."""
+    def end_renewal(self, receipt: Receipt, *, group: str, message_id: str) -> Receipt:
+        """Stop watching a message; return its valid handle for the handle that a client has."""
         watched = self._watched.pop(_key(group, message_id, receipt.handle), None)
         return receipt if watched is None else watched.current
 
     async def renew(self, now_ms: int) -> None:
-        """Hide the messages longer whose time ends soon."""
+        """Extend the invisible time of the messages for which it ends soon."""
         ahead_ms = self._config.renew_ahead_ms
         for key, watched in list(self._watched.items()):
             if watched.current.handle.expires_at_ms - now_ms > ahead_ms:
@@ -90,13 +90,13 @@ class Renewals:
                 del self._watched[key]
 
     async def give_back(self) -> None:
-        """Let others have the messages soon, since the client is gone."""
+        """Make the messages visible soon, since the client is gone."""
         watched, self._watched = list(self._watched.values()), {}
         for each in watched:
             await self._hide(each, self._config.invisible_time_when_clear_ms)
 
     async def _renewed(self, watched: WatchedMessage, now_ms: int) -> bool:
-        """Hide one message longer; return whether it is watched on."""
+        """Extend the invisible time of one message; return whether to go on watching it."""
         if now_ms - watched.began_ms >= self._config.renew_max_ms:
             group = await self._cluster.group(watched.group, None) or NEW_GROUP
             await self._hide(watched, group.pause_ms(watched.attempt))

@@ -5,15 +5,15 @@
     Telemetry stream <──────┴─ requests of brokers: 39, 307, 309
 
 A client with a Telemetry stream has connections of its own to the brokers, under its own client
-id. So a broker sees it as any other client of its group (``group show`` lists it), and what a
-broker asks on one of these connections is for this client: how an orphaned transaction ended (39),
-its threads (307), to consume one message (309). A producer's group is its topic, as with the proxy
-of 5.4.0. A call needs nothing of this: it says all that its method has to know.
+id. So a broker sees it as any other client of its group (``group show`` lists it), and a broker's
+request on one of these connections is for this client: how an orphaned transaction ended (39), its
+threads (307), to consume one message (309). A producer's group is its topic, as with the proxy of
+5.4.0. A call needs none of this, because it contains all that its method has to know.
 
 Rule: a session is an entry in a table, charged to its address; its descriptors are counted with
-those of all connections, and given back with its stream. Its groups end with the stream too. The
-entry ends with the client's goodbye or its connection; one with messages that are hidden longer
-stays for two minutes, and then they are visible soon.
+those of all connections, and given back with its stream, since clients could use them up otherwise.
+Its groups end with the stream as well. The entry ends with the client's goodbye or its connection;
+one with watched messages stays for two minutes, and then they become visible soon.
 
 Source: proxy/grpc/v2/client/ClientActivity.java, channel/GrpcClientChannel.java,
 service/relay/ProxyChannel.java (5.4.0).
@@ -32,17 +32,16 @@ from mqclient.message import read_messages
 from mqclient.producer.send_attempt import SendAttempt, SendOutcome
 from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, result_of
-from mqserver.proxy.checks import subscription_of
-from mqserver.proxy.clients.commands import CommandQueue
 from mqserver.proxy.clients.renewals import Renewals
-from mqserver.proxy.clients.settings import complete, effective_settings
+from mqserver.proxy.clients.telemetry_commands import CommandQueue
+from mqserver.proxy.clients.telemetry_settings import complete, effective_settings
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster, ConsumerGroupSettings, sign_with
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import Credentials, ProxyContext
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
+from mqserver.proxy.grpc_validator import subscription_of
 from mqserver.proxy.handles import TIMEOUT_S
-from mqserver.proxy.messages import to_grpc
+from mqserver.proxy.message_conversion import to_grpc
 from mqserver.proxy.protocol.codes import ClientType, Code
 from mqserver.proxy.protocol.definitions import Settings, Status
 from mqserver.proxy.protocol.requests import (
@@ -51,6 +50,7 @@ from mqserver.proxy.protocol.requests import (
     TelemetryCommand,
     VerifyMessageCommand,
 )
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio import costs
 from remoting.aio.channel import AnswerWaiter
 from remoting.aio.resources import Places
@@ -93,9 +93,9 @@ _RESULTS: Final = {
 }
 
 SessionKey = tuple[str, str]
-"""The account and the client id: nobody takes over a client of another account."""
+"""The account and the client id, so that no account can take over a client of another one."""
 UNKNOWN_MAX: Final = 64
-"""After so many topics without a route, a heartbeat asks for no further one."""
+"""How many topics without a route a heartbeat asks for before it stops asking."""
 
 
 class ClientSession:
@@ -113,7 +113,7 @@ class ClientSession:
         settings_size: the bytes that they take.
         commands: goes to the Telemetry stream of the client; None while it has no stream.
         connection: of the client; None after it has ended.
-        ip: the address that pays for the session.
+        ip: the address that the session is charged to.
         credentials: sign the requests to brokers for this client.
         language: the language of the client, in requests to brokers.
     """
@@ -278,12 +278,12 @@ class ClientSession:
         return "" if group is None else group.name
 
     def note_settings(self, settings: Settings, size: int) -> None:
-        """Take the settings that the client sends, which take ``size`` bytes."""
+        """Store the settings that the client sent; they take ``size`` bytes."""
         self.settings = complete(settings, self._config)
         self.settings_size = size
 
     async def announce(self) -> Settings:
-        """Tell the brokers of the client, and return the settings that count."""
+        """Announce the client to the brokers, and return its effective settings."""
         assert self.settings is not None
         await self.heartbeat()
         return effective_settings(self.settings, await self._group_settings(), self._config)
@@ -292,7 +292,7 @@ class ClientSession:
         return await self._cluster.group(self.group, self.credentials) if self.group else None
 
     async def heartbeat(self) -> None:
-        """Name the client's groups to the brokers of its topics."""
+        """Send the client's groups to the brokers of its topics."""
         await self._cluster.pieces.turn(self.ip)
         data = self._heartbeat_data()
         body = None if data is None else data.encode()
@@ -314,7 +314,7 @@ class ClientSession:
         return [entry.topic.name for entry in entries if entry.topic is not None]
 
     async def _broker_addresses(self) -> list[str]:
-        found: dict[str, None] = {}
+        addresses: dict[str, None] = {}
         unknown_count = 0
         for topic in self._topics():
             try:
@@ -326,8 +326,8 @@ class ClientSession:
                 if unknown_count >= UNKNOWN_MAX:
                     break
                 continue
-            found |= dict.fromkeys(masters(route).values())
-        return list(found)
+            addresses |= dict.fromkeys(masters(route).values())
+        return list(addresses)
 
     def _heartbeat_data(self) -> HeartbeatData | None:
         settings = self.settings
@@ -381,7 +381,7 @@ class ClientSession:
                     command.language = self.language
                     await link.invoke(address, self._signed(address, command))
         except ClientError as error:
-            LOG.info("%s says no goodbye to its brokers: %s", self.client_id, error)
+            LOG.info("%s was not unregistered at its brokers: %s", self.client_id, error)
         finally:
             for _ in addresses:
                 self._links.give_back()
@@ -444,15 +444,17 @@ class ClientSession:
         question = RecoverOrphanedTransactionCommand(
             message=to_grpc(message), transaction_id=transaction_id
         )
-        if not self.commands.put(TelemetryCommand(recover_orphaned_transaction_command=question)):
+        if not self.commands.queue_command(
+            TelemetryCommand(recover_orphaned_transaction_command=question)
+        ):
             LOG.warning("%s does not read, %s stays open", self.client_id, transaction_id)
 
     async def _broker_at(self, address: str, topic: str) -> str | None:
         try:
-            found = masters(await self._cluster.route(topic))
+            brokers = masters(await self._cluster.route(topic))
         except ClientError:
             return None
-        return next((name for name, each in found.items() if each == address), None)
+        return next((name for name, each in brokers.items() if each == address), None)
 
     async def _running_info(self, request: Command) -> Command:
         info = ConsumerRunningInfo()
@@ -498,7 +500,7 @@ class ClientSession:
     async def _answer_to(self, command: TelemetryCommand, nonce: str) -> TelemetryCommand | None:
         """Send a command to the client and return its answer; None when none came in time."""
         answered: asyncio.Future[TelemetryCommand] = asyncio.get_running_loop().create_future()
-        if self.commands is None or not self.commands.put(command):
+        if self.commands is None or not self.commands.queue_command(command):
             return None
         self._waiting[nonce] = answered
         try:
@@ -513,14 +515,14 @@ class ClientSession:
         return request.response(ResponseCode.SYSTEM_BUSY, remark="call remote timeout")
 
     def take_answer(self, nonce: str, command: TelemetryCommand) -> None:
-        """Take the client's answer to a command."""
+        """Pass the client's answer to the command that waits for it."""
         waiting = self._waiting.get(nonce)
         if waiting is not None and not waiting.done():
             waiting.set_result(command)
 
 
 def key_of(context: ProxyContext) -> SessionKey:
-    """Return what a client is known by."""
+    """Return the key of a client's session."""
     return context.credentials.access_key if context.credentials else "", context.client_id
 
 

@@ -1,7 +1,7 @@
-"""The clients of the proxy: which sessions are kept, for how long, and who pays for them.
+"""The clients of the proxy: which sessions are kept, for how long, and who is charged for them.
 
     of    the session that is kept for a client, or one for this call alone
-    keep  SESSIONS_PER_CONNECTION, SESSIONS_PER_ADDRESS, bytes ──> a session in the table
+    add_session: SESSIONS_PER_CONNECTION, SESSIONS_PER_ADDRESS, bytes ──> a session in the table
     its Telemetry stream ends ──────── it leaves its groups, its connections to brokers are closed
     goodbye, its connection ends ───── it is forgotten; while messages of it are hidden longer, only
                                        after client_idle_ms, and then they are visible soon
@@ -19,11 +19,11 @@ from typing import Any, Final
 from mqserver.proxy.clients.session import ClientSession, SessionKey, key_of
 from mqserver.proxy.clients.transactions import Transactions
 from mqserver.proxy.cluster import Cluster
-from mqserver.proxy.config import ProxyConfig
 from mqserver.proxy.context import ProxyContext
-from mqserver.proxy.errors import ProxyRefused
+from mqserver.proxy.grpc_status import ProxyRefused
 from mqserver.proxy.http2.stream import StreamConnection
 from mqserver.proxy.protocol.codes import Code
+from mqserver.proxy.proxy_config import ProxyConfig
 from remoting.aio.lanes import FairLane
 from remoting.aio.resources import Places, Resources
 
@@ -32,9 +32,9 @@ LOG = logging.getLogger(__name__)
 SESSIONS_PER_CONNECTION: Final = 256
 SESSIONS_PER_ADDRESS: Final = 4_096
 LINK_SHARE: Final = 4
-"""The connections to brokers of all clients take at most one in so many of the descriptors."""
+"""The connections of all clients to brokers use at most one in this many descriptors."""
 AT_ONCE: Final = 16
-"""The sessions that send heartbeats, renew or leave at a time."""
+"""How many sessions send heartbeats, renew or leave at a time."""
 
 
 class _Entry:
@@ -97,7 +97,7 @@ class Sessions:
     def of(self, context: ProxyContext) -> ClientSession:
         """Return the session of the client that calls: the one that is kept, or one for the call.
 
-        A call needs no memory of others, so its session is kept only by ``keep``.
+        A call needs no memory of others, so its session is kept only by ``add_session``.
         """
         entry = self._known.get(key_of(context))
         if entry is None:
@@ -110,8 +110,8 @@ class Sessions:
             self._attach(session, context.connection)
         return session
 
-    def keep(self, session: ClientSession) -> None:
-        """Keep a session until its connection ends or it says goodbye, and charge what it takes.
+    def add_session(self, session: ClientSession) -> None:
+        """Keep a session until its connection ends or it says goodbye, and charge its bytes.
 
         Raises:
             ProxyRefused: its connection or its address has too many.
@@ -123,8 +123,8 @@ class Sessions:
         count = len(self._of_connection.get(session.connection, ())) if session.connection else 0
         if count >= SESSIONS_PER_CONNECTION or self._counts[session.ip] >= SESSIONS_PER_ADDRESS:
             text = (
-                f"too many gRPC clients: {SESSIONS_PER_CONNECTION} of one connection and "
-                f"{SESSIONS_PER_ADDRESS} of one address are possible"
+                f"too many gRPC clients: one connection may have {SESSIONS_PER_CONNECTION} and "
+                f"one address {SESSIONS_PER_ADDRESS}"
             )
             raise ProxyRefused(Code.TOO_MANY_REQUESTS, text)
         entry = _Entry(session, partial(self._end_soon, session.key))
@@ -145,7 +145,7 @@ class Sessions:
             await session.close()
 
     async def heartbeats(self, now_ms: int) -> None:
-        """Name all clients to the brokers, and forget those that were silent for too long."""
+        """Send the heartbeats of all clients, and forget those that were silent for too long."""
 
         async def beat(session: ClientSession) -> None:
             is_silent = now_ms - session.seen_ms > self._config.client_idle_ms
@@ -161,11 +161,11 @@ class Sessions:
         await self._for_each(beat)
 
     async def renew(self, now_ms: int) -> None:
-        """Hide messages longer that clients still work on."""
+        """Extend the invisible time of messages that clients still work on."""
         await self._for_each(lambda session: session.renewals.renew(now_ms))
 
     async def _for_each(self, work: Callable[[ClientSession], Awaitable[None]]) -> None:
-        """Do something for each session, for a few at a time, so that none waits for a slow one."""
+        """Call ``work`` for each session, a few at a time, so that a slow one delays no other."""
 
         async def some(sessions: Iterator[ClientSession]) -> None:
             for session in sessions:
@@ -232,7 +232,7 @@ class Sessions:
 
 
 class _Links(Places):
-    """The descriptors for connections to brokers, a part of those of the process.
+    """The descriptors for connections to brokers, a share of those of the process.
 
     Args:
         places: those of the process.

@@ -1,16 +1,16 @@
 """The transactions that are not ended: where the half message of each is.
 
     send ─────────────> add ──> transaction id, which the client sends back
-    a broker's question ─┘             └──> take ──> END_TRANSACTION at the broker
+    a broker's question ─┘             └──> take_transaction ──> END_TRANSACTION at the broker
 
     transaction id   "ENDPOINT BROKER QUEUE_OFFSET LOG_OFFSET EXPIRES_MS UNIQUE_KEY"
 
 A transaction id itself says where the half message is. So an endpoint that was restarted, or
 another one in front of the same brokers, can end a transaction that it did not begin.
 
-Rule: an endpoint uses an entry of its own once; no entry is used after it has expired, because then
-the broker asks again. Of one transaction the newest entry counts, because a broker moves a half
-message when it asks. The broker checks that the place has a half message of this topic.
+Rule: an endpoint uses an entry of its own once, and never after it has expired, because then the
+broker asks again. The newest entry of a transaction is the valid one, because a broker moves a half
+message when it asks. The broker checks that a half message of this topic is there.
 
 Source: proxy/service/transaction/TransactionDataManager.java (5.4.0), which keeps all of this in
 memory: there the unique key is the transaction id.
@@ -21,10 +21,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from mqserver.proxy.config import ProxyConfig
+from mqserver.proxy.proxy_config import ProxyConfig
 
 OPEN_MAX: Final = 65_536
-"""The transactions that are remembered; the broker asks again about one that was forgotten."""
+"""How many transactions are remembered; the broker asks again about one that was forgotten."""
 _WORDS: Final = 6
 _LONG_DIGITS: Final = 19
 _LONG: Final = 1 << 63
@@ -40,7 +40,7 @@ class HalfMessage(NamedTuple):
 
 
 class TransactionId(NamedTuple):
-    """What the id of a transaction says.
+    """The decoded id of a transaction.
 
     Attributes:
         endpoint: names the endpoint that gave the id.
@@ -58,12 +58,12 @@ class TransactionId(NamedTuple):
 
 
 def decode_transaction_id(text: str) -> TransactionId | None:
-    """Return what an id says; None if no endpoint of ours gave it."""
+    """Return the decoded id; None if no endpoint of ours made it."""
     words = text.split(" ", _WORDS - 1)
     if len(words) < _WORDS or not all(words):
         return None
     endpoint, broker_name, *numbers, unique_key = words
-    # First by length, because a stranger may send many digits.
+    # The length is checked first, because a stranger may send many digits.
     if not all(
         len(each) <= _LONG_DIGITS and each.isascii() and each.isdecimal() and int(each) < _LONG
         for each in numbers
@@ -101,7 +101,7 @@ class Transactions:
         halves.append(half)
         return TransactionId(self._endpoint, half, unique_key).encode()
 
-    def take(self, topic: str, transaction_id: str) -> TransactionId | None:
+    def take_transaction(self, topic: str, transaction_id: str) -> TransactionId | None:
         """Return the newest entry of a transaction and forget it; None if none may be used."""
         named = decode_transaction_id(transaction_id)
         if named is None:
@@ -118,7 +118,7 @@ class Transactions:
         return named._replace(half=half) if half.expires_ms >= self._now_ms() else None
 
     def drop_expired(self, now_ms: int) -> None:
-        """Forget what may not be used any more."""
+        """Forget the entries that have expired."""
         for key, halves in list(self._known.items()):
             while halves and halves[0].expires_ms < now_ms:
                 halves.popleft()

@@ -10,7 +10,8 @@
                  ├─ its deadline passes ─────────── DEADLINE_EXCEEDED, the task is cancelled
                  └─ the client cancels or is gone ─ the task is cancelled
 
-Rule: a status is sent once, and none for a method that was cancelled.
+Rule: a status is sent once, and not at all for a method that was cancelled, because nobody waits
+for it.
 
 Source: grpc/doc/PROTOCOL-HTTP2.md, statuscodes.md.
 """
@@ -38,20 +39,20 @@ CONTENT_TYPE: Final = "application/grpc"
 _PREFIX_SIZE: Final = 5
 _UNITS_S: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 LONG_AT_ONCE: Final = 4
-"""So many requests with long lists are decoded, and their methods run, at a time."""
+"""How many requests with long lists may be decoded and worked on at a time."""
 INFLATIONS_MAX: Final = 2
-"""So many messages are inflated at a time; each is charged with the most that it may become."""
+"""How many messages may be inflated at a time; each is charged with its largest possible size."""
 INFLATE_RATIO_MAX: Final = 1_040
-"""What one byte of deflate can become, rounded up."""
+"""The number of bytes that one byte of deflate can inflate to, rounded up."""
 _TIMEOUT_DIGITS_MAX: Final = 8
 _TIMEOUT_S_MAX: Final = 365 * 86_400.0
 _TEXT_SIZE_MAX: Final = 1_000
-"""The characters of a status text; written as twelve bytes each, they still fit in any frame."""
+"""Longest status text in characters; at twelve bytes for each it still fits into any frame."""
 _WINDOW_BITS: Final = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
-"""How zlib reads the compressions that we take."""
+"""The window bits with which zlib reads each supported compression."""
 
 _PLAIN: Final = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
-"""What a status text shows as it is; other bytes are written as %XX."""
+"""The characters of a status text that are not escaped; other bytes are written as %XX."""
 _HEADERS: Final = encode((":status", "200"), ("content-type", CONTENT_TYPE))
 _DONE: Final = encode(("grpc-status", "0"))
 _COMPRESSIONS: Final = ("grpc-accept-encoding", ",".join(("identity", *_WINDOW_BITS)))
@@ -83,16 +84,16 @@ class GrpcMethod(NamedTuple):
 
     Attributes:
         run: the method.
-        refuse: called with the header of a call alone, before anything of its body is looked at:
-            returns the answer that refuses it, or None. May keep what it found in the call.
-        prepare: called with each message, in the time that all connections share; returns what it
-            says, and the bytes that this takes beside those of the message; None leaves a long
-            message to ``prepare_long``. May raise CallFailed.
-        prepare_long: the same for a message that may take long to read; few calls do so at a time.
+        refuse: called with the header of a call, before its body is looked at; returns the answer
+            that refuses the call, or None. It may store what it learns in the call.
+        prepare: called with each message, in the time that all connections share; returns the
+            decoded message and the bytes that this takes in addition to the message; None leaves
+            a long message to ``prepare_long``. May raise CallFailed.
+        prepare_long: the same for a message that may take long to read; few run at a time.
         takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
             one, ``GrpcCall.request``.
-        post: does a call without a task: ``GrpcCall.answer`` is called later, or at once. Returns
-            False, and has done nothing, if ``run`` has to do it.
+        post: handles a call without a task: ``GrpcCall.answer`` is called later, or at once.
+            Returns False, without any effect, if ``run`` has to handle it.
     """
 
     run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
@@ -124,7 +125,8 @@ class Calls:
         self.deadlines = Deadlines()
         self.inflations = FairLane(INFLATIONS_MAX)
         self.long = FairLane(LONG_AT_ONCE)
-        # Its own: the default executor serves what must not wait for strangers.
+        # These threads are separate, because work in the default executor must not wait for
+        # clients.
         self.threads = ThreadPoolExecutor(INFLATIONS_MAX, thread_name_prefix="grpc-inflate")
         self._methods = methods
 
@@ -166,7 +168,7 @@ class GrpcCall(StreamReceiver):
         metadata: the header fields of the request; names are in lower case.
         address: of the client, ``host:port``.
         connection: of the client.
-        context: what ``GrpcMethod.refuse`` found out about the call.
+        context: what ``GrpcMethod.refuse`` learned about the call.
         message: the request of a method that takes one message, until ``request`` is made of it.
         request: what ``GrpcMethod.prepare`` made of it.
     """
@@ -231,27 +233,27 @@ class GrpcCall(StreamReceiver):
     async def messages(self) -> AsyncIterator[Any]:
         """Yield what ``GrpcMethod.prepare`` makes of the client's messages until it sends no more.
 
-        They stay bytes until they are asked for, so the window of the stream bounds them, however
-        small they are. Each waits for its part of the time that all connections share, and is
+        They stay bytes until they are asked for, so the window of the stream limits them, however
+        small they are. Each waits for its share of the time that all connections share, and is
         charged until the next one is asked for.
 
         Raises:
             CallFailed: a message is wrong.
         """
         while True:
-            found = self._next_message()
-            if found is not None:
-                data, is_compressed = found
+            framed = self._next_message()
+            if framed is not None:
+                data, is_compressed = framed
                 size = len(data)
                 message = await self._inflated(data) if is_compressed else data
                 prepared = await self._prepared_in_turn(message)
                 assert prepared is not None
                 request, request_size = prepared
-                self.hold(request_size)
+                self.hold_bytes(request_size)
                 self.connection.charge()
                 self._stream.consumed(_PREFIX_SIZE + size)
                 yield request
-                self.hold(-len(message) - request_size)
+                self.hold_bytes(-len(message) - request_size)
             elif self._is_complete:
                 if self._data:
                     raise CallFailed(CallStatus.INTERNAL, "the request ends within a message")
@@ -289,18 +291,18 @@ class GrpcCall(StreamReceiver):
         self._end(_framed(message), _DONE)
 
     async def write(self, message: bytes) -> None:
-        """Send one of several answers; wait while the client does not take them."""
+        """Send one of several answers; wait while the client does not read them."""
         self._stream.send(self._headers(), _framed(message))
         await self._stream.drain()
 
     # For the connection.
 
     def received(self, data: bytes) -> None:
-        """Take bytes of the request."""
+        """Add bytes of the request."""
         method = self._method
         if method is None:
             return
-        self.hold(len(data))
+        self.hold_bytes(len(data))
         self._data += data
         if method.takes_stream:
             self._wake()
@@ -314,7 +316,7 @@ class GrpcCall(StreamReceiver):
             self._refuse(error)
 
     def received_whole(self, data: bytes) -> bool:
-        """Take a whole request of one message, as most calls send it in one frame."""
+        """Accept a whole request of one message; most calls send it in one frame."""
         method, size = self._method, len(data)
         if method is None or method.takes_stream or self._data or size < _PREFIX_SIZE or data[0]:
             return False
@@ -325,12 +327,12 @@ class GrpcCall(StreamReceiver):
             return False
         self._is_complete = True
         self.message = data[_PREFIX_SIZE:]
-        self.hold(size - _PREFIX_SIZE)
+        self.hold_bytes(size - _PREFIX_SIZE)
         self._begin(method)
         return True
 
     def ended(self) -> None:
-        """Take note that the request is complete."""
+        """Handle the end of the request."""
         self._is_complete = True
         method = self._method
         if method is None:
@@ -338,14 +340,14 @@ class GrpcCall(StreamReceiver):
         if method.takes_stream:
             self._wake()
             return
-        found = self._next_message()
-        if found is None:
+        message = self._next_message()
+        if message is None:
             text = (
                 "the request ends within a message" if self._data else "the request has no message"
             )
             self._refuse(CallFailed(CallStatus.INTERNAL, text))
             return
-        self.message, self._is_compressed = found
+        self.message, self._is_compressed = message
         self._begin(method)
 
     def _begin(self, method: GrpcMethod) -> None:
@@ -359,27 +361,27 @@ class GrpcCall(StreamReceiver):
         self._start()
 
     def _prepare(self) -> None:
-        """Make the request out of the message, unless it is long."""
+        """Decode the request, unless its message is long."""
         prepared = self._prepared(self.message)
         if prepared is not None:
-            self._keep(*prepared)
+            self._keep_request(*prepared)
 
-    def _keep(self, request: Any, size: int) -> None:
+    def _keep_request(self, request: Any, size: int) -> None:
         """Keep a request in place of its message."""
         self.request, self.message = request, b""
-        self.hold(size)
+        self.hold_bytes(size)
 
     def _refuse(self, error: CallFailed) -> None:
-        """End the call, and take no more bytes of it."""
+        """End the call, and ignore the rest of its bytes."""
         self._method = None
         self._data.clear()
         self.fail(error.status, str(error))
 
     def drop(self) -> None:
-        """Keep nothing of the request, and do no more for it."""
+        """Free the request, and stop working on it."""
         if self._is_posted and not self._is_dropped:
             self.connection.lingering_count += 1
-        self.hold(-self._held_size)
+        self.hold_bytes(-self._held_size)
         # Not left to the garbage collector, which may take long to find large requests.
         self._data.clear()
         self.message, self.request = b"", None
@@ -388,7 +390,7 @@ class GrpcCall(StreamReceiver):
             self._task.cancel()
 
     def cancelled(self) -> None:
-        """Take note that the stream is closed."""
+        """Handle the end of the stream."""
         self.drop()
         if self._bucket is not None:
             self._calls.deadlines.remove(self, self._bucket)
@@ -404,7 +406,7 @@ class GrpcCall(StreamReceiver):
     # Messages of the request.
 
     def _wanted_size(self) -> int:
-        """Return how many bytes must be there before anything can be done with them."""
+        """Return how many bytes are needed before the next step can be made."""
         if len(self._data) < _PREFIX_SIZE:
             return _PREFIX_SIZE
         size = int.from_bytes(self._data[1:_PREFIX_SIZE])
@@ -420,7 +422,7 @@ class GrpcCall(StreamReceiver):
         return len(self._data) >= _PREFIX_SIZE and len(self._data) >= self._wanted_size()
 
     def _next_message(self) -> tuple[bytes, bool] | None:
-        """Return the first message, and whether it is compressed; None when it is not whole.
+        """Return the first message and whether it is compressed; None when it is incomplete.
 
         Raises:
             CallFailed: it is too large.
@@ -428,16 +430,16 @@ class GrpcCall(StreamReceiver):
         if not self._is_whole():
             return None
         end = self._wanted_size()
-        found = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
+        framed = bytes(self._data[_PREFIX_SIZE:end]), bool(self._data[0])
         del self._data[:end]
-        self.hold(-_PREFIX_SIZE)
-        return found
+        self.hold_bytes(-_PREFIX_SIZE)
+        return framed
 
     async def _inflated(self, message: bytes) -> bytes:
-        """Return a message as it was before it was compressed.
+        """Return an inflated message.
 
-        A thread does it, because 16 MiB would hold the loop for 50 ms. The most that may come out
-        is charged before.
+        A thread inflates it, because 16 MiB would block the loop for 50 ms. Its largest possible
+        size is charged first.
 
         Raises:
             CallFailed: it cannot be inflated, or would have more than ``size_max`` bytes.
@@ -447,11 +449,11 @@ class GrpcCall(StreamReceiver):
         if bits is None:
             text = f"Can't find decompressor for {name}"
             raise CallFailed(CallStatus.UNIMPLEMENTED, text)
-        # A task of its own, because the thread goes on when the call is cancelled.
+        # This is a separate task, because the thread goes on when the call is cancelled.
         loop = asyncio.get_running_loop()
-        found = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
-        self.hold(len(found) - len(message))
-        return found
+        inflated = await asyncio.shield(loop.create_task(self._inflate(message, bits, name)))
+        self.hold_bytes(len(inflated) - len(message))
+        return inflated
 
     async def _inflate(self, message: bytes, bits: int, name: str) -> bytes:
         size_max = min(self._calls.size_max, self.connection.share_size)
@@ -462,46 +464,46 @@ class GrpcCall(StreamReceiver):
         async with self._calls.inflations.turn(self.connection.ip):
             if self._stream.is_closed:
                 return b""
-            self.connection.hold(size)
+            self.connection.hold_bytes(size)
             self.connection.charge()
             try:
-                found = await asyncio.get_running_loop().run_in_executor(
+                inflated = await asyncio.get_running_loop().run_in_executor(
                     self._calls.threads, inflater.decompress, message, limit
                 )
             except zlib.error as error:
                 text = f"a message is not {name}: {error}"
                 raise CallFailed(CallStatus.INTERNAL, text) from error
             finally:
-                self.connection.hold(-size)
-        if len(found) > size_max:
-            text = f"gRPC message exceeds maximum size {size_max}: {len(found)}"
+                self.connection.hold_bytes(-size)
+        if len(inflated) > size_max:
+            text = f"gRPC message exceeds maximum size {size_max}: {len(inflated)}"
             raise CallFailed(CallStatus.RESOURCE_EXHAUSTED, text)
         if not inflater.eof:
             raise CallFailed(CallStatus.INTERNAL, f"a message in {name} has no end")
-        return found
+        return inflated
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Count ``size`` more bytes (or fewer, if negative) that the call holds until it ends."""
         self._held_size += size
-        self._stream.hold(size)
+        self._stream.hold_bytes(size)
 
     # The method and its answers.
 
     def _start(self) -> None:
         if self._deadline_s is not None:
             self._bucket = self._calls.deadlines.add(self, self._deadline_s)
-        self.connection.start(self._run)
+        self.connection.start(self._run_method)
 
-    def _run(self) -> None:
+    def _run_method(self) -> None:
         method = self._method
         if method is None or self._stream.is_closed or self._is_dropped:
             return
         if method.post is not None and self.request is not None:
-            # First, because the answer may come at once.
+            # This comes first, because the answer may come at once.
             self._is_posted = True
             if method.post(self):
                 return
@@ -516,12 +518,12 @@ class GrpcCall(StreamReceiver):
         self._task.add_done_callback(self._done)
 
     async def _run_long(self, method: GrpcMethod) -> bytes | None:
-        """Run a method whose request may have many objects; few of them exist at a time."""
+        """Run a method whose request may have many objects; few such requests run at a time."""
         ip = self.connection.ip
         async with self._calls.long.turn(ip):
             await self._calls.pieces.turn(ip)
             assert method.prepare_long is not None
-            self._keep(*method.prepare_long(self.message))
+            self._keep_request(*method.prepare_long(self.message))
             self.connection.charge()
             return await method.run(self)
 
@@ -530,16 +532,16 @@ class GrpcCall(StreamReceiver):
         prepared = await self._prepared_in_turn(self.message)
         if prepared is None:
             return await self._run_long(method)
-        self._keep(*prepared)
+        self._keep_request(*prepared)
         self.connection.charge()
         return await method.run(self)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:
-        # An error keeps the frames that it passed, and these the call.
+        # An error refers to the frames that it passed, and these to the call.
         self._task = None
         self._finished()
         if task.cancelled():
-            # Somebody else's cancellation would leave the client waiting.
+            # If other code cancelled the task, the client would wait for ever.
             self.fail(CallStatus.CANCELLED, "the call was cancelled")
             return
         error = task.exception()
@@ -553,8 +555,8 @@ class GrpcCall(StreamReceiver):
             self.fail(CallStatus.UNKNOWN, f"{type(error).__name__}: {error}")
 
     def _finished(self) -> None:
-        """Keep nothing of the request."""
-        self.hold(-self._held_size)
+        """Free the request."""
+        self.hold_bytes(-self._held_size)
         self.message, self.request = b"", None
 
     def late(self) -> None:
@@ -563,7 +565,7 @@ class GrpcCall(StreamReceiver):
 
     def _late(self) -> None:
         if self._stream.waiting:
-            # A status would come behind what the client does not read.
+            # A status would wait behind the answers that the client does not read.
             self._stream.reset(Error.CANCEL)
         else:
             self.fail(CallStatus.DEADLINE_EXCEEDED, "the deadline of the call has passed")

@@ -5,8 +5,8 @@
                       ├── RST_STREAM ─────────────> its receiver: cancelled
                       └── SETTINGS, PING, WINDOW_UPDATE, GOAWAY         answered or noted here
 
-Rule: a peer that breaks the protocol loses its connection, after a GOAWAY that says why. A peer
-that does not read is not read from either, so nothing can be made to grow by asking. Bytes that are
+Rule: a peer that breaks the protocol loses its connection, after a GOAWAY that says why. Nothing is
+read from a peer that does not read, so requests cannot make our buffers grow. The bytes that are
 held count against the budget that all ports of the process share.
 
 Source: RFC 9113.
@@ -62,18 +62,18 @@ from remoting.aio.turns import PacedCalls
 LOG = logging.getLogger(__name__)
 
 STREAMS_MAX: Final = 1024
-"""The most calls of one connection at a time; its client waits with further ones."""
+"""The limit on concurrent calls of one connection; further ones wait in the client."""
 CONTINUATIONS_MAX: Final = 32
-"""The most CONTINUATION frames of one header block, which may be empty."""
+"""The limit on CONTINUATION frames of one header block, since they may be empty."""
 CUT_MAX: Final = 1024
-"""Of so many streams that we ended before the peer did, frames may still be under way."""
+"""How many streams that we ended before the peer are remembered; their frames may still come."""
 CONNECTION_WINDOW: Final = 16 << 20
 FRAMES_A_SLICE: Final = 256
-"""The most frames of one connection in a slice of a turn, whatever the clock says."""
+"""The limit on frames of one connection in a slice of a turn, whatever the clock says."""
 HEADERS_A_SLICE: Final = 32 << 10
-"""So many bytes of decoded header fields end a slice, whatever the clock says."""
+"""How many bytes of decoded header fields end a slice, whatever the clock says."""
 FLUSH_SIZE: Final = 256 << 10
-"""So much goes to the transport at once, which then says whether the peer takes it."""
+"""Bytes written to the transport at once; the transport then says whether the peer reads them."""
 _HEAD_SIZE: Final = HEAD.size
 _GREETING: Final = settings(
     {
@@ -85,7 +85,7 @@ _GREETING: Final = settings(
 
 
 OnStream = Callable[[Stream, dict[str, str]], StreamReceiver]
-"""Returns what takes the bytes of a new stream with these header fields; it may use the stream."""
+"""Returns the receiver of a new stream with these header fields; it may use the stream."""
 
 
 class Http2Connection(asyncio.Protocol):
@@ -109,20 +109,20 @@ class Http2Connection(asyncio.Protocol):
         greeting_s: float,
     ) -> None:
         self.first_byte: FirstByte | None = None
-        """What opens the connection; set by the port."""
+        """The task that opens the connection; set by the port."""
         self.name = name
         self.ip = name.rpartition(":")[0]
         self.streams: dict[int, Stream] = {}
         self.is_full = False
-        """Whether the peer does not take what was sent to it."""
+        """Whether the peer does not read what was sent to it."""
         self.active_s = 0.0
-        """When the peer sent something, by the clock of the loop."""
+        """When the peer last sent something, by the clock of the loop."""
         self._on_stream = on_stream
         self._gone = gone
         self.endings: dict[object, Callable[[], None]] = {}
-        """Called when the connection has ended, by what they belong to."""
+        """Called when the connection has ended, by their owner."""
         self.lingering_count = 0
-        """The calls that ended and whose work goes on; they count as open."""
+        """How many calls have ended but still work; they count as open."""
         self.share_size = resources.budget.size_max // 8
         self._budget = resources.budget
         self._turns = resources.turns
@@ -184,13 +184,13 @@ class Http2Connection(asyncio.Protocol):
             self.charge()
 
     def _queue(self) -> None:
-        """Work as soon as it is our turn."""
+        """Ask for a slice of the time that all connections share."""
         if not self._is_queued and not self._is_gone:
             self._is_queued = True
             self._turns.add(self)
 
     def work(self, end_s: float) -> bool:
-        """Take frames and send what waits for one slice; return whether there is more of it."""
+        """Process frames and send what waits, for one slice; return whether there is more to do."""
         has_more = False
         if not self._is_gone:
             try:
@@ -214,7 +214,7 @@ class Http2Connection(asyncio.Protocol):
         self._calls.add(self.ip, begin)
 
     def _read_on(self) -> None:
-        """Read if the peer takes its answers, since what it asks for would have to be kept."""
+        """Go on reading if the peer reads its answers, since they would pile up otherwise."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
@@ -239,16 +239,16 @@ class Http2Connection(asyncio.Protocol):
 
     @property
     def held_size(self) -> int:
-        """The bytes that are held now: unfinished frames and messages, and what waits to go."""
+        """The bytes that are held now: unfinished frames and messages, and unsent bytes."""
         unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
         return self._held_size + len(self._rest) + unsent
 
-    def hold(self, size: int) -> None:
-        """Note that a stream holds ``size`` bytes more, or less when it is negative."""
+    def hold_bytes(self, size: int) -> None:
+        """Count ``size`` more bytes held by a stream, or fewer if it is negative."""
         self._held_size += size
 
     def give_way(self) -> None:
-        """Close at once, and drop what was received."""
+        """Close at once, and free what was received."""
         self._rest = b""
         for stream in self.streams.values():
             stream.drop()
@@ -256,7 +256,7 @@ class Http2Connection(asyncio.Protocol):
             self._transport.abort()
 
     def charge(self) -> None:
-        """Report what is held to the budget now, which may close this connection."""
+        """Report the held bytes to the budget now, which may close this connection."""
         size = self.held_size
         if size != self._charged_size:
             self._charged_size = size
@@ -265,7 +265,7 @@ class Http2Connection(asyncio.Protocol):
     # The end.
 
     def leave(self) -> None:
-        """Take no new streams; the connection ends with the last one."""
+        """Accept no new streams; the connection ends with the last one."""
         if not self._is_leaving and self._transport is not None:
             self._is_leaving = True
             self.write(goaway(self._last_id, Error.NO_ERROR))
@@ -283,7 +283,7 @@ class Http2Connection(asyncio.Protocol):
             self._transport.close()
 
     def _fail(self, error: Error, text: str) -> None:
-        LOG.warning("%s breaks the protocol, it is closed: %s", self, text)
+        LOG.warning("closing %s, which breaks the protocol: %s", self, text)
         self._rest = b""
         self.write(goaway(self._last_id, error, text))
         self.close()
@@ -308,7 +308,7 @@ class Http2Connection(asyncio.Protocol):
     # What is sent.
 
     def write(self, data: bytes) -> None:
-        """Send frames, together with what else is sent in this turn of the loop."""
+        """Send frames, together with everything else that is sent in this turn of the loop."""
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(data)
@@ -331,7 +331,7 @@ class Http2Connection(asyncio.Protocol):
                 self._queue()
 
     def finish(self, stream: Stream) -> None:
-        """End our side; a peer that still sends gets a reset, because nobody listens."""
+        """End our side; a peer that still sends gets a reset, because its bytes are not read."""
         if not stream.is_ended:
             self.write(reset(stream.id, Error.NO_ERROR))
         self.close_stream(stream)
@@ -341,7 +341,7 @@ class Http2Connection(asyncio.Protocol):
         if stream.is_closed:
             return
         stream.is_closed = True
-        self.hold(-len(stream.waiting) - stream.header_size)
+        self.hold_bytes(-len(stream.waiting) - stream.header_size)
         stream.waiting.clear()
         self._outflow.forget(stream)
         if not stream.is_ended:
@@ -361,28 +361,28 @@ class Http2Connection(asyncio.Protocol):
     # What is received.
 
     def _frames(self, data: bytes, end_s: float) -> tuple[bytes, bool]:
-        """Take whole frames; return what is left, and whether there may be more of them."""
-        at, end = 0, len(data)
+        """Process whole frames; return the rest, and whether it may contain more of them."""
+        pos, end = 0, len(data)
         if not self._is_greeted:
             if not PREFACE.startswith(data[: len(PREFACE)]):
                 raise Http2Error(Error.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
             if end < len(PREFACE):
                 return data, False
-            at = len(PREFACE)
+            pos = len(PREFACE)
             self._is_greeted = True
             self._greeting_timer.cancel()
         self._header_size = 0
         for _ in range(FRAMES_A_SLICE):
-            if end - at < _HEAD_SIZE:
+            if end - pos < _HEAD_SIZE:
                 break
-            high, low, kind, flags, stream_id = HEAD.unpack_from(data, at)
+            high, low, kind, flags, stream_id = HEAD.unpack_from(data, pos)
             size = high << 8 | low
             if size > FRAME_SIZE_MAX:
                 raise Http2Error(Error.FRAME_SIZE_ERROR, f"a frame has {size} bytes")
-            start = at + _HEAD_SIZE
+            start = pos + _HEAD_SIZE
             if end - start < size:
                 break
-            at = start + size
+            pos = start + size
             if self._block is not None and kind != FrameType.CONTINUATION:
                 raise Http2Error(Error.PROTOCOL_ERROR, "a header block is interrupted")
             if not self._is_set:
@@ -390,14 +390,14 @@ class Http2Connection(asyncio.Protocol):
                     raise Http2Error(Error.PROTOCOL_ERROR, "it does not begin with its SETTINGS")
                 self._is_set = True
             if kind < len(self._frame_handlers):
-                self._frame_handlers[kind](flags, stream_id & STREAM_MASK, data[start:at])
+                self._frame_handlers[kind](flags, stream_id & STREAM_MASK, data[start:pos])
             if self._is_gone:
                 return b"", False
             if self._header_size > HEADERS_A_SLICE or self._turns.now_s() >= end_s:
-                return data[at:], True
+                return data[pos:], True
         else:
-            return data[at:], True
-        return data[at:] if at else data, False
+            return data[pos:], True
+        return data[pos:] if pos else data, False
 
     def _data(self, flags: int, stream_id: int, payload: bytes) -> None:
         size = len(payload)
@@ -504,7 +504,7 @@ class Http2Connection(asyncio.Protocol):
         stream.is_ended = is_ended
         self.streams[stream_id] = stream
         stream.header_size = costs.STREAM.size + size
-        self.hold(stream.header_size)
+        self.hold_bytes(stream.header_size)
         if metadata is None:
             stream.content_size, fault = body_size_and_fault(fields, is_ended=is_ended)
             if fault is not None:
@@ -572,7 +572,7 @@ class Http2Connection(asyncio.Protocol):
             self.write(frame(FrameType.PING, ACK, 0, payload))
 
     def _priority(self, flags: int, stream_id: int, payload: bytes) -> None:
-        """Check the form only: RFC 9113 deprecates priorities, so there is no tree of streams."""
+        """Check the form only, because RFC 9113 deprecates priorities."""
         check_size(payload, 5, "PRIORITY")
         if not stream_id:
             raise Http2Error(Error.PROTOCOL_ERROR, "PRIORITY belongs to a stream")

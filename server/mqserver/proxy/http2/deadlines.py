@@ -3,9 +3,10 @@
     add ── bucket of STEP_S ──> the timer of the first bucket ──> ``late`` of each call in it
       └── remove
 
-Nearly every call ends long before its deadline, so both acts cost little: an entry in a table.
+Nearly every call ends long before its deadline, so both acts are cheap: an entry in a table.
 
-Rule: a call is late by up to STEP_S, and never early. What is removed leaves nothing behind.
+Rule: a call ends up to STEP_S late, and never early, because a client counts on its whole deadline.
+A call that is removed leaves no reference behind.
 
 Source: ours; grpc-java has a timer for each call.
 """
@@ -15,16 +16,16 @@ import heapq
 from typing import Final, Protocol
 
 STEP_S: Final = 0.02
-"""What lies within one step shares a bucket; a client counts its own time as well."""
+"""Deadlines within one step share a bucket; a client also watches its own time."""
 SPARE: Final = 64
-"""So many numbers of buckets that are gone may be left in the heap, beside as many as there are."""
+"""How many numbers of removed buckets may be left in the heap, beyond the number of buckets."""
 
 
 class Limited(Protocol):
     """A call, as its deadline sees it."""
 
     def late(self) -> None:
-        """Take note that the deadline has passed."""
+        """Handle the end of the deadline."""
 
 
 class Deadlines:
@@ -33,7 +34,7 @@ class Deadlines:
     def __init__(self) -> None:
         self._buckets: dict[int, dict[Limited, None]] = {}
         self._heap: list[int] = []
-        """The numbers of the buckets, also of some that are gone."""
+        """The numbers of the buckets, and of some that were removed."""
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0
         """The bucket that the timer waits for."""
@@ -53,7 +54,7 @@ class Deadlines:
         return bucket
 
     def remove(self, call: Limited, bucket: int) -> None:
-        """Watch a deadline no longer."""
+        """Stop watching a deadline."""
         calls = self._buckets.get(bucket)
         if calls is not None:
             calls.pop(call, None)
@@ -61,7 +62,7 @@ class Deadlines:
                 del self._buckets[bucket]
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching all deadlines."""
         self._buckets.clear()
         self._heap.clear()
         if self._timer is not None:

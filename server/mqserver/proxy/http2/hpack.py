@@ -22,13 +22,13 @@ from storefmt.formats.kernels import load
 TABLE_SIZE_MAX: Final = 4096
 """The size of a table unless the settings name another one, which ours do not."""
 LIST_SIZE_MAX: Final = 16 * 1024
-"""The most bytes of all fields of one block, counted as for the table."""
+"""The limit on the bytes of all fields of one block, counted as for the table."""
 LIST_COUNT_MAX: Final = 128
-"""The most fields of one block; a call of a RocketMQ client has about fifteen."""
+"""The limit on the fields of one block; a call of a RocketMQ client has about fifteen."""
 _FIELD_SIZE: Final = 32
-"""What a field costs beside its bytes."""
+"""The size that a field has in the table in addition to its bytes."""
 NUMBER_MAX: Final = 1 << 21
-"""No index and no length that is right is larger."""
+"""The limit on a number; every valid index and length is lower."""
 _END: Final = 256
 """The symbol that ends a text in Huffman's code; it may not occur, its first bits fill a byte."""
 
@@ -70,7 +70,7 @@ count upwards in the order of the bytes, and each length goes on where the short
 
 
 class _Entry(NamedTuple):
-    """A field, and how many bytes the peer wrote for its name and for both texts."""
+    """A field, and how many bytes its name and both texts have on the wire."""
 
     field: Field
     name_size: int
@@ -88,7 +88,7 @@ _STATIC_ENTRIES: Final = tuple(
 
 
 class BadHeaders(ValueError):
-    """The bytes are no header block. The connection cannot go on, since its table is unknown."""
+    """The bytes are not a header block. The connection cannot go on, since its table is unknown."""
 
 
 class FieldReader(Protocol):
@@ -122,22 +122,22 @@ class HeaderDecoder:
             BadHeaders: the block is wrong, or has more fields or bytes than are allowed.
         """
         fields: list[Field] = []
-        at, end, left = 0, len(block), self._list_size_max
+        pos, end, left = 0, len(block), self._list_size_max
         try:
-            while at < end:
-                first = block[at]
+            while pos < end:
+                first = block[pos]
                 if first & 0x80:
-                    index, at = _integer(block, at, 0x7F)
+                    index, pos = _integer(block, pos, 0x7F)
                     entry = self._entry(index)
                 elif first & 0x40:
-                    entry, at = self._literal(block, at, 0x3F)
+                    entry, pos = self._literal(block, pos, 0x3F)
                     self._add(entry)
                 elif first & 0x20:
-                    size_max, at = _integer(block, at, 0x1F)
+                    size_max, pos = _integer(block, pos, 0x1F)
                     self._resize(size_max, may_be=not fields)
                     continue
                 else:
-                    entry, at = self._literal(block, at, 0x0F)
+                    entry, pos = self._literal(block, pos, 0x0F)
                 fields.append(entry.field)
                 # A short block may name one long field of the table many times.
                 left -= entry.size
@@ -158,14 +158,14 @@ class HeaderDecoder:
             raise BadHeaders(f"there is no header field {index}")
         return self._table[index - 1]
 
-    def _literal(self, block: bytes, at: int, mask: int) -> tuple[_Entry, int]:
-        index, at = _integer(block, at, mask)
+    def _literal(self, block: bytes, pos: int, mask: int) -> tuple[_Entry, int]:
+        index, pos = _integer(block, pos, mask)
         if index:
             (name, _), name_size, _ = self._entry(index)
         else:
-            name, name_size, at = _text(block, at)
-        value, value_size, at = _text(block, at)
-        return _Entry((name, value), name_size, name_size + value_size), at
+            name, name_size, pos = _text(block, pos)
+        value, value_size, pos = _text(block, pos)
+        return _Entry((name, value), name_size, name_size + value_size), pos
 
     def _add(self, entry: _Entry) -> None:
         self._size += entry.size
@@ -205,37 +205,37 @@ def _written(text: str) -> bytes:
     return bytes(out) + data
 
 
-def _integer(block: bytes, at: int, mask: int) -> tuple[int, int]:
+def _integer(block: bytes, pos: int, mask: int) -> tuple[int, int]:
     """Return a number, which begins in the low bits of a byte, and the place behind it."""
-    value = block[at] & mask
-    at += 1
+    value = block[pos] & mask
+    pos += 1
     if value < mask:
-        return value, at
+        return value, pos
     shift = 0
     while True:
-        byte = block[at]
-        at += 1
+        byte = block[pos]
+        pos += 1
         value += (byte & 0x7F) << shift
         if value > NUMBER_MAX:
             raise BadHeaders(f"a number of the header block is larger than {NUMBER_MAX}")
         if byte < 0x80:
-            return value, at
+            return value, pos
         shift += 7
         if shift > 28:
             raise BadHeaders("a number of the header block has too many bytes")
 
 
-def _text(block: bytes, at: int) -> tuple[str, int, int]:
+def _text(block: bytes, pos: int) -> tuple[str, int, int]:
     """Return a text, its bytes as the table counts them, and the place behind it."""
-    is_huffman = block[at] & 0x80
-    size, start = _integer(block, at, 0x7F)
-    at = start + size
-    data = block[start:at]
+    is_huffman = block[pos] & 0x80
+    size, start = _integer(block, pos, 0x7F)
+    pos = start + size
+    data = block[start:pos]
     if len(data) < size:
         raise BadHeaders(f"a header field has {size} bytes, {len(data)} are left")
     if is_huffman:
         data = huffman_decode(data)
-    return data.decode("utf-8", "replace"), len(data), at
+    return data.decode("utf-8", "replace"), len(data), pos
 
 
 class _Node:
@@ -302,15 +302,15 @@ def huffman_states() -> list[tuple[bool, list[tuple[int, bytes] | None]]]:
 
 
 def _step(root: _Node, node: _Node, bits: int) -> tuple[_Node, bytes] | None:
-    found = b""
+    text = b""
     for shift in (3, 2, 1, 0):
         node = node.children[bits >> shift & 1]
         if node.symbol == _END:
             return None
         if node.symbol is not None:
-            found += bytes((node.symbol,))
+            text += bytes((node.symbol,))
             node = root
-    return node, found
+    return node, text
 
 
 def huffman_decode(data: bytes) -> bytes:
@@ -320,17 +320,17 @@ def huffman_decode(data: bytes) -> bytes:
         BadHeaders: the code is wrong, or does not end with a text.
     """
     node = _tree()
-    found: list[bytes] = []
+    parts: list[bytes] = []
     try:
         for byte in data:
-            node, one = node.steps[byte >> 4]  # type: ignore[misc]  # None raises TypeError.
+            node, text = node.steps[byte >> 4]  # type: ignore[misc]  # None raises TypeError.
             node, other = node.steps[byte & 0x0F]  # type: ignore[misc]
-            found += (one, other)
+            parts += (text, other)
     except TypeError:
         raise BadHeaders("a header field has the code of its end within it") from None
     if not node.is_end:
         raise BadHeaders("a header field ends in the code of a byte")
-    return b"".join(found)
+    return b"".join(parts)
 
 
 header_decoder: Final[Callable[..., FieldReader]] = load(

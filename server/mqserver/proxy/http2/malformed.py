@@ -1,6 +1,7 @@
-"""Which header fields a request may not have.
+"""Checks of the header fields of a request.
 
-Rule: a malformed request ends its stream with PROTOCOL_ERROR, before a method sees it.
+Rule: a malformed request ends its stream with PROTOCOL_ERROR before a method sees it, so that no
+method has to check the protocol.
 
 Source: RFC 9113, sections 8.1, 8.2 and 8.3.
 """

@@ -5,9 +5,10 @@
                                 └── parked   its own window is closed
     pump: the ready streams in turn, PIECE_SIZE of each
 
-Rule: a frame of the peer costs the same however many streams are open. A window of all streams is
-one number, to which each stream adds what it alone got; when it grows, the parked streams become
-ready as a whole, as soon as no other stream is ready.
+Rule: the cost of a frame does not depend on the number of open streams, so a peer cannot make its
+frames expensive. The initial window of all streams is one number, to which each stream adds its
+own updates; when that number grows, all parked streams become ready together, as soon as no other
+stream is ready.
 
 Source: RFC 9113, sections 5.2 and 6.9.
 """
@@ -28,7 +29,7 @@ from mqserver.proxy.http2.frames import (
 from mqserver.proxy.http2.stream import Stream
 
 PIECE_SIZE: Final = 64 << 10
-"""So many bytes of one stream are sent before the next stream is looked at."""
+"""How many bytes of one stream are sent before it is the next stream's turn."""
 
 
 class OutflowConnection(Protocol):
@@ -39,7 +40,7 @@ class OutflowConnection(Protocol):
     def write(self, data: bytes) -> None:
         """Send frames."""
 
-    def hold(self, size: int) -> None:
+    def hold_bytes(self, size: int) -> None:
         """Count ``size`` more bytes, or fewer if it is negative."""
 
     def finish(self, stream: Stream) -> None:
@@ -95,7 +96,7 @@ class Outflow:
             self._sender.write(before)
         stream.waiting += data
         stream.last = last
-        self._sender.hold(size)
+        self._sender.hold_bytes(size)
         if stream not in self._parked:
             self._ready[stream] = None
         if self.has_work:
@@ -169,7 +170,7 @@ class Outflow:
             self._window -= size
             stream.credit -= size
             left -= size
-            self._sender.hold(-size)
+            self._sender.hold_bytes(-size)
             self._sender.write(frame(FrameType.DATA, 0, stream.id, bytes(waiting[:size])))
             del waiting[:size]
         if waiting:

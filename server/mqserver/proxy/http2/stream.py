@@ -1,4 +1,4 @@
-"""One stream of a connection of HTTP/2: what carries a call.
+"""One stream of a connection of HTTP/2, which carries a call.
 
     open ── both sides sent END_STREAM ──────────────────────────> closed
       └── RST_STREAM of either side, or the connection is lost ──> closed
@@ -16,29 +16,29 @@ from typing import Final, Protocol
 from mqserver.proxy.http2.frames import Error, reset, window_update
 
 STREAM_WINDOW: Final = 1 << 20
-"""The bytes that a peer may send before they are taken."""
+"""How many bytes a peer may send before the receiver consumes them."""
 
 
 class StreamReceiver:
-    """Takes the bytes of one stream; this class drops them, its subclasses use them."""
+    """Receives the bytes of one stream; this class drops them, its subclasses use them."""
 
     __slots__ = ()
 
     def received(self, data: bytes) -> None:
-        """Take bytes of the peer."""
+        """Handle bytes of the peer."""
 
     def received_whole(self, data: bytes) -> bool:
-        """Take all bytes of the peer at once; return False if that cannot be, as if not called."""
+        """Handle all bytes of the peer at once; return False, without any effect, if it cannot."""
         return False
 
     def ended(self) -> None:
-        """Take note that the peer sends no more bytes."""
+        """Handle the end of the peer's bytes."""
 
     def drop(self) -> None:
-        """Keep nothing of what was received, since the stream is about to be closed."""
+        """Free what was received, since the stream is about to be closed."""
 
     def cancelled(self) -> None:
-        """Take note that the stream is closed, and nothing can be sent any more."""
+        """Handle the close of the stream, after which nothing can be sent."""
 
 
 class StreamConnection(Protocol):
@@ -64,8 +64,8 @@ class StreamConnection(Protocol):
     def send(self, stream: "Stream", before: bytes, data: bytes, last: bytes | None) -> None:
         """Send bytes of a stream as its windows allow."""
 
-    def hold(self, size: int) -> None:
-        """Note that so many bytes more are held."""
+    def hold_bytes(self, size: int) -> None:
+        """Count ``size`` more held bytes, or fewer if it is negative."""
 
     def charge(self) -> None:
         """Report what is held to the budget now, which may close the connection."""
@@ -110,14 +110,14 @@ class Stream:
         self.room = STREAM_WINDOW
         """The bytes that the peer may send."""
         self.waiting = bytearray()
-        """What waits for a window."""
+        """The bytes that wait for a window."""
         self.last: bytes | None = None
-        """The frame that ends the stream, behind what waits."""
+        """The frame that ends the stream, after the waiting bytes."""
         self.drained: asyncio.Future[None] | None = None
         self._consumed_size = 0
 
     def send(self, before: bytes, data: bytes, last: bytes | None = None) -> None:
-        """Send bytes, as soon as the peer takes them.
+        """Send bytes as soon as the windows of the peer allow it.
 
         Args:
             before: frames that go before the bytes, or b"".
@@ -128,26 +128,26 @@ class Stream:
             self.connection.send(self, before, data, last)
 
     async def drain(self) -> None:
-        """Wait until the peer takes more bytes of this stream, or the stream is closed."""
+        """Wait until the peer accepts more bytes of this stream, or the stream is closed."""
         if (self.waiting or self.connection.is_full) and not self.is_closed:
             self.drained = asyncio.get_running_loop().create_future()
             await self.drained
 
     def consumed(self, size: int) -> None:
-        """Let the peer send as many bytes again as were taken."""
+        """Let the peer send as many bytes as were consumed."""
         self._consumed_size += size
         if self._consumed_size >= STREAM_WINDOW // 2 and not self.is_ended and not self.is_closed:
             self.connection.write(window_update(self.id, self._consumed_size))
             self.room += self._consumed_size
             self._consumed_size = 0
 
-    def hold(self, size: int) -> None:
-        """Note that the receiver holds ``size`` bytes more, or less when it is negative."""
-        self.connection.hold(size)
+    def hold_bytes(self, size: int) -> None:
+        """Count ``size`` more bytes held by the receiver, or fewer if it is negative."""
+        self.connection.hold_bytes(size)
 
     def drop(self) -> None:
-        """Keep nothing of what was received and of what waits, since the connection is closed."""
-        self.connection.hold(-len(self.waiting))
+        """Free what was received and what waits to be sent, since the connection is closed."""
+        self.connection.hold_bytes(-len(self.waiting))
         self.waiting.clear()
         self.receiver.drop()
 

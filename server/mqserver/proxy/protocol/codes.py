@@ -1,6 +1,7 @@
 """The enumerations of the gRPC protocol of RocketMQ 5.
 
-Rule: names and values are the protocol's; the value 0 also stands for a member that is not known.
+Rule: names and values are the protocol's. The value 0 also stands for an unknown member, because a
+newer client may send one.
 """
 
 from enum import IntEnum
@@ -15,7 +16,7 @@ class TransactionResolution(IntEnum):
 
 
 class TransactionSource(IntEnum):
-    """Who ends a transaction: the producer itself, or because the broker asked."""
+    """Why a producer ends a transaction: by itself, or because the broker asked."""
 
     SOURCE_UNSPECIFIED = 0
     SOURCE_CLIENT = 1
@@ -23,7 +24,7 @@ class TransactionSource(IntEnum):
 
 
 class Permission(IntEnum):
-    """What may be done with a queue."""
+    """Whether a queue may be read and written."""
 
     PERMISSION_UNSPECIFIED = 0
     NONE = 1
@@ -50,7 +51,7 @@ class AddressScheme(IntEnum):
 
 
 class MessageType(IntEnum):
-    """What a message needs of its topic."""
+    """The kind of a message, which its topic must accept."""
 
     MESSAGE_TYPE_UNSPECIFIED = 0
     NORMAL = 1
@@ -71,7 +72,7 @@ class DigestType(IntEnum):
 
 
 class ClientType(IntEnum):
-    """What kind of client it is."""
+    """The kind of a client."""
 
     CLIENT_TYPE_UNSPECIFIED = 0
     PRODUCER = 1

@@ -1,7 +1,7 @@
 """The messages that requests of RocketMQ 5 share: topics, queues, messages, settings.
 
-Rule: names and numbers of the fields are the protocol's; what only later clients send and nothing
-here uses is left out, and is skipped when it comes.
+Rule: names and numbers of the fields are the protocol's, so that its documentation applies. Fields
+that only later clients send and nothing here uses are left out; a decoder skips them.
 
 Source: apache/rocketmq/v2/definition.proto, as rocketmq-proto 2.1.1 has it.
 """
@@ -75,7 +75,7 @@ class Endpoints(WireMessage):
 
 @dataclass(slots=True, kw_only=True)
 class FilterExpression(WireMessage):
-    """Which messages of a topic are wanted."""
+    """Selects messages of a topic."""
 
     type: FilterType = choice(1, FilterType)
     expression: str = text(2)
@@ -111,7 +111,7 @@ class MessageQueue(WireMessage):
 
 @dataclass(slots=True, kw_only=True)
 class Assignment(WireMessage):
-    """A queue that a consumer shall receive from."""
+    """A queue from which a consumer has to receive."""
 
     message_queue: MessageQueue | None = one(1, MessageQueue)
 
@@ -134,7 +134,7 @@ class DeadLetterQueue(WireMessage):
 
 @dataclass(slots=True, kw_only=True)
 class SystemProperties(WireMessage):
-    """What RocketMQ knows about a message; times are ms since 1970."""
+    """The properties that RocketMQ adds to a message; times are ms since 1970."""
 
     tag: str | None = maybe_text(1)
     keys: list[str] = texts(2)
@@ -237,7 +237,7 @@ class Metric(WireMessage):
 
 @dataclass(slots=True, kw_only=True)
 class Settings(WireMessage):
-    """The settings of a client: it sends its own, and gets back those that count."""
+    """The settings of a client: it sends its own, and gets back the effective ones."""
 
     client_type: ClientType | None = maybe_choice(1, ClientType)
     access_point: Endpoints | None = one(2, Endpoints)

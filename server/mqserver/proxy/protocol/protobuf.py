@@ -10,9 +10,9 @@ of seconds and nanoseconds.
 
 Rule: a field without a value is not written, and a field that the class does not have is skipped
 when it is read, as in every implementation of this encoding. ``protobuf_kernel`` does the same in C
-where it was built. A ``maybe_`` field distinguishes a
-value that was not given (None) from 0, False or "". A member of an enumeration that is not known is
-read as its first one. Bytes that are no message raise BadMessage.
+where it was built. A ``maybe_`` field distinguishes an absent value (None) from 0, False or "". An
+unknown member of an enumeration is read as the first one. Bytes that are not a message raise
+BadMessage.
 
 Source: protobuf.dev/programming-guides/encoding.
 """
@@ -40,12 +40,12 @@ _SHORT_MAX: Final = 0x7F
 _SHORT: Final = tuple(bytes((value,)) for value in range(_SHORT_MAX + 1))
 """The encoding of the numbers that take one byte, as most do."""
 _MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
-"""The byte for the lowest seven bits of a longer number."""
+"""The first byte of a longer number, by its lowest seven bits."""
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
 ITEMS_MAX: Final = 16_384
-"""The fields of a request with all messages in it, each item of a packed list counted.
+"""The limit on the fields of a request and of the messages in it, each list item counted.
 
 A byte or two make an object each, so the bytes of a request bound neither its time nor its memory.
 """
@@ -192,25 +192,25 @@ class PlainCodec:
     def _read(self, data: bytes, allowance: "_Allowance") -> Any:
         readers = self._readers
         values: dict[str, Any] = {}
-        at, end = 0, len(data)
+        pos, end = 0, len(data)
         value: Any
         try:
-            while at < end:
+            while pos < end:
                 allowance.spend()
-                tag, at = _read_varint(data, at)
+                tag, pos = _read_varint(data, pos)
                 if tag & 7 == VARINT:
-                    value, at = _read_varint(data, at)
+                    value, pos = _read_varint(data, pos)
                     value = _signed(value)
                 else:
                     if tag & 7 == DELIMITED:
-                        size, at = _read_varint(data, at)
+                        size, pos = _read_varint(data, pos)
                     else:
                         size = _size_of(tag)
-                    start, at = at, at + size
-                    if at > end:
+                    start, pos = pos, pos + size
+                    if pos > end:
                         text = f"field {tag >> 3} has {size} bytes, {end - start} are left"
                         raise BadMessage(text)
-                    value = data[start:at]
+                    value = data[start:pos]
                 reader = readers.get(tag)
                 if reader is None:
                     self._check_unknown(tag)
@@ -371,10 +371,10 @@ def _put(values: dict[str, Any], name: str, entry: "_Entry") -> None:
 def _read_packed(data: bytes, kind: Kind, allowance: _Allowance) -> list[Any]:
     """Return the numbers of a list that lie together."""
     numbers: list[Any] = []
-    at = 0
-    while at < len(data):
+    pos = 0
+    while pos < len(data):
         allowance.spend()
-        number, at = _read_varint(data, at)
+        number, pos = _read_varint(data, pos)
         numbers.append(_signed(number))
     return numbers if kind.decode is None else [kind.decode(each) for each in numbers]
 
@@ -386,20 +386,20 @@ def _size_of(tag: int) -> int:
     return size
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, pos: int) -> tuple[int, int]:
     value = shift = 0
     try:
         while True:
-            byte = data[at]
-            at += 1
+            byte = data[pos]
+            pos += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return value & _MASK, at
+                return value & _MASK, pos
             shift += 7
             if shift >= 70:
-                raise BadMessage(f"the number at byte {at} has more than 10 bytes")
+                raise BadMessage(f"the number at byte {pos} has more than 10 bytes")
     except IndexError:
-        raise BadMessage(f"the message ends in a number, at byte {at}") from None
+        raise BadMessage(f"the message ends in a number, at byte {pos}") from None
 
 
 def _signed(raw: int) -> int:
@@ -457,8 +457,8 @@ def _encode_real(value: float) -> bytes:
 
 
 def _decode_real(raw: bytes) -> float:
-    found: float = _FLOAT.unpack(raw)[0]
-    return found
+    number: float = _FLOAT.unpack(raw)[0]
+    return number
 
 
 def _encode_millis(value: int) -> bytes:
@@ -473,12 +473,12 @@ def _decode_millis(instant: "_Instant") -> int:
 
 def _choice(members: type[IntEnum]) -> Kind:
     encoded = {member: varint(member) for member in members}
-    known, first = {int(member): member for member in members}, members(0)
+    by_number, first = {int(member): member for member in members}, members(0)
 
     def decode(raw: int) -> IntEnum:
-        return known.get(raw, first)
+        return by_number.get(raw, first)
 
-    return Kind("choice", VARINT, encoded.__getitem__, decode, members=known)
+    return Kind("choice", VARINT, encoded.__getitem__, decode, members=by_number)
 
 
 def _message(kind: type[WireMessage]) -> Kind:

@@ -7,7 +7,8 @@ A pattern is converted to boxes; a box has the lowest and highest value of each 
 parts of an address.
 
 Rule: a pattern matches exactly the addresses it describes. A pattern that cannot be read is an
-error and never admits anybody. (Java ignores everything after the first range in an IPv4 pattern.)
+error, because guessing could admit strangers. (Java ignores everything after the first range in an
+IPv4 pattern.)
 
 Source: acl/plain/RemoteAddressStrategyFactory.java, acl/common/AclUtils.java.
 """
@@ -33,7 +34,7 @@ class BadAddress(ValueError):
 
 
 class AddressPattern:
-    """One pattern; a blank one matches nobody.
+    """One pattern; a blank one matches no address.
 
     Raises:
         BadAddress: the pattern cannot be read.
@@ -99,17 +100,17 @@ class AddressList:
 
 def split_patterns(text: str) -> list[str]:
     """Return the patterns in a text, which are separated by commas outside of braces."""
-    found, depth, start = [], 0, 0
-    for at, sign in enumerate(text):
+    patterns, depth, start = [], 0, 0
+    for index, sign in enumerate(text):
         if sign == "{":
             depth += 1
         elif sign == "}":
             depth -= 1
         elif sign == "," and depth == 0:
-            found.append(text[start:at])
-            start = at + 1
-    found.append(text[start:])
-    return [pattern.strip() for pattern in found if pattern.strip()]
+            patterns.append(text[start:index])
+            start = index + 1
+    patterns.append(text[start:])
+    return [pattern.strip() for pattern in patterns if pattern.strip()]
 
 
 def _boxes(text: str) -> list[Box]:
@@ -119,9 +120,9 @@ def _boxes(text: str) -> list[Box]:
         head, brace, last = text[:-1].partition("{")
         if not brace or not head.endswith((".", ":")):
             raise BadAddress(text)
-        return [_exact(head + one.strip()) for one in last.split(",")]
+        return [_exact(head + part.strip()) for part in last.split(",")]
     if "," in text:
-        return [_exact(one.strip()) for one in text.split(",")]
+        return [_exact(part.strip()) for part in text.split(",")]
     if "*" not in text and "-" not in text:
         return [_exact(text)]
     return [_range_v6(text) if ":" in text else _range_v4(text)]

@@ -5,10 +5,10 @@
                              └ adminAddresses ─────────────── passes
                              └ anybody else ── code 16, and how to allow it
 
-Rule: a server that cannot tell who sends a request takes no administration from the network.
-If a setting lets everybody administer, one warning at the start says so.
+Rule: a server that cannot identify the sender of a request refuses administration from the network.
+If a setting lets every address administer, a warning at the start says so.
 
-Source: our own; Java takes every request from everybody (CVE-2023-33246, CVE-2023-37582).
+Source: our own; Java accepts every request (CVE-2023-33246, CVE-2023-37582).
 """
 
 import logging
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from mqserver.runtime.access.addresses import AddressList, BadAddress
 from mqserver.runtime.access.hostaddress import is_loopback
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError
+from mqserver.runtime.typed_config import SettingsError
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 
@@ -48,8 +48,8 @@ class LocalGate:
         if not is_local(conn) and not self.allowed.matches(conn.peer[0]):
             raise RequestRefused(
                 ResponseCode.NO_PERMISSION,
-                f"request code {request.command.code} is taken from the server's own machine "
-                f"only, not from {conn.peer[0]}; allow it with {self.setting}",
+                f"request code {request.command.code} is accepted only from the server's own "
+                f"machine, not from {conn.peer[0]}; allow it with {self.setting}",
             )
 
 
@@ -61,7 +61,7 @@ def is_local(conn: ServerConn) -> bool:
 def warn_if_open(allowed: AddressList, *, key: str) -> None:
     """Log one warning if a setting allows everybody to administer."""
     if allowed.is_everybody:
-        LOG.warning("%s is *: everybody who can connect may administer this server", key)
+        LOG.warning("%s is *: every address that can connect may administer this server", key)
 
 
 def address_list(text: str, *, key: str) -> AddressList:

@@ -8,7 +8,7 @@ and avoids 192.168.*. On a machine with one default route its address is the sam
 
 import socket
 
-# Documentation addresses (RFC 5737, RFC 3849) are routed like others and belong to nobody.
+# Documentation addresses (RFC 5737, RFC 3849) are routed like others but never assigned.
 _FAR_V4 = ("192.0.2.1", 9)
 _FAR_V6 = ("2001:db8::1", 9)
 

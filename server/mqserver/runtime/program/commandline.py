@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mqserver.runtime.program.logs import LogFormat
-from mqserver.runtime.settings import Value, read_environment, read_file
+from mqserver.runtime.typed_config import Value, read_environment, read_file
 
 DISTRIBUTION: Final = "mqclient"
 
@@ -62,18 +62,18 @@ def read_flags(
         SystemExit: help or the version was printed (0), or a flag is wrong (2).
     """
     parser = _parser(program, about, registers=registers)
-    found = parser.parse_args(argv)
-    if found.version:
+    options = parser.parse_args(argv)
+    if options.version:
         # argparse's own action would break the line at the width of the terminal.
         print(version_line(program) + (f", {build()}" if build is not None else ""))
         sys.exit(0)
-    wanted = Printing.NOTHING
-    if found.printConfigItem:
-        wanted = Printing.ALL
-    elif found.printImportantConfig:
-        wanted = Printing.IMPORTANT
-    namesrv_addr = getattr(found, "namesrvAddr", None)
-    return Flags(found.configFile, namesrv_addr, wanted, registers, found.log)
+    printing = Printing.NOTHING
+    if options.printConfigItem:
+        printing = Printing.ALL
+    elif options.printImportantConfig:
+        printing = Printing.IMPORTANT
+    namesrv_addr = getattr(options, "namesrvAddr", None)
+    return Flags(options.configFile, namesrv_addr, printing, registers, options.log)
 
 
 def _parser(program: str, about: str, *, registers: bool) -> argparse.ArgumentParser:

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 from mqserver.runtime.program.event_loop import loop_name, run
 from mqserver.runtime.program.limits import keep_freed_memory, raise_descriptor_limit
 from mqserver.runtime.program.logs import LogFormat, configure_logging
-from mqserver.runtime.settings import SettingsError
+from mqserver.runtime.typed_config import SettingsError
 from remoting.errors import BadCall
 
 LOG = logging.getLogger(__name__)

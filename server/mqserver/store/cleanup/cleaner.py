@@ -28,8 +28,7 @@ from mqserver.store.cleanup.jobs import (
     ScanQueuesJob,
 )
 from mqserver.store.cleanup.retention import Retention, RetentionClock
-from mqserver.store.commitlog.dispatch import Dispatcher
-from mqserver.store.config import StoreConfig
+from mqserver.store.commitlog.dispatcher import Dispatcher
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_rows import QueueRow
@@ -37,6 +36,7 @@ from mqserver.store.queues.removal import RemoveJob
 from mqserver.store.recovery.opening import OpenedStore
 from mqserver.store.recovery.safe_point import SafePoint
 from mqserver.store.recovery.safe_point_file import SafePointFile
+from mqserver.store.store_config import StoreConfig
 from storefmt.names import SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)
@@ -106,13 +106,13 @@ class Cleaner:
         self.policy.delete_by_hand()
         self._next_look_ms = 0
 
-    def remove_expired_queues(self, done: Callable[[], None]) -> None:
+    def remove_expired_queues(self, on_removed: Callable[[], None]) -> None:
         """Remove queues that have no message any more; they start again at offset 0.
 
         Args:
             done: called when it is done.
         """
-        self._requests.append(done)
+        self._requests.append(on_removed)
 
     def close(self) -> None:
         """Let a running job end soon."""
@@ -214,12 +214,12 @@ class Cleaner:
 
         def change(point: SafePoint) -> None:
             for topic, queue_id, first, minimum in rows:
-                known = point.queues.get(topic, queue_id)
+                row = point.queues.get(topic, queue_id)
                 # A queue that was removed and created again keeps its own beginning.
                 now = table.row(topic, queue_id)
                 is_same = now is not None and now.minimum >= minimum
-                if known is not None and is_same and minimum <= known.end:
-                    point.queues.put(topic, queue_id, QueueRow(first, minimum, known.end))
+                if row is not None and is_same and minimum <= row.end:
+                    point.queues.put_row(topic, queue_id, QueueRow(first, minimum, row.end))
             if point.index is not None:
                 point.index.names = [name for name in point.index.names if name not in names]
 
@@ -337,5 +337,5 @@ class Cleaner:
 
     def _answer_requests(self) -> None:
         requests, self._requests_now = self._requests_now, []
-        for done in requests:
-            done()
+        for on_removed in requests:
+            on_removed()

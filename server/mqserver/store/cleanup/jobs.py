@@ -226,8 +226,8 @@ class _Entries:
 
     def at(self, number: int) -> tuple[int, int, int]:
         """Return one entry; zeros if the file is too short."""
-        found = self._read(number, 1)
-        return found[0] if found else (0, 0, 0)
+        entries = self._read(number, 1)
+        return entries[0] if entries else (0, 0, 0)
 
     def all_below(self, start: int, end: int, log_min: int) -> bool:
         """Tell whether the last message from ``start`` to ``end`` is below ``log_min``.

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskUsage
+from mqserver.store.store_config import StoreConfig
 
 LOG = logging.getLogger(__name__)
 
@@ -159,10 +159,10 @@ class Retention:
         return gone
 
     def _sealed_ms(self, base: int, previous_ms: int, store_ms_at: Callable[[int], int]) -> int:
-        known = self.sealed_ms.get(base)
-        if known is None:
-            found = store_ms_at(base)
+        sealed_ms = self.sealed_ms.get(base)
+        if sealed_ms is None:
+            store_ms = store_ms_at(base)
             clock_ms = self._clock.clock_ms
-            known = clock_ms if found < 0 else min(max(found, previous_ms), clock_ms)
-            self.sealed_ms[base] = known
-        return known
+            sealed_ms = clock_ms if store_ms < 0 else min(max(store_ms, previous_ms), clock_ms)
+            self.sealed_ms[base] = sealed_ms
+        return sealed_ms

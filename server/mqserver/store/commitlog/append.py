@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.multi_dispatch import MultiDispatch
-from mqserver.store.config import StoreConfig
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_table import QueueHandle, QueueTable
 from mqserver.store.results import (
@@ -27,6 +26,7 @@ from mqserver.store.results import (
     PutStatus,
     RunResult,
 )
+from mqserver.store.store_config import StoreConfig
 from storefmt.dispatch.record_entries import is_queued
 from storefmt.formats import layout
 from storefmt.formats.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32
@@ -85,7 +85,7 @@ class Appender:
         self.size_max = min(config.record_size_max, self._run_size_max)
         """Bytes of the largest record."""
 
-    def put(self, message: PutMessage, now_ms: int) -> PutResult:
+    def append_message(self, message: PutMessage, now_ms: int) -> PutResult:
         """Make a record of a message, to be written with the next write.
 
         If other queues get copies of the message, its stored properties are set in it.
@@ -178,7 +178,7 @@ class Appender:
         if not total:
             return _RUN_ILLEGAL
         self.log.make_room(total)
-        found = []
+        results = []
         first = run.messages[0]
         # One object for all of them, because ``_append`` keeps none.
         message = PutMessage(
@@ -193,16 +193,16 @@ class Appender:
             store_host=run.store_host,
             reconsume_times=run.reconsume_times,
         )
-        for one, queues in zip(run.messages, copies, strict=True):
-            message.body, message.properties, message.flag, message.tags_code, message.keys = one
-            found.append(self._append(message, now_ms))
-            if found[0].status is not _OK:
+        for each, queues in zip(run.messages, copies, strict=True):
+            message.body, message.properties, message.flag, message.tags_code, message.keys = each
+            results.append(self._append(message, now_ms))
+            if results[0].status is not _OK:
                 # Their numbers are those of the whole run, so the first one stands for all.
                 return _RUN_ILLEGAL
             if queues and is_queued(run.sys_flag):
                 self._copy(self.entries[-1], queues)
-        log_offsets = [result.log_offset for result in found]
-        return RunResult(_OK, found[0].queue_offset, log_offsets, total)
+        log_offsets = [result.log_offset for result in results]
+        return RunResult(_OK, results[0].queue_offset, log_offsets, total)
 
     def _give(self, handle: QueueHandle, count: int) -> int:
         """Assign the next ``count`` offsets of a queue; return the first."""
@@ -228,7 +228,7 @@ class Appender:
         fits = len(run.topic_bytes) <= TOPIC_SIZE_V1_MAX and total <= self._run_size_max
         return total if fits else 0
 
-    def take(self) -> "PutGroup":
+    def take_unwritten(self) -> "PutGroup":
         """Return what was put since the last call, for the write that begins now."""
         count = len(self.entries) - self.extra_count
         taken = PutGroup(self.entries, self.handles, count)
@@ -238,7 +238,7 @@ class Appender:
         return taken
 
     def undo(self, written: "PutGroup | None" = None) -> None:
-        """Take back every log offset and queue offset assigned since the last ``take``.
+        """Take back every log offset and queue offset assigned since the last ``take_unwritten``.
 
         Args:
             written: what a failed write should have stored, which is taken back as well.

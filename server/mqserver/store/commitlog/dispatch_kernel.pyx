@@ -9,7 +9,7 @@ error shows if it is real, and calls again: a record never fails those around it
 queue that follow one another extend its tail once, and its attributes are set when the bytes are
 there.
 
-Source: as ``mqserver.store.commitlog.dispatch``.
+Source: as ``mqserver.store.commitlog.dispatcher``.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize

@@ -15,8 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from mqserver.store.commitlog.groups import Group
 from mqserver.store.commitlog.log_write import Segment
+from mqserver.store.commitlog.write_groups import Group
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.queues.queue import NewNames

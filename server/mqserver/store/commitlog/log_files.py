@@ -191,10 +191,10 @@ class CommitLog:
         made, self._next = self._next, None
         if made is None or made.error is not None:
             made = self._next_file(base)
-        file = made.take()
+        file = made.take_file()
         self.bases.append(base)
         self._known.add(base)
-        self._keep(base, file)
+        self._keep_open(base, file)
         self.directory_unsynced = True
 
     def _next_file(self, base: int) -> NextFile:
@@ -342,10 +342,10 @@ class CommitLog:
         file = self._open.get(base)
         if file is None:
             file = self._disk.open(self._directory / log_file_name(base))
-            self._keep(base, file)
+            self._keep_open(base, file)
         return file
 
-    def _keep(self, base: int, file: DiskFile) -> None:
+    def _keep_open(self, base: int, file: DiskFile) -> None:
         if len(self._open) >= self._open_max:
             for old in self._open:
                 if not (old in self._unsynced or old in self._syncing or self._is_written(old)):
@@ -397,8 +397,8 @@ class CommitLog:
         """
         file = self.file_at(base)
         erased = 0
-        for at, data in data_parts(file, pos, self.file_size):
-            file.pwrite(bytes(len(data)), at)
+        for data_pos, data in data_parts(file, pos, self.file_size):
+            file.pwrite(bytes(len(data)), data_pos)
             erased += len(data) - data.count(0)
         if erased:
             file.fdatasync()

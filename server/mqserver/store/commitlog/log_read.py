@@ -81,14 +81,14 @@ class ReadSlices:
 
     def begin(self, picked: Picked, *, size: int) -> PausedRead:
         """Return the paused read of these records, or a new one with room for ``size`` bytes."""
-        known, self._begun = self._begun, None
-        if known is not None and known.picked == picked:
-            return known
+        begun, self._begun = self._begun, None
+        if begun is not None and begun.picked == picked:
+            return begun
         buffer, self._spare = self._spare, bytearray()
         if len(buffer) < size:
             buffer = bytearray(size)
         return PausedRead(
-            picked, buffer=buffer, pause_count=0 if known is None else known.pause_count
+            picked, buffer=buffer, pause_count=0 if begun is None else begun.pause_count
         )
 
     def give_up(self, begun: PausedRead) -> None:
@@ -199,8 +199,8 @@ def warm(log: CommitLog, picked: list[tuple[int, int]]) -> None:
             with contextlib.suppress(OSError), log.path_of(base).open("rb") as file:
                 cold[base] = ColdRead(file.fileno(), end - first, first - base)
     finally:
-        for one in cold.values():
-            one.warm()
+        for chunk in cold.values():
+            chunk.warm()
 
 
 def _together(picked: list[tuple[int, int]], file_size: int) -> Iterator[list[tuple[int, int]]]:

@@ -88,8 +88,8 @@ def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Scanne
         log_offset: log offset of that position.
         left: bytes from there to the end of the file.
     """
-    found, reason = parse_records(data, pos, log_offset=log_offset, left=left, count_max=1)
-    return found[0] if found else reason
+    records, reason = parse_records(data, pos, log_offset=log_offset, left=left, count_max=1)
+    return records[0] if records else reason
 
 
 def parse_records(
@@ -108,50 +108,52 @@ def parse_records(
         doubtful_from: log offset from which a NUL in topic or properties is an error.
         count_max: most records to return.
     """
-    found: list[ScannedRecord] = []
+    records: list[ScannedRecord] = []
     topics: dict[bytes, str] = {}
     shift, data_size, end_max = log_offset - pos, len(data), pos + left - BLANK_SIZE_MIN
     for _ in range(count_max):
         if pos < 0 or data_size - pos < RECORD_SIZE_MIN:
-            return found, "truncated"
+            return records, "truncated"
         head = _HEAD.unpack_from(data, pos)
-        size, magic, crc, queue_id, queue_offset, at, sys_flag, store_ms, port, body_size = head
+        size, magic, crc, queue_id, queue_offset, physical, sys_flag, store_ms, port, body_size = (
+            head
+        )
         if magic != MAGIC_V1 and magic != MAGIC_V2:
-            return found, "magic"
+            return records, "magic"
         if size < RECORD_SIZE_MIN or (end := pos + size) > end_max:
-            return found, "size"
-        if at != pos + shift:
-            return found, "physical offset"
+            return records, "size"
+        if physical != pos + shift:
+            return records, "physical offset"
         if end > data_size:
-            return found, "truncated"
+            return records, "truncated"
         body_at = pos + _HEAD.size
         if sys_flag & HOSTS_V6:
             store_ms, port, body_size, body_at = _long_hosts(data, pos, sys_flag)
         if not 0 <= port <= _PORT_MAX or queue_id < 0 or queue_offset < 0 or store_ms < 0:
-            return found, "fields"
+            return records, "fields"
         body_end = body_at + body_size
         if body_size < 0 or body_end + 3 > end:
-            return found, "lengths"
+            return records, "lengths"
         if body_size and crc32(data[body_at:body_end]) & CRC_MASK != crc:
-            return found, "body crc"
+            return records, "body crc"
         topic_at = body_end + (1 if magic == MAGIC_V1 else 2)
         topic_size = data[body_end] if magic == MAGIC_V1 else _I16.unpack_from(data, body_end)[0]
         texts_at = topic_at + topic_size + 2
         if topic_size <= 0 or texts_at > end:
-            return found, "lengths"
+            return records, "lengths"
         if texts_at + _I16.unpack_from(data, texts_at - 2)[0] != end:
-            return found, "lengths"
+            return records, "lengths"
         name = data[topic_at : texts_at - 2]
         topic = topics.get(name) or _learn(topics, name)
         if not topic:
-            return found, "topic"
+            return records, "topic"
         texts = data[texts_at:end]
         if end + shift > doubtful_from and (_NUL in texts or _NUL in name):
-            return found, "text"
-        fields = at, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
-        found.append(_new_found(ScannedRecord, fields))
+            return records, "text"
+        fields = physical, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
+        records.append(_new_found(ScannedRecord, fields))
         pos = end
-    return found, ""
+    return records, ""
 
 
 def _learn(topics: dict[bytes, str], name: bytes) -> str:
@@ -166,12 +168,12 @@ def _learn(topics: dict[bytes, str], name: bytes) -> str:
 
 def _long_hosts(data: bytes, pos: int, sys_flag: int) -> tuple[int, int, int, int]:
     """Return store time, store port, body size and body position if a host is IPv6."""
-    at = pos + (68 if sys_flag & BORN_HOST_V6 else 56)
-    (store_ms,) = _I64.unpack_from(data, at)
-    at += 24 if sys_flag & STORE_HOST_V6 else 12
-    (port,) = _I32.unpack_from(data, at)
-    (body_size,) = _I32.unpack_from(data, at + 16)
-    return store_ms, port, body_size, at + 20
+    host_pos = pos + (68 if sys_flag & BORN_HOST_V6 else 56)
+    (store_ms,) = _I64.unpack_from(data, host_pos)
+    host_pos += 24 if sys_flag & STORE_HOST_V6 else 12
+    (port,) = _I32.unpack_from(data, host_pos)
+    (body_size,) = _I32.unpack_from(data, host_pos + 16)
+    return store_ms, port, body_size, host_pos + 20
 
 
 class LogWalk:
@@ -246,10 +248,10 @@ class LogWalk:
     ) -> list[ScannedRecord] | FileEnd | str:
         """Return what begins at ``pos``, or why nothing does; may move the window."""
         left = self._log.file_size - pos
-        at = windows.move(pos, RECORD_SIZE_MIN)
-        if len(windows.data) - at < _BLANK.size:
+        window_pos = windows.move(pos, RECORD_SIZE_MIN)
+        if len(windows.data) - window_pos < _BLANK.size:
             return "truncated"
-        size, magic = _BLANK.unpack_from(windows.data, at)
+        size, magic = _BLANK.unpack_from(windows.data, window_pos)
         if magic == MAGIC_BLANK:
             return FileEnd(base + pos, base + self._log.file_size) if size == left else "blank size"
         if size == 0 and magic == 0:
@@ -266,10 +268,12 @@ class LogWalk:
         start = first_data(windows.file, pos + 1, size_max)
         while start is not None and start < size_max:
             data = windows.file.pread(WINDOW_SIZE, start)
-            for at in magic_positions(data):
-                found = start + at - 4
-                if found > pos and not isinstance(self._item_at(windows, base, found), str):
-                    return found
+            for magic_pos in magic_positions(data):
+                record_pos = start + magic_pos - 4
+                if record_pos > pos and not isinstance(
+                    self._item_at(windows, base, record_pos), str
+                ):
+                    return record_pos
             if len(data) < WINDOW_SIZE:
                 break
             # The bytes of a magic may be divided between two windows.
@@ -279,10 +283,10 @@ class LogWalk:
 
 def magic_positions(data: bytes) -> list[int]:
     """Return every position in ``data`` that holds a magic; a record begins 4 bytes before it."""
-    found: list[int] = []
+    positions: list[int] = []
     for pattern in _PATTERNS:
-        at = data.find(pattern)
-        while at >= 0:
-            found.append(at)
-            at = data.find(pattern, at + 1)
-    return sorted(found)
+        magic_pos = data.find(pattern)
+        while magic_pos >= 0:
+            positions.append(magic_pos)
+            magic_pos = data.find(pattern, magic_pos + 1)
+    return sorted(positions)

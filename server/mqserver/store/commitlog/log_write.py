@@ -73,8 +73,8 @@ class LogWrite(DiskJob):
         for file, pos, parts, zero_count in self._pieces:
             if parts is not None:
                 file.pwrite(_joined(parts), pos)
-            for done in range(0, zero_count, len(_ZEROS)):
-                file.pwrite(_ZEROS[: zero_count - done], pos + done)
+            for written in range(0, zero_count, len(_ZEROS)):
+                file.pwrite(_ZEROS[: zero_count - written], pos + written)
 
 
 def _joined(parts: Sequence[bytes | memoryview]) -> bytes | memoryview:

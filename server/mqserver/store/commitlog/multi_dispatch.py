@@ -21,10 +21,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.queues.queue import ConsumeQueue
 from mqserver.store.queues.queue_table import QueueTable
 from mqserver.store.results import PutRun, PutStatus, RunMessage
+from mqserver.store.store_config import StoreConfig
 from storefmt.dispatch.record_entries import copy_queue_id, copy_topics, may_have_copies
 from storefmt.errors import BadCall
 from storefmt.formats.message import TOPIC_SIZE_V1_MAX

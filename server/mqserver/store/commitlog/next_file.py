@@ -88,14 +88,14 @@ class NextFile(DiskJob):
             file.close()
             self.disk.unlink(self.path)
 
-    def take(self) -> DiskFile:
+    def take_file(self) -> DiskFile:
         """Return the open file, created now if necessary.
 
         Raises:
             OSError: it could not be created; nothing is left behind.
         """
         self._needed.set()
-        self.run()
+        self.do_work()
         if self._file is None:
             raise self.error or _given_up(self.path)
         return self._file

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mqserver.store.disk.mapped import MappedFile
 from mqserver.store.disk.nowait import MODE, ColdRead
-from mqserver.store.errors import StoreLocked
+from mqserver.store.store_errors import StoreLocked
 
 
 def _read_in_thread(read: Callable[[], bytes]) -> Callable[[], bytes]:
@@ -54,8 +54,8 @@ def lock_file(path: Path) -> Callable[[], None]:
         StoreLocked: another process, or this one, holds the lock.
         OSError: the file could not be opened or locked.
     """
-    known = path.stat() if path.exists() else None
-    if known is not None and (known.st_dev, known.st_ino) in _LOCKED:
+    named = path.stat() if path.exists() else None
+    if named is not None and (named.st_dev, named.st_ino) in _LOCKED:
         raise StoreLocked(f"{path} is locked by this process; close its other store first")
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -71,8 +71,8 @@ def lock_file(path: Path) -> Callable[[], None]:
         raise StoreLocked(
             f"{path} is locked by another broker, ours or Java; stop it first"
         ) from None
-    found = os.fstat(fd)
-    identity = (found.st_dev, found.st_ino)
+    locked = os.fstat(fd)
+    identity = (locked.st_dev, locked.st_ino)
     _LOCKED.add(identity)
 
     def release() -> None:
@@ -292,15 +292,15 @@ class RealFile:
         return count
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
-        done = os.pwrite(self._fd, data, pos)
-        if done == len(data):
+        written = os.pwrite(self._fd, data, pos)
+        if written == len(data):
             return
         with memoryview(data) as view:
-            while done < len(view):
-                count = os.pwrite(self._fd, view[done:], pos + done)
+            while written < len(view):
+                count = os.pwrite(self._fd, view[written:], pos + written)
                 if count == 0:
                     raise OSError(errno.EIO, "pwrite wrote nothing")
-                done += count
+                written += count
 
     def fdatasync(self) -> None:
         os.fdatasync(self._fd)
@@ -378,10 +378,10 @@ class RealDisk:
 
     def stat(self, path: FilePath) -> FileStat | None:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return FileStat(found.st_size, found.st_mtime_ns)
+        return FileStat(status.st_size, status.st_mtime_ns)
 
     def list(self, path: FilePath) -> list[str]:
         try:
@@ -390,16 +390,16 @@ class RealDisk:
             return []
 
     def scan(self, path: FilePath) -> Sequence[DirEntry]:
-        found = []
+        listed = []
         try:
             with os.scandir(path) as entries:
                 for entry in entries:
                     mode, _, _, _, _, _, size, _, _, _ = stat = entry.stat()
                     is_dir = S_ISDIR(mode)
-                    found.append(DirEntry(entry.name, is_dir, size, stat.st_mtime_ns))
+                    listed.append(DirEntry(entry.name, is_dir, size, stat.st_mtime_ns))
         except (FileNotFoundError, NotADirectoryError):
             return ()
-        return sorted(found) if len(found) > 1 else found
+        return sorted(listed) if len(listed) > 1 else listed
 
     def is_dir(self, path: FilePath) -> bool:
         return os.path.isdir(path)
@@ -418,10 +418,10 @@ class RealDisk:
         path.rmdir()
 
     def usage(self, path: Path) -> DiskUsage:
-        found = os.statvfs(path)
-        used = (found.f_blocks - found.f_bfree) * found.f_frsize
-        size = found.f_blocks * found.f_frsize
-        return DiskUsage(used, found.f_bavail * found.f_frsize, size)
+        filesystem = os.statvfs(path)
+        used = (filesystem.f_blocks - filesystem.f_bfree) * filesystem.f_frsize
+        size = filesystem.f_blocks * filesystem.f_frsize
+        return DiskUsage(used, filesystem.f_bavail * filesystem.f_frsize, size)
 
     def fsync_dir(self, path: FilePath) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -468,11 +468,11 @@ def read_file(disk: Disk, path: Path) -> bytes | None:
     Raises:
         OSError: the disk could not read it.
     """
-    found = disk.stat(path)
-    if found is None:
+    status = disk.stat(path)
+    if status is None:
         return None
     file = disk.open(path)
     try:
-        return file.pread(found.size, 0)
+        return file.pread(status.size, 0)
     finally:
         file.close()

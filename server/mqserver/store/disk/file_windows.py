@@ -50,11 +50,11 @@ class FileWindows:
         Raises:
             OSError: the disk could not read them.
         """
-        at = pos - self.start
-        if at < 0 or at + size > len(self.data):
+        window_pos = pos - self.start
+        if window_pos < 0 or window_pos + size > len(self.data):
             self.data, self.start = self._window(pos, size)
-            at = pos - self.start
-        return at
+            window_pos = pos - self.start
+        return window_pos
 
     def _window(self, pos: int, size: int) -> tuple[bytes, int]:
         start, end = self._part_start, self._part_start + len(self._part)

@@ -16,7 +16,7 @@ class DiskJob(ABC):
     error: OSError | None = None
     """Why the work was not done; None if there was no error."""
 
-    def run(self) -> None:
+    def do_work(self) -> None:
         """Do the work; blocks for as long as the disk takes."""
         try:
             self.work()

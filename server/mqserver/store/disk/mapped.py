@@ -47,11 +47,11 @@ def join_pure(view: memoryview, parts: list[Part], base: int) -> bytes | None:
     if not all(first <= start - base <= stop - base <= end for start, stop in parts):
         return None
     count = -((begin - end) // PAGE)
-    known = ctypes.create_string_buffer(count)
+    resident = ctypes.create_string_buffer(count)
     address = ctypes.addressof(ctypes.c_char.from_buffer(view))
-    if _MINCORE is None or _MINCORE(address + begin, end - begin, known):
+    if _MINCORE is None or _MINCORE(address + begin, end - begin, resident):
         return None
-    if sum(page & 1 for page in known.raw) != count:
+    if sum(page & 1 for page in resident.raw) != count:
         return None
     return b"".join([view[start - base : stop - base] for start, stop in parts])
 

@@ -103,9 +103,9 @@ def no_wait(on: bool = True) -> NoWait:
 @contextlib.contextmanager
 def may_wait() -> Iterator[None]:
     """Let reads of this thread wait even within ``no_wait``, for calls that change state."""
-    known = MODE.no_wait
+    no_wait = MODE.no_wait
     MODE.no_wait = False
     try:
         yield
     finally:
-        MODE.no_wait = known
+        MODE.no_wait = no_wait

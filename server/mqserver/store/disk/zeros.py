@@ -24,20 +24,20 @@ def data_parts(file: DiskFile, pos: int, size: int) -> Iterator[tuple[int, bytes
     Raises:
         OSError: the disk could not be read.
     """
-    at = file.next_data(pos) if pos < size else None
-    while at is not None and at < size:
-        data = file.pread(min(-at % _PAGE_SIZE or len(_ZEROS), size - at), at)
+    data_pos = file.next_data(pos) if pos < size else None
+    while data_pos is not None and data_pos < size:
+        data = file.pread(min(-data_pos % _PAGE_SIZE or len(_ZEROS), size - data_pos), data_pos)
         if not data:
             return
         if data != _ZEROS[: len(data)]:
             part = data.lstrip(b"\0")
-            yield at + len(data) - len(part), part.rstrip(b"\0")
-        at = file.next_data(at + len(data))
+            yield data_pos + len(data) - len(part), part.rstrip(b"\0")
+        data_pos = file.next_data(data_pos + len(data))
 
 
 def first_data(file: DiskFile, pos: int, size: int) -> int | None:
     """Return the first position >= ``pos`` of a byte that is not zero, or None."""
-    return next((at for at, _ in data_parts(file, pos, size)), None)
+    return next((data_pos for data_pos, _ in data_parts(file, pos, size)), None)
 
 
 def is_blank_to(file: DiskFile, pos: int, size: int) -> bool:

@@ -113,9 +113,9 @@ class Index:
 
     def _put_rows(self, rows: list[Row], now_ms: int) -> None:
         try:
-            done = 0
-            while done < len(rows):
-                done += self._last(now_ms).put_rows(rows[done:] if done else rows)
+            added = 0
+            while added < len(rows):
+                added += self._last(now_ms).put_rows(rows[added:] if added else rows)
         except Exception:
             # The caller repeats this with ``dispatch``, from the record whose keys were divided.
             self._skip_keys = self._keys_at_end(self.files)
@@ -156,10 +156,10 @@ class Index:
         Raises:
             OSError: the disk refused it; it stays in memory.
         """
-        done = True
+        is_complete = True
         for file in self._active:
-            done = file.write(pages_max=pages_max) and done
-        return done
+            is_complete = file.write(pages_max=pages_max) and is_complete
+        return is_complete
 
     def unwritten_files(self) -> list[IndexFile]:
         """Return the files that lack something that is in memory, the oldest first."""

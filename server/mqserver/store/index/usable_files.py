@@ -8,11 +8,11 @@ from the log (see ``recover``), so no key is lost.
 Source: store/index/IndexService.java#load (which keeps fewer files and rebuilds none).
 """
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk
 from mqserver.store.index.index import Index
 from mqserver.store.index.index_file import IndexFile
 from mqserver.store.results import RecoveryReport
+from mqserver.store.store_config import StoreConfig
 from storefmt.errors import RecordDamaged
 from storefmt.formats.index import ENTRY, HEADER, SLOT, index_file_size
 from storefmt.paths import StorePaths

@@ -58,18 +58,18 @@ class Backlog:
             The place of this run.
         """
         chunk, size = self.chunk, len(entries)
-        at = len(chunk)
-        if at + size > _CHUNK_END:
+        index = len(chunk)
+        if index + size > _CHUNK_END:
             if size > _RUN_MAX:
                 for start in range(0, size, _RUN_MAX):
                     before = self.add(before, entries[start : start + _RUN_MAX])
                 return before
             self._next_chunk()
-            chunk, at = self.chunk, 0
+            chunk, index = self.chunk, 0
         chunk += _HEAD.pack(before, size)
         chunk += entries
         self.added += 1
-        return self.start + at
+        return self.start + index
 
     def add_one(self, before: int, log_offset: int, size: int, tags_code: int) -> int:
         """Add one entry as ``add`` does.
@@ -79,13 +79,13 @@ class Backlog:
             log_offset, size, tags_code: the fields of the entry.
         """
         chunk = self.chunk
-        at = len(chunk)
-        if at > ONE_START_MAX:
+        index = len(chunk)
+        if index > ONE_START_MAX:
             self._next_chunk()
-            chunk, at = self.chunk, 0
+            chunk, index = self.chunk, 0
         chunk += _ONE.pack(before, ENTRY_SIZE, log_offset, size, tags_code)
         self.added += 1
-        return self.start + at
+        return self.start + index
 
     def _next_chunk(self) -> None:
         counts = self._run_counts
@@ -99,14 +99,14 @@ class Backlog:
             self.start = self._number * CHUNK_SIZE
         self.chunk, self.added = bytearray(), 0
 
-    def take(self, place: int) -> bytes:
+    def take_entries(self, place: int) -> bytes:
         """Remove and return the entries at ``place`` and in all previous runs, in queue order."""
         parts: list[bytes] = []
         while place >= 0:
-            number, at = divmod(place, CHUNK_SIZE)
+            number, index = divmod(place, CHUNK_SIZE)
             chunk = self.chunk if number == self._number else self._full[number]
-            place, size = _HEAD.unpack_from(chunk, at)
-            parts.append(bytes(chunk[at + _HEAD_SIZE : at + _HEAD_SIZE + size]))
+            place, size = _HEAD.unpack_from(chunk, index)
+            parts.append(bytes(chunk[index + _HEAD_SIZE : index + _HEAD_SIZE + size]))
             self._run_counts[number] -= 1
             if not self._run_counts[number] and number != self._number:
                 del self._full[number]

@@ -98,10 +98,10 @@ class QueueColumns:
         ]  # fmt: skip
 
     def _grow(self) -> None:
-        known = self._columns()
+        columns = self._columns()
         count = len(self.queue_ids)
         self._make_columns(2 * count)
-        for column, old in zip(self._columns(), known, strict=True):
+        for column, old in zip(self._columns(), columns, strict=True):
             column[:count] = old
 
     def __len__(self) -> int:
@@ -109,10 +109,10 @@ class QueueColumns:
 
     def slot(self, topic: str, queue_id: int) -> int:
         """Return the slot of a queue, NONE if it does not exist."""
-        known = self._by_topic.get(topic)
-        if known is None:
+        topic_slots = self._by_topic.get(topic)
+        if topic_slots is None:
             return NONE
-        slots = known.slots
+        slots = topic_slots.slots
         if 0 <= queue_id < len(slots):
             # The ids of a topic are nearly always 0, 1, 2 and so on.
             slot = slots[queue_id]
@@ -134,9 +134,9 @@ class QueueColumns:
         slot = self.slot(topic, queue_id)
         if slot != NONE:
             return slot
-        known = self._by_topic.get(topic)
-        if known is None:
-            known = self._by_topic[topic] = _Topic(self._number(topic))
+        topic_slots = self._by_topic.get(topic)
+        if topic_slots is None:
+            topic_slots = self._by_topic[topic] = _Topic(self._number(topic))
         if self._free:
             slot = self._free.pop()
         else:
@@ -145,8 +145,8 @@ class QueueColumns:
                 self._grow()
             self._end += 1
             self.clear(slot)
-        self._topic_numbers[slot], self.queue_ids[slot] = known.number, queue_id
-        known.slots.insert(self._place(known.slots, queue_id), slot)
+        self._topic_numbers[slot], self.queue_ids[slot] = topic_slots.number, queue_id
+        topic_slots.slots.insert(self._place(topic_slots.slots, queue_id), slot)
         self._count += 1
         return slot
 
@@ -166,12 +166,12 @@ class QueueColumns:
     def remove(self, slot: int, *, for_good: bool = False) -> None:
         """Remove a queue; with ``for_good`` its slot is not used again."""
         topic = self.topic(slot)
-        known = self._by_topic[topic]
-        known.slots.remove(slot)
-        if not known.slots:
+        topic_slots = self._by_topic[topic]
+        topic_slots.slots.remove(slot)
+        if not topic_slots.slots:
             del self._by_topic[topic]
-            self._names[known.number] = ""
-            self._free_numbers.append(known.number)
+            self._names[topic_slots.number] = ""
+            self._free_numbers.append(topic_slots.number)
         self._topic_numbers[slot] = NONE
         self.clear(slot)
         self._count -= 1
@@ -191,7 +191,7 @@ class QueueColumns:
             self.next_offset(slot),
         )
 
-    def put(self, slot: int, numbers: Numbers) -> None:
+    def set_row(self, slot: int, numbers: Numbers) -> None:
         """Set the numbers of a queue, which is evicted afterwards."""
         first, minimum, synced, written, end, waiting, next_offset = numbers
         self.first[slot] = first
@@ -220,8 +220,8 @@ class QueueColumns:
 
     def slots_of(self, topic: str) -> "array[int]":
         """Return the slots of a topic's queues, sorted by queue id."""
-        known = self._by_topic.get(topic)
-        return array("i") if known is None else known.slots[:]
+        topic_slots = self._by_topic.get(topic)
+        return array("i") if topic_slots is None else topic_slots.slots[:]
 
     def __iter__(self) -> Iterator[int]:
         """Yield the slot of every queue, topic by topic, sorted by queue id."""

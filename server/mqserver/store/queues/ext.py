@@ -76,19 +76,19 @@ class ExtFiles:
 
     # Writing.
 
-    def put(self, queue: ConsumeQueue, entry: DispatchEntry) -> int:
+    def put_unit(self, queue: ConsumeQueue, entry: DispatchEntry) -> int:
         """Write the unit of a message; return the tags code field of its queue entry.
 
         That is the address of the unit, or the tags code if the unit could not be written.
         """
-        known = self._queues.get(queue)
+        ext = self._queues.get(queue)
         try:
-            if known is None:
-                known = self._queues[queue] = self._opened(queue)
-            if known.end < 0:
+            if ext is None:
+                ext = self._queues[queue] = self._opened(queue)
+            if ext.end < 0:
                 return entry.tags_code
             bits = self.bit_map(entry)
-            return self._append(known, encode_unit(ExtUnit(entry.tags_code, entry.store_ms, bits)))
+            return self._append(ext, encode_unit(ExtUnit(entry.tags_code, entry.store_ms, bits)))
         except (OSError, BadCall) as error:
             LOG.error("no ext unit for offset %d of %s: %s", entry.queue_offset, queue.topic, error)
             return entry.tags_code
@@ -214,9 +214,9 @@ class ExtFiles:
     def take_unsynced(self) -> tuple[list[Path], list[Path]]:
         """Return the files written since the last call, and the directories of new ones."""
         files: list[Path] = []
-        for known in self._queues.values():
-            files += sorted(known.unsynced)
-            known.unsynced.clear()
+        for ext in self._queues.values():
+            files += sorted(ext.unsynced)
+            ext.unsynced.clear()
         made = [Path(name) for name in self._files.take_new_names()]
         roots = [self._paths.consumequeue_ext, self._paths.root] if made else []
         return files, made + roots

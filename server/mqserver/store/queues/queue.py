@@ -264,7 +264,7 @@ class ConsumeQueue:
     def recall(self) -> None:
         """Move the queue's entries from the backlog back into the tail."""
         if self.waiting >= 0:
-            self.tail[:0] = self._files.backlog.take(self.waiting)
+            self.tail[:0] = self._files.backlog.take_entries(self.waiting)
             self.tail_start, self.waiting = self.written_count, -1
 
     def evict(self) -> None:
@@ -284,14 +284,16 @@ class ConsumeQueue:
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
         data, file_size = bytes(memoryview(self.tail)[skip:]), self._files.file_size
         self.writing_until = self.max_offset
-        writes, done = [], 0
+        writes, taken_size = [], 0
         for base, pos, size in file_parts(
             self.written_count * ENTRY_SIZE, len(data), file_size=file_size
         ):
             writes.append(
-                FileWrite(self.path_at(base), file_size, [(pos, data[done : done + size])])
+                FileWrite(
+                    self.path_at(base), file_size, [(pos, data[taken_size : taken_size + size])]
+                )
             )
-            done += size
+            taken_size += size
         return writes
 
     def end_write(self, *, is_done: bool) -> None:
@@ -320,12 +322,12 @@ class ConsumeQueue:
         Raises:
             OSError: the disk refused them.
         """
-        done, pos = 0, start * ENTRY_SIZE
+        written, pos = 0, start * ENTRY_SIZE
         for base, in_file, size in file_parts(pos, len(data), file_size=self._files.file_size):
             file = self._files.get(self.path_at(base), create=True)
-            file.pwrite(data[done : done + size], in_file)
+            file.pwrite(data[written : written + size], in_file)
             self.note_written(base)
-            done += size
+            written += size
 
     def note_written(self, base: int) -> None:
         """Record that the file at byte ``base`` and those after it have to be synced."""

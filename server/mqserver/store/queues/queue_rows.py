@@ -65,7 +65,7 @@ class QueueRows:
         place = -1 if topic is None else topic.at(queue_id)
         return None if topic is None or place < 0 else topic.row(place)
 
-    def put(self, name: str, queue_id: int, row: QueueRow) -> None:
+    def put_row(self, name: str, queue_id: int, row: QueueRow) -> None:
         """Set the row of a queue."""
         topic = self._topics.get(name)
         if topic is None:

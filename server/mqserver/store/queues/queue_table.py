@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Final
 
-from mqserver.store.config import EXT_FILE_SIZE
 from mqserver.store.disk.disk import Disk
 from mqserver.store.queues.entry_backlog import CHUNK_SIZE
 from mqserver.store.queues.evicted_queues import NONE, Numbers, QueueColumns
@@ -34,6 +33,7 @@ from mqserver.store.queues.queue import (
 )
 from mqserver.store.queues.queue_rows import QueueRow
 from mqserver.store.queues.removal import RemoveJob
+from mqserver.store.store_config import EXT_FILE_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 LOADED_IDLE_MAX: Final = 256
@@ -144,7 +144,7 @@ class QueueTable:
 
     def _evict_one(self, queue: ConsumeQueue) -> None:
         queue.evict()
-        self.columns.put(queue.slot, queue.numbers)
+        self.columns.set_row(queue.slot, queue.numbers)
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return a queue, created if it does not exist.
@@ -183,12 +183,12 @@ class QueueTable:
         Raises:
             BadCall: the topic cannot be part of a path.
         """
-        known = self._places.get(topic)
-        if known is None:
+        places = self._places.get(topic)
+        if places is None:
             if len(self._places) >= PLACES_MAX:
                 self._places.clear()
-            known = self._places[topic] = TopicPlace.of(self._paths, topic)
-        return known
+            places = self._places[topic] = TopicPlace.of(self._paths, topic)
+        return places
 
     @property
     def has_room(self) -> bool:
@@ -263,7 +263,7 @@ class QueueTable:
         """Add or replace an evicted queue that is fully on the disk; return its slot."""
         first, minimum, end = row
         slot = self.columns.add(topic, queue_id)
-        self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
+        self.columns.set_row(slot, Numbers(first, minimum, end, end, end, NONE, end))
         return slot
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
@@ -344,10 +344,10 @@ class QueueTable:
         """
         check_topic_name(topic)
         queues = [self.at(slot) for slot in self.columns.slots_of(topic)]
-        known = [queue for queue in queues if queue is not None]
-        for queue in known:
+        existing = [queue for queue in queues if queue is not None]
+        for queue in existing:
             self.forget(queue)
-        return known
+        return existing
 
     def close(self) -> None:
         """Close every file."""

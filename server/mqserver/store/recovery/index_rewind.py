@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk, DiskFile
 from mqserver.store.disk.zeros import data_parts
 from mqserver.store.index.index import Index
@@ -25,6 +24,7 @@ from mqserver.store.index.index_file import IndexFile
 from mqserver.store.index.usable_files import index_geometry, is_usable, open_index_file
 from mqserver.store.recovery.safe_point import IndexMark
 from mqserver.store.recovery.trust import SafePointWrong
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.index import (
     ENTRY,
     HEADER,
@@ -117,7 +117,7 @@ def load_marked_index(
         OSError: the disk refused.
     """
     names = _names_from(disk, paths, mark)
-    kept = [name for name, wanted in zip(names, mark.names, strict=False) if name == wanted]
+    kept = [name for name, marked in zip(names, mark.names, strict=False) if name == marked]
     slot_count, entry_count_max = index_geometry(disk, paths, config, kept)
     size = index_file_size(slot_count, entry_count_max)
     files: list[IndexFile] = []
@@ -136,8 +136,8 @@ def load_marked_index(
         if is_there:
             file = open_index_file(disk, paths, name, slot_count, entry_count_max)
         if file is None or not is_usable(file, None) or not (is_last or file.is_full):
-            for known in files:
-                known.close()
+            for index_file in files:
+                index_file.close()
             raise SafePointWrong(f"index file {name} is missing or not as it was")
         files.append(file)
     for name in names[len(files) :]:
@@ -210,9 +210,9 @@ def _write_slots(file: DiskFile, end: int, slot_count: int) -> None:
             slots[key_hash % slot_count] = number
             number += 1
         pos += 4 * len(words)
-    wanted = encode_slots(slots)
-    for first in range(0, len(wanted), 4 * _SLOTS_A_READ):
-        part = wanted[first : first + 4 * _SLOTS_A_READ]
-        at = position_of_slot(first // 4)
-        if file.pread(len(part), at) != part:
-            file.pwrite(part, at)
+    encoded = encode_slots(slots)
+    for first in range(0, len(encoded), 4 * _SLOTS_A_READ):
+        part = encoded[first : first + 4 * _SLOTS_A_READ]
+        slot_pos = position_of_slot(first // 4)
+        if file.pread(len(part), slot_pos) != part:
+            file.pwrite(part, slot_pos)

@@ -79,8 +79,8 @@ def first_foreign(index: Index, log: CommitLog) -> int:
     """
     for number, file in enumerate(index.files):
         step = max(1, file.entry_count // LOOKS_A_FILE)
-        for at in range(file.entry_count - 1, 0, -step):
-            entry = file.entry(at)
+        for entry_index in range(file.entry_count - 1, 0, -step):
+            entry = file.entry(entry_index)
             if entry.log_offset >= log.min_offset and not _is_key_of(entry, log):
                 return number
     return len(index.files)
@@ -96,8 +96,8 @@ def _is_key_of(entry: IndexEntry, log: CommitLog) -> bool:
     if not RECORD_SIZE_MIN <= size <= left:
         return False
     data = log.file_at(base).pread(size, pos)
-    found = parse_record(data, 0, log_offset=entry.log_offset, left=left)
-    if isinstance(found, str):
+    record = parse_record(data, 0, log_offset=entry.log_offset, left=left)
+    if isinstance(record, str):
         return False
-    keys = index_keys(parse_properties(found.properties))
-    return any(index_key_hash(index_key(found.topic, key)) == entry.key_hash for key in keys)
+    keys = index_keys(parse_properties(record.properties))
+    return any(index_key_hash(index_key(record.topic, key)) == entry.key_hash for key in keys)

@@ -23,13 +23,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from mqserver.store.commitlog.dispatch import Dispatcher
+from mqserver.store.commitlog.dispatcher import Dispatcher
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import parse_record
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, read_file
 from mqserver.store.disk.zeros import is_blank_to
-from mqserver.store.errors import StoreFailed
 from mqserver.store.index.index import Index
 from mqserver.store.index.usable_files import load_index
 from mqserver.store.queues.queue_table import QueueTable
@@ -56,6 +54,8 @@ from mqserver.store.recovery.trust import (
     trusted_queues,
 )
 from mqserver.store.results import RecoveryReport
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed
 from storefmt.errors import RecordDamaged
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
@@ -107,9 +107,9 @@ def queue_file_size_of(
     noted = 0 if point is None else point.queue_file_size
     if not sizes or sizes[configured] or noted == configured or not max(sizes.values()):
         return configured, []
-    found = noted or sizes.most_common(1)[0][0]
-    return found, [
-        f"consume queue files have {found} bytes, not {configured} as configured; the files win"
+    file_size = noted or sizes.most_common(1)[0][0]
+    return file_size, [
+        f"consume queue files have {file_size} bytes, not {configured} as configured; the files win"
     ]
 
 
@@ -304,11 +304,11 @@ class _Opening:
         Raises:
             OSError: the disk refused.
         """
-        known = self._point
-        point = new_point(log, known)
-        if known is not None:
+        safe_point = self._point
+        point = new_point(log, safe_point)
+        if safe_point is not None:
             if self._is_ours:
-                drop_late_files(log, known.safe_log_offset, self._report)
+                drop_late_files(log, safe_point.safe_log_offset, self._report)
             # The old safe point becomes wrong as soon as the scan changes something.
             retract_safe_point(self._disk, self._paths, point)
         index = self._open_index()
@@ -329,11 +329,11 @@ class _Opening:
         trusted: Mapping[tuple[str, int], TrustedQueue] | None,
     ) -> Recovery:
         """Scan the log from the safe point on, or all of it if nothing is trusted."""
-        known = self._point
-        fits = known is not None and known.log_file_size == log.file_size
+        safe_point = self._point
+        fits = safe_point is not None and safe_point.log_file_size == log.file_size
         queues = QueueRecovery(
             disk=self._disk, paths=self._paths, config=self._config,
-            log=log, table=table, is_of_java=known is None, deleted=point.deleted_topics,
+            log=log, table=table, is_of_java=safe_point is None, deleted=point.deleted_topics,
             knows_deletions=self._knows_deletions, seen=self._listing.queues,
             report=self._report, trusted=trusted or {}, is_complete=point.names_all_queues,
         )  # fmt: skip
@@ -346,10 +346,10 @@ class _Opening:
             log=log, start=log.min_offset if trusted is None else point.safe_log_offset,
             queues=queues, index=index, delays_ms=self._config.delays_ms(), report=self._report,
             progress=progress, is_ours=fits and self._is_ours,
-            synced_until=known.safe_log_offset if known is not None and fits else 0,
+            synced_until=safe_point.safe_log_offset if safe_point is not None and fits else 0,
             recover_from_ms=self._checkpoint.recover_from_ms,
         )  # fmt: skip
-        recovery.run(now_ms, cut_at=self._cut_at)
+        recovery.recover(now_ms, cut_at=self._cut_at)
         return recovery
 
     def _claim(self, recovery: Recovery, log: CommitLog) -> None:
@@ -388,8 +388,8 @@ class _Opening:
                 return 0
             file, left = log.file_at(log_offset - pos), log.file_size - pos
             size = min(int.from_bytes(file.pread(4, pos), "big"), left)
-            found = parse_record(file.pread(size, pos), 0, log_offset=log_offset, left=left)
-            return 0 if isinstance(found, str) else found.store_ms
+            record = parse_record(file.pread(size, pos), 0, log_offset=log_offset, left=left)
+            return 0 if isinstance(record, str) else record.store_ms
 
         return load_marked_index(
             self._disk,
@@ -430,14 +430,14 @@ class _Opening:
         if data is None:
             return Checkpoint()
         try:
-            found = Checkpoint.decode(data)
+            checkpoint = Checkpoint.decode(data)
         except RecordDamaged as error:
             self._report.notes.append(f"checkpoint: {error}")
             return Checkpoint()
-        if min(found) < 0:
+        if min(checkpoint) < 0:
             self._report.notes.append("checkpoint has a negative time; it is not used")
             return Checkpoint()
-        return found
+        return checkpoint
 
     def _table(self, file_size: int) -> QueueTable:
         ext_file_size = self._config.mapped_file_size_consume_queue_ext

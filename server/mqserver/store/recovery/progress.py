@@ -78,7 +78,7 @@ class RecoveryProgress:
             rows.append((topic, queue_id, QueueRow(first, first, rebuild.next)))
         point.min_of = -1
         for topic, queue_id, row in rows:
-            point.queues.put(topic, queue_id, row)
+            point.queues.put_row(topic, queue_id, row)
         self._sync_log_until(until)
         self.sync_queues()
         point.index = self._sync_index(index, until)
@@ -119,7 +119,7 @@ class RecoveryProgress:
         self.point.queues = QueueRows()
         for topic, queue_id, row in self.table.rows():
             if row.end > row.first:
-                self.point.queues.put(topic, queue_id, row)
+                self.point.queues.put_row(topic, queue_id, row)
         self.is_claimed = True
 
     def _sync_index(self, index: Index | None, until: int) -> IndexMark | None:
@@ -132,14 +132,14 @@ class RecoveryProgress:
         return IndexEnds(self.disk, index).mark(below=until)
 
 
-def new_point(log: CommitLog, known: SafePoint | None) -> SafePoint:
+def new_point(log: CommitLog, old_point: SafePoint | None) -> SafePoint:
     """Return a safe point of a recovery, at log offset 0.
 
     It keeps the deletions and the retention of ``known``.
     """
     point = SafePoint(log_file_size=log.file_size, state=StoreState.RECOVERING)
-    if known is not None:
-        point.deleted_topics = dict(known.deleted_topics)
-        point.clock_ms = known.clock_ms
-        point.sealed_ms = dict(known.sealed_ms)
+    if old_point is not None:
+        point.deleted_topics = dict(old_point.deleted_topics)
+        point.clock_ms = old_point.clock_ms
+        point.sealed_ms = dict(old_point.sealed_ms)
     return point

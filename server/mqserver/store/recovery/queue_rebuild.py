@@ -106,8 +106,8 @@ class QueueRebuild:
                 rows[-1].append(base)
             else:
                 rows.append([base])
-        known = self._known_base
-        kept = next((row for row in rows if known in row), rows[-1] if rows else [])
+        known_base = self._known_base
+        kept = next((row for row in rows if known_base in row), rows[-1] if rows else [])
         for row in rows:
             for base in row if row is not kept else ():
                 self._remove(base)
@@ -186,20 +186,20 @@ class QueueRebuild:
             self.no_space = error
 
     def _write(self) -> None:
-        wanted, found = self._buffer, b""
+        rebuilt, on_disk = self._buffer, b""
         if self._rest is not RestOfFiles.NOTHING:
-            found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
-        if found != wanted:
-            if self._keeps_units and found != bytes(len(found)):
-                keep_ext_addresses(wanted, enumerate(CQ_ENTRY.iter_unpack(found)))
-            if found != wanted:
+            on_disk = self._on_disk(self._buffer_start, len(rebuilt) // ENTRY_SIZE)
+        if on_disk != rebuilt:
+            if self._keeps_units and on_disk != bytes(len(on_disk)):
+                keep_ext_addresses(rebuilt, enumerate(CQ_ENTRY.iter_unpack(on_disk)))
+            if on_disk != rebuilt:
                 self.changed = True
-                self.queue.put_bytes(self._buffer_start, bytes(wanted))
+                self.queue.put_bytes(self._buffer_start, bytes(rebuilt))
         # What a dead process wrote can be read although it may not be on the disk.
         pos = self._buffer_start * ENTRY_SIZE
-        for base, _, _ in file_parts(pos, len(wanted), file_size=self._files.file_size):
+        for base, _, _ in file_parts(pos, len(rebuilt), file_size=self._files.file_size):
             self.queue.note_written(base)
-        self._buffer_start += len(wanted) // ENTRY_SIZE
+        self._buffer_start += len(rebuilt) // ENTRY_SIZE
         self.queue.written_count = self._buffer_start
         self._buffer.clear()
 
@@ -260,14 +260,17 @@ class QueueRebuild:
         if self._believed and self._bases:
             return self._bases[0] // ENTRY_SIZE
         count = self.queue.file_entry_count
-        wanted = self._start - self._start % count
-        if self._bases and self._bases[0] // ENTRY_SIZE <= wanted <= self._bases[-1] // ENTRY_SIZE:
+        file_start = self._start - self._start % count
+        if (
+            self._bases
+            and self._bases[0] // ENTRY_SIZE <= file_start <= self._bases[-1] // ENTRY_SIZE
+        ):
             return self._bases[0] // ENTRY_SIZE
         for base in list(self._bases):
-            if base // ENTRY_SIZE < wanted:
+            if base // ENTRY_SIZE < file_start:
                 self._remove(base)
                 self._bases.remove(base)
-        return wanted
+        return file_start
 
     def _end_of_unseen(self, log_end: int) -> int:
         """Return the end of a queue whose records the log no longer has."""
@@ -284,15 +287,15 @@ class QueueRebuild:
         """Replace entries before the first record by fillers unless they point at expired ones."""
         for start in range(first, self._start, _BUFFER_SIZE // ENTRY_SIZE):
             count = min(self._start - start, _BUFFER_SIZE // ENTRY_SIZE)
-            found = self._on_disk(start, count)
-            entries = map(CqEntry._make, CQ_ENTRY.iter_unpack(found))
-            wanted = b"".join(
+            on_disk = self._on_disk(start, count)
+            entries = map(CqEntry._make, CQ_ENTRY.iter_unpack(on_disk))
+            expected = b"".join(
                 CQ_ENTRY.pack(*entry) if is_history(entry, self._log_min) else FILLER
                 for entry in entries
             )
-            if wanted != found:
+            if expected != on_disk:
                 self.changed = True
-                self.queue.put_bytes(start, wanted)
+                self.queue.put_bytes(start, expected)
 
     def _cut(self, end: int) -> None:
         """Remove everything from entry ``end`` on, and give the last files their full length."""

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import Disk, read_file
 from mqserver.store.queues.queue_rows import QueueRows
 from mqserver.store.queues.queue_table import QueueTable
 from mqserver.store.recovery.queue_rebuild import QueueRebuild, RestOfFiles
 from mqserver.store.recovery.trust import SafePointWrong, TrustedQueue
 from mqserver.store.results import DispatchEntry, RecoveryReport
+from mqserver.store.store_config import StoreConfig
 from storefmt.config.tables import TopicTable
 from storefmt.dispatch.queue_offsets import (
     IsOldEntry,
@@ -81,11 +81,11 @@ class QueueRecovery:
         self._known_topics = self._read_topics()
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
-        known = self.table.row(topic, queue_id)
+        row = self.table.row(topic, queue_id)
         # The table has the queues that agree with the safe point.
-        rest = RestOfFiles.ANYTHING if known is None else RestOfFiles.NOTHING
+        rest = RestOfFiles.ANYTHING if row is None else RestOfFiles.NOTHING
         if (topic, queue_id) in self.trusted:
-            known, rest = self.trusted[topic, queue_id]
+            row, rest = self.trusted[topic, queue_id]
         try:
             queue = self.table.make(topic, queue_id)
         except BadCall as error:
@@ -96,7 +96,7 @@ class QueueRecovery:
                 self.table,
                 queue,
                 log_min=self._log_min,
-                known=known,
+                known=row,
                 rest=rest,
                 keeps_units=self.is_of_java,
             )
@@ -123,12 +123,12 @@ class QueueRecovery:
             records: the records in log order.
         """
         rebuilds, suspects = self.rebuilds, self._suspects
-        for entry, found in zip(entries, records, strict=True):
+        for entry, record in zip(entries, records, strict=True):
             topic, queue_id, queue_offset, log_offset, size, code, _, sys_flag, _ = entry
             if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
                 continue
-            if may_have_copies(found[-1]):
-                self._take_copies(entry, found.properties)
+            if may_have_copies(record[-1]):
+                self._take_copies(entry, record.properties)
             if log_offset < self._old_below and log_offset < self.deleted.get(topic, 0):
                 continue
             key = topic, queue_id

@@ -80,7 +80,7 @@ class Recovery:
         self._due = DueTimes(delays_ms)
         self._save_at = self.start + SAVE_EVERY_SIZE
 
-    def run(self, now_ms: int, *, cut_at: int | None) -> None:
+    def recover(self, now_ms: int, *, cut_at: int | None) -> None:
         """Recover the log, queues and index, so that they are ready to serve.
 
         Args:
@@ -136,7 +136,7 @@ class Recovery:
                         for gap in gaps:
                             self._report_gap(gap)
                         gaps.clear()
-                    self._take(item)
+                    self._process_records(item)
                     end = item[-1].log_offset + item[-1].size
                 elif isinstance(item, LogGap):
                     gaps.append(item)
@@ -194,7 +194,7 @@ class Recovery:
         )
         self.queues.lost_size += gap.end - gap.start
 
-    def _take(self, records: Sequence[ScannedRecord]) -> None:
+    def _process_records(self, records: Sequence[ScannedRecord]) -> None:
         """Process adjacent records, and save progress after the first one that is far enough."""
         while records:
             count = bisect_left(records, self._save_at, key=_log_offset) + 1
@@ -289,9 +289,9 @@ class Recovery:
         self.keys = []
         start = index.files[-1].end_log_offset if index.files else self.log.min_offset
         for item in LogWalk(self.log, self.log.bases).items(max(start, self.log.min_offset)):
-            for found in item if isinstance(item, list) else ():
-                if found.log_offset < end:
-                    self.keys += dispatch_entries((found,), self._due)
+            for record in item if isinstance(item, list) else ():
+                if record.log_offset < end:
+                    self.keys += dispatch_entries((record,), self._due)
                     if len(self.keys) % _ENTRIES_A_STEP == 0:
                         self._put_keys(index)
         self._put_keys(index)

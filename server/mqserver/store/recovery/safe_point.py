@@ -234,28 +234,28 @@ class Listing:
         """Digest of the names, sizes and modification times of all index files."""
         self.strangers: list[Path] = []
         """Directories inside a topic's directory that are not queues."""
-        for found in queue_directories(disk, store.consumequeue):
-            if isinstance(found, Path):
-                self.strangers.append(found)
+        for directory in queue_directories(disk, store.consumequeue):
+            if isinstance(directory, Path):
+                self.strangers.append(directory)
             else:
-                self._note(f"{found.topic}/{found.queue_id}", found.files)
-                self._add_queue(found)
+                self._note(f"{directory.topic}/{directory.queue_id}", directory.files)
+                self._add_queue(directory)
 
     def _note(self, folder: str, files: Sequence[DirEntry]) -> None:
         for name, is_dir, size, modified_ns in files:
             if not is_dir:
                 self._digest.update(f"{folder}/{name} {size} {modified_ns}\n".encode())
 
-    def _add_queue(self, found: QueueDirectory) -> None:
+    def _add_queue(self, directory: QueueDirectory) -> None:
         low, high, total = -1, -1, 0
-        for name, is_dir, size, _ in found.files:
+        for name, is_dir, size, _ in directory.files:
             base = parse_log_file_name(name)
             if base is None or is_dir:
                 continue
             low, high, total = base if low < 0 else low, base, total + size
             if size and size % ENTRY_SIZE == 0:
                 self.queue_file_sizes[size] += base % size == 0
-        self.queues.put(found.topic, found.queue_id, QueueRow(low, high, total))
+        self.queues.put_row(directory.topic, directory.queue_id, QueueRow(low, high, total))
 
     @property
     def digest(self) -> str:
@@ -274,5 +274,5 @@ class Listing:
 
 def lock_time(disk: Disk, store: StorePaths) -> int:
     """Return when the file ``lock`` was written (ns), 0 if it does not exist."""
-    found = disk.stat(store.lock)
-    return 0 if found is None else found.modified_ns
+    status = disk.stat(store.lock)
+    return 0 if status is None else status.modified_ns

@@ -144,12 +144,12 @@ class SafePointFile:
             for topic, queue_id, row in ends:
                 if (topic, queue_id) in forgotten:
                     continue
-                known = point.queues.get(topic, queue_id)
-                if known is not None:
+                old_row = point.queues.get(topic, queue_id)
+                if old_row is not None:
                     # Retention may have moved the queue's beginning while the job ran.
-                    first, minimum = map(max, zip(row[:2], known[:2], strict=True))
+                    first, minimum = map(max, zip(row[:2], old_row[:2], strict=True))
                     row = QueueRow(first, minimum, row.end)
-                point.queues.put(topic, queue_id, row)
+                point.queues.put_row(topic, queue_id, row)
 
         self.change(apply)
 

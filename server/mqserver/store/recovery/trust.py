@@ -131,11 +131,11 @@ def trusted_queues(
             queue = ConsumeQueue(table.files, table.place(topic), queue_id, first=row.first)
         except BadCall as error:
             raise SafePointWrong(f"it names a queue that cannot be one: {error}") from error
-        found = check.look_at(queue, row, listing.queues.get(topic, queue_id))
-        if found.rest is RestOfFiles.NOTHING:
-            table.put_row(topic, queue_id, found.row)
+        verdict = check.look_at(queue, row, listing.queues.get(topic, queue_id))
+        if verdict.rest is RestOfFiles.NOTHING:
+            table.put_row(topic, queue_id, verdict.row)
         else:
-            trusted[topic, queue_id] = found
+            trusted[topic, queue_id] = verdict
     if point.names_all_queues:
         for topic, queue_id, seen in listing.queues:
             if seen.first >= 0 and (topic, queue_id) not in point.queues:
@@ -176,16 +176,16 @@ class QueueCheck:
         size, count = self.files.file_size, queue.file_entry_count
         if row.end <= row.first or row.first % count:
             raise _wrong(queue, f"entries from {row.first} to {row.end} cannot be")
-        known = self._sizes(queue, seen)
+        sizes = self._sizes(queue, seen)
         first, last = row.first * ENTRY_SIZE, (row.end - 1) * ENTRY_SIZE // size * size
         for base in range(first, last + 1, size):
-            if known.get(base) != size:
-                found = f"has {known[base]} bytes" if base in known else "is missing"
-                raise _wrong(queue, f"file {base} {found}, expected {size} bytes")
+            if sizes.get(base) != size:
+                problem = f"has {sizes[base]} bytes" if base in sizes else "is missing"
+                raise _wrong(queue, f"file {base} {problem}, expected {size} bytes")
         self._check_order(queue, row)
         self._check_last(queue, row)
         # Some files may still exist that retention recorded as removed.
-        if min(known) != first or max(known) != last:
+        if min(sizes) != first or max(sizes) != last:
             return TrustedQueue(row, RestOfFiles.ANYTHING)
         is_end = self._is_end(queue, row.end)
         return TrustedQueue(row, RestOfFiles.NOTHING if is_end else RestOfFiles.ENTRIES)
@@ -209,12 +209,12 @@ class QueueCheck:
         if seen is not None and seen.first == seen.minimum:
             # There is nearly always one file, and the listing has its size.
             return {seen.first: seen.end}
-        found: dict[int, int] = {}
+        sizes: dict[int, int] = {}
         for entry in self.disk.scan(queue.directory):
             base = parse_log_file_name(entry.name)
             if base is not None:
-                found[base] = entry.size
-        return found
+                sizes[base] = entry.size
+        return sizes
 
     def _check_last(self, queue: ConsumeQueue, row: QueueRow) -> None:
         """Check that the last entry points at its record, below the safe point.
@@ -245,14 +245,14 @@ class QueueCheck:
         self.read_count += 1
         pos = log_offset - base
         data = log.file_at(base).pread(size, pos)
-        found = parse_record(data, 0, log_offset=log_offset, left=log.file_size - pos)
-        if isinstance(found, str):
-            return f"at no record ({found})"
-        names = (found.topic, found.queue_id, found.queue_offset, found.size)
+        record = parse_record(data, 0, log_offset=log_offset, left=log.file_size - pos)
+        if isinstance(record, str):
+            return f"at no record ({record})"
+        names = (record.topic, record.queue_id, record.queue_offset, record.size)
         if names == (queue.topic, queue.queue_id, number, size):
             return ""
-        copies = parse_properties(found.properties).get(INNER_MULTI_DISPATCH, "").split(",")
-        is_copy = queue.topic in copies and found.size == size
+        copies = parse_properties(record.properties).get(INNER_MULTI_DISPATCH, "").split(",")
+        is_copy = queue.topic in copies and record.size == size
         return "" if is_copy else "at another record"
 
     def _is_end(self, queue: ConsumeQueue, end: int) -> bool:

@@ -3,10 +3,10 @@
     memory   | page | page | page* | … |      * changed since the last ``take_changes``
     file     timerwheel, 38,707,200 bytes, mostly holes
 
-Rule: the file is written in whole pages and only by the flush of ``files``, never slot by slot, so
-that it shows the wheel of one moment or, after a crash, pages of two successive moments. Memory
-that no slot was ever written to is not taken from the system. A slot counts only for its own tick:
-the rest of a round stays in the file until its slot is used again, as in 5.4.0.
+Rule: the file is written in whole pages and only by the flush of ``timer_files``, never slot by
+slot, so that it shows the wheel of one moment or, after a crash, pages of two successive moments.
+Memory that no slot was ever written to is not taken from the system. A slot counts only for its
+own tick: the rest of a round stays in the file until its slot is used again, as in 5.4.0.
 
 Source: store/timer/TimerWheel.java (5.4.0).
 """
@@ -52,7 +52,7 @@ class TimerWheel:
         slot = Slot(*SLOT.unpack_from(self._memory, self._pos(tick)))
         return slot if slot.due_tick == tick else None
 
-    def put(self, slot: Slot) -> None:
+    def put_slot(self, slot: Slot) -> None:
         """Replace the slot of a tick."""
         pos = self._pos(slot.due_tick)
         SLOT.pack_into(self._memory, pos, *slot)

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener import consume_concurrently
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyContext
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.message import MessageExt

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener import consume_orderly
 from mqclient.consumer.listener.consume_orderly import ConsumeOrderly
 from mqclient.consumer.listener.listeners import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from mqclient.consumer.rebalance.queue_locks import QueueLocks
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import LOCK_LIFE_MS, ProcessQueue
 from mqclient.message import MessageExt

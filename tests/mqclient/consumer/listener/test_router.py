@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyContext
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.listener.router import NoHandler, Router
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from storefmt.formats.message import decode_record

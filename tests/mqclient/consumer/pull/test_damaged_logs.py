@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.errors import NoRoute
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.pull.poll_buffer import PollBuffer
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.message import read_messages
@@ -93,7 +93,9 @@ async def test_two_polls_at_once_keep_a_batch_each() -> None:
         for queue in (QUEUE, other):
             fresh = ProcessQueue(queue, next_offset=5, now_ms=NOW_MS)
             data = record("T", b"x", queue_offset=5)
-            polled.submit(fresh, fresh.put(read_messages(data, broker_name="b", address="a:1")))
+            polled.submit(
+                fresh, fresh.put_messages(read_messages(data, broker_name="b", address="a:1"))
+            )
         assert [len(batch) for batch in await asyncio.gather(*waiting)] == [1, 1]
         polled.commit(with_last=False)
         assert (inside.offsets.known(QUEUE), inside.offsets.known(other)) == (5, None)

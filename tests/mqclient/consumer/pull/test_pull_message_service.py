@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from mqclient.consumer.consumer_settings import LitePullSettings, PushSettings
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus
 from mqclient.consumer.pull import pull_message_service
 from mqclient.consumer.pull.poll_buffer import PollBuffer
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
-from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import Subscription, TopicSubscription
@@ -88,7 +88,7 @@ async def test_found_is_put_filtered_again_and_the_next_pull_follows() -> None:
         )
         answer(fake, ResponseCode.SUCCESS, to=8, body=body)
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         first, second = await asked(fake, 2)
         assert (first.ext["queueOffset"], second.ext["queueOffset"]) == ("5", "8")
         assert held[QUEUE].count == 2
@@ -116,7 +116,7 @@ async def test_a_listener_that_waits_has_its_turn_before_the_next_pull(
         body = record("T", b"x", queue_offset=5, properties="TAGS\x01A\x02")
         answer(fake, ResponseCode.SUCCESS, to=6, body=body)
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         await until(lambda: order.count("pull") == 2)
 
     assert order == ["pull", "listener", "pull"]
@@ -126,7 +126,7 @@ async def test_others_messages_move_the_position_when_nothing_is_held() -> None:
     async with pulling() as (fake, inside, pulls, held):
         answer(fake, ResponseCode.PULL_RETRY_IMMEDIATELY, to=12)
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         _, second = await asked(fake, 2)
         assert inside.offsets.known(QUEUE) == 12
         # The position travels along, as its sys flag says.
@@ -138,7 +138,7 @@ async def test_an_empty_pull_moves_no_position_past_a_batch_that_is_not_done() -
         polled, queue = pulls._service, held[QUEUE]
         answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
         hang(fake)
-        pulls.run(queue)
+        pulls.start_reading(queue)
         assert len(await polled.next(wait_s=60)) == 1
         # The batch is at work; the pull behind it comes back with nothing.
         empty = PullResult(
@@ -160,7 +160,7 @@ async def test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_ne
     async with pulling() as (fake, inside, pulls, held):
         answer(fake, ResponseCode.PULL_OFFSET_MOVED, to=3)
         first = held[QUEUE]
-        pulls.run(first)
+        pulls.start_reading(first)
         await until(inside.rebalance_now.is_set)
         await until(lambda: bool(fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)))
         (kept,) = fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET)
@@ -187,9 +187,11 @@ async def test_a_full_queue_is_not_pulled_until_there_is_room(
     async with pulling(settings=settings) as (fake, _, pulls, held):
         hang(fake)
         data = b"".join(record("T", b"x" * 400_000, queue_offset=offset) for offset in (5, 6, 20))
-        messages = held[QUEUE].put(read_messages(data, broker_name="broker-0", address="a:1"))
+        messages = held[QUEUE].put_messages(
+            read_messages(data, broker_name="broker-0", address="a:1")
+        )
         assert reason in pulls._too_much(held[QUEUE])
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         await many_turns()
         assert fake.asked_for(RequestCode.PULL_MESSAGE) == []
         held[QUEUE].remove(messages, now_ms=NOW_MS)
@@ -202,7 +204,7 @@ async def test_suspended_and_paused_queues_are_not_pulled(monkeypatch: pytest.Mo
     async with pulling() as (fake, inside, pulls, held):
         hang(fake)
         pulls.suspended = True
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         await many_turns()
         pulls.suspended = False
         inside.paused.add(QUEUE)
@@ -216,7 +218,7 @@ async def test_a_pull_that_failed_is_tried_again_from_the_same_place() -> None:
     async with pulling(settings=TRY_AGAIN_AT_ONCE) as (fake, _, pulls, held):
         fake.say(RequestCode.PULL_MESSAGE, ResponseCode.SYSTEM_ERROR, remark="full")
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         first, second = await asked(fake, 2)
         assert first.ext["queueOffset"] == second.ext["queueOffset"] == "5"
         assert len(fake.asked_for(RequestCode.GET_ROUTEINFO_BY_TOPIC)) == 2
@@ -235,7 +237,7 @@ async def test_a_broker_that_has_forgotten_this_member_hears_of_it_at_once(
         for _ in range(3):
             answer(fake, ResponseCode.SUBSCRIPTION_NOT_EXIST, to=5)
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         await asked(fake, 4)
         assert len(beats) == 1
 
@@ -246,7 +248,7 @@ async def test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again
         answer(fake, ResponseCode.SUCCESS, to=8, body=whole[0] + whole[1][:-3])
         answer(fake, ResponseCode.SUCCESS, to=8, body=whole[1] + whole[2])
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         await until(lambda: held[QUEUE].count == 3)
         offsets = [each.ext["queueOffset"] for each in await asked(fake, 3)]
         assert offsets == ["5", "6", "8"]
@@ -262,7 +264,7 @@ async def test_bytes_that_stay_no_record_are_asked_for_alone_and_passed(
         answer(fake, ResponseCode.SUCCESS, to=6, body=b"\x7f" * 200)
         answer(fake, ResponseCode.SUCCESS, to=7, body=whole)
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         ranges = [
             (each.ext["queueOffset"], each.ext["maxMsgNums"]) for each in await asked(fake, 4)
         ]
@@ -277,7 +279,7 @@ async def test_what_comes_after_the_queue_was_given_up_is_dropped() -> None:
     async with pulling() as (fake, inside, pulls, held):
         answer(fake, ResponseCode.SUCCESS, to=6, body=record("T", b"x", queue_offset=5))
         queue = held[QUEUE]
-        pulls.run(queue)
+        pulls.start_reading(queue)
         queue.dropped = True
         await many_turns()
         assert queue.count == 0
@@ -288,7 +290,7 @@ async def test_a_broker_may_keep_a_pull_waiting_as_long_as_the_settings_say() ->
     lite = LitePullSettings(broker_suspend_max_time_ms=100, consumer_timeout_ms_when_suspend=150)
     async with pulling(lite=lite, auto_commit=False) as (fake, _, pulls, held):
         hang(fake)
-        pulls.run(held[QUEUE])
+        pulls.start_reading(held[QUEUE])
         # The second one shows that the first was given up, long before the usual 30 s.
         first, _ = await asked(fake, 2)
         assert first.ext["suspendTimeoutMillis"] == "100"

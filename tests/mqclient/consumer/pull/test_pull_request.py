@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import LitePullSettings
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull.pull_request import PullApi, PullRequest
-from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import Subscription
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode

@@ -1,7 +1,7 @@
 """Which queues a rebalance drops and begins."""
 
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.rebalance.rebalancing import assigned_queues, changed_queues
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.process_queue import ProcessQueue
 from remoting.bodies import MessageModel, MessageQueue
 

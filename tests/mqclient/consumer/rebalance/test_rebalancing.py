@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mqclient.client.instance import MQClient
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.rebalance import rebalancing
-from mqclient.consumer.settings import PushSettings
 from mqclient.message import read_messages
 from remoting.bodies import (
     ConsumeFromWhere,

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mqclient.client.client_settings import ClientSettings
 from mqclient.client.instance import MQClient, local_ip
-from mqclient.client.settings import ClientSettings
+from mqclient.consumer.consumer_settings import PushSettings
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.offset_store import LocalOffsets, RemoteOffsets
 from mqclient.errors import BadAnswer, BrokerRefused
 from remoting.bodies import MessageModel, MessageQueue

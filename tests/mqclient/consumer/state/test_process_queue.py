@@ -18,7 +18,7 @@ def message(queue_offset: int, *, body: bytes = b"0123456789") -> MessageExt:
 
 def held(*queue_offsets: int) -> ProcessQueue:
     queue = ProcessQueue(QUEUE, next_offset=0, now_ms=0)
-    queue.put(message(queue_offset) for queue_offset in queue_offsets)
+    queue.put_messages(message(queue_offset) for queue_offset in queue_offsets)
     return queue
 
 
@@ -44,7 +44,7 @@ def test_count_and_size_follow_what_is_held() -> None:
 def test_a_message_pulled_twice_is_held_once() -> None:
     queue = held(1, 2)
 
-    new = queue.put([message(2), message(3)])
+    new = queue.put_messages([message(2), message(3)])
 
     assert [each.queue_offset for each in new] == [3]
     assert queue.count == 3
@@ -52,23 +52,23 @@ def test_a_message_pulled_twice_is_held_once() -> None:
 
 def test_what_is_given_back_comes_first_again() -> None:
     queue = held(1, 2, 3, 4)
-    taken = queue.take(2, now_ms=1)
+    taken = queue.take_messages(2, now_ms=1)
 
     queue.give_back(taken)
 
-    assert [each.queue_offset for each in queue.take(9, now_ms=2)] == [1, 2, 3, 4]
+    assert [each.queue_offset for each in queue.take_messages(9, now_ms=2)] == [1, 2, 3, 4]
     assert queue.commit() == 5
     assert queue.count == 0
 
 
 def test_dropped_message_is_passed_by_the_next_commit() -> None:
     queue = held(1, 2, 3)
-    first, second = queue.take(2, now_ms=1)
+    first, second = queue.take_messages(2, now_ms=1)
 
     queue.drop([first])
     queue.give_back([second])
 
-    assert [each.queue_offset for each in queue.take(9, now_ms=2)] == [2, 3]
+    assert [each.queue_offset for each in queue.take_messages(9, now_ms=2)] == [2, 3]
     assert queue.commit() == 4
 
 
@@ -114,7 +114,7 @@ def test_orderly_never_reorders(queue_offsets: list[int], steps: list[tuple[int,
     done: list[int] = []
 
     for count, succeeds in steps:
-        batch = queue.take(count, now_ms=1)
+        batch = queue.take_messages(count, now_ms=1)
         if succeeds:
             done += [each.queue_offset for each in batch]
             assert queue.commit() == (done[-1] + 1 if batch else NOTHING)

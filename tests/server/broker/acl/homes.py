@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from mqserver.broker.acl.acl_files import AclFiles
 from mqserver.broker.acl.control import AccessControl
-from mqserver.broker.acl.files import AclFiles
 from mqserver.broker.acl.scope import Scopes
 from remoting.acl import sign
 from remoting.codes import ExtensionCode, RequestCode

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker.acl.files import AclFiles, AclTable
+from mqserver.broker.acl.acl_files import AclFiles, AclTable
 from mqserver.broker.acl.live_accounts import LiveAccounts
 from tests.server.broker.acl.homes import ACCOUNTS, ADMIN, SECRETS, USER, write_home
 

@@ -17,9 +17,9 @@ import pytest
 from mqserver.broker.delay import schedule
 from mqserver.broker.delay.schedule import TURN_COUNT_MAX, DelayLevels, DelayService, redirect
 from mqserver.runtime.clock import Times
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from remoting.codes import RequestCode, ResponseCode
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC

@@ -17,11 +17,11 @@ from mqserver.broker.files.live_settings import (
     without_meaning,
 )
 from mqserver.broker.state import Broker
-from mqserver.broker.transaction.checks import check_rules
+from mqserver.broker.transaction.transaction_checks import check_rules
 from mqserver.runtime.javakeys import BROKER_KEYS, broker_defaults
-from mqserver.runtime.settings import SettingsError, Value, keys_of
-from mqserver.store.config import StoreConfig
+from mqserver.runtime.typed_config import SettingsError, Value, keys_of
 from mqserver.store.queues.ext import no_bits
+from mqserver.store.store_config import StoreConfig
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.errors import ConfigDamaged

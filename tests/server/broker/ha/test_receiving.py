@@ -148,12 +148,12 @@ async def test_only_what_is_on_the_disk_is_reported(
         await until(lambda: master.slave.written_offset == end, what="it has written all")
 
         assert master.slave.flushed_offset == 0
-        jobs[0].run()
+        jobs[0].do_work()
         master.receiver._flushed(jobs[0])
         assert await master.reports(reader) == half
         # What came during the first flush is in the next one.
         assert [job.until for job in jobs] == [half, end]
-        jobs[1].run()
+        jobs[1].do_work()
         master.receiver._flushed(jobs[1])
         assert await master.reports(reader) == end
         writer.close()
@@ -169,7 +169,7 @@ async def test_slave_whose_flush_fails_reports_nothing_and_stops(
         reader, writer = await master.connections.get()
         assert await master.reports(reader) == 0
         monkeypatch.setattr(FlushJob, "segment", None)
-        monkeypatch.setattr(FlushJob, "run", broken)
+        monkeypatch.setattr(FlushJob, "do_work", broken)
         master.send(writer, 0, len(master.log))
 
         async with asyncio.timeout(TIMEOUT_S):

@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
-from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET
 from mqserver.broker.config import BrokerRole, SlaveStart
 from mqserver.broker.ha.receiving import SlaveState
 from mqserver.runtime.periodic import Services

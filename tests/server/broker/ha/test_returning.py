@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET
 from mqserver.broker.config import BrokerRole
 from mqserver.broker.ha import returning
 from mqserver.broker.ha.returning import ReturningMaster, SlaveProgress

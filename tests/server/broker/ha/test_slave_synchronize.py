@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mqserver.broker.clients.offsets import NO_OFFSET
+from mqserver.broker.clients.consumer_offsets import NO_OFFSET
 from mqserver.broker.ha.slave_synchronize import (
     MasterCalls,
     MasterProgress,

@@ -48,13 +48,13 @@ async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers
         await fill_files(desk, 60)
         store, loop = desk.app.broker.store, asyncio.get_running_loop()
         may_delete, may_read = asyncio.Event(), hold_cold_reads(monkeypatch)
-        delete = DeleteLogJob.run
+        delete = DeleteLogJob.do_work
 
         def late_delete(job: DeleteLogJob) -> None:
             asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
             delete(job)
 
-        monkeypatch.setattr(DeleteLogJob, "run", late_delete)
+        monkeypatch.setattr(DeleteLogJob, "do_work", late_delete)
         forget(tmp_path)
         reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
         await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)

@@ -8,7 +8,7 @@ from mqserver.broker.config import broker_config
 from mqserver.broker.files.live_settings import FILE_NAME, LiveSettings
 from mqserver.runtime.program.event_loop import loop_name
 from mqserver.runtime.program.kernels import kernels_in_use
-from mqserver.runtime.settings import Value
+from mqserver.runtime.typed_config import Value
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode
 from storefmt.names import TOOLS_GROUP

@@ -125,7 +125,7 @@ def _fill_disk(desk: Desk, patch: pytest.MonkeyPatch) -> None:
     cleaner = desk.app.broker.store.cleaner
     job = cleaner.step(desk.app.broker.clock.now_ms())
     if job is not None:
-        job.run()
+        job.do_work()
         cleaner.end(job)
 
 

@@ -23,7 +23,7 @@ from mqserver.broker.pull import pull_header
 from mqserver.broker.send import kernel
 from mqserver.broker.topics import topic_config
 from mqserver.store import reader
-from mqserver.store.commitlog import dispatch, picking
+from mqserver.store.commitlog import dispatcher, picking
 from remoting.acl import sign
 from remoting.aio.resources import Budget, Places, Resources
 from remoting.aio.server import ServerConn
@@ -361,7 +361,7 @@ async def both(
     with patch.context() as patched:
         patched.setattr(kernel, "send_kernel", None)
         patched.setattr(pull_handler, "parse_pull", pull_header.parse_pull_pure)
-        patched.setattr(dispatch, "_add", None)
+        patched.setattr(dispatcher, "_add", None)
         patched.setattr(index_table, "_key_rows", index_table.key_rows_pure)
         patched.setattr(index_table, "_add_rows", index_table.add_rows_pure)
         patched.setattr(reader, "pick", picking.pick_pure)

@@ -12,8 +12,8 @@ from mqserver.broker.serving.answers import SendAnswers
 from mqserver.broker.serving.group_commit import GroupCommit
 from mqserver.broker.serving.overload import DISK_IS_BUSY, Overload
 from mqserver.broker.stats.counters import PutTimes
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from tests.server.doubles import FakeClock, FakeConn

@@ -61,13 +61,13 @@ class SlowDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.gate = threading.Event()
         self.gate.set()
-        run = FlushJob.run
+        run = FlushJob.do_work
 
         def slow(job: FlushJob) -> None:
             assert self.gate.wait(60)
             run(job)
 
-        monkeypatch.setattr(FlushJob, "run", slow)
+        monkeypatch.setattr(FlushJob, "do_work", slow)
 
         # The compiled thread syncs without this method; ``test_held_disk`` holds that one.
         monkeypatch.setattr(flusher, "disk_thread", None)

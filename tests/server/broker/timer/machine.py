@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.timer import messages, service
-from mqserver.broker.timer.messages import TimerRules
 from mqserver.broker.timer.service import TimerService
-from mqserver.store.config import StoreConfig
+from mqserver.broker.timer.timer_messages import TimerRules
 from mqserver.store.disk.disk import Disk
 from mqserver.store.results import PutMessage, PutResult, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from mqserver.store.timer import files, wheel
 from remoting.codes import ResponseCode
 from storefmt.formats.properties import parse_properties
@@ -117,7 +117,7 @@ class Machine:
         step_up(self.store, self.now_ms)
         job = self.timer.flush_job(self.now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             self.timer.end_flush(job)
 
     def run(self, ms: int) -> None:
@@ -140,7 +140,7 @@ class Machine:
         flush(self.store)
         job = self.timer.flush_job(self.now_ms, at_end=True)
         if job is not None:
-            job.run()
+            job.do_work()
             self.timer.end_flush(job)
         self.timer.close()
         self.store.close(self.now_ms)

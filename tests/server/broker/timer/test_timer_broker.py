@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.timer.files import TimerFlush
+from mqserver.store.timer.timer_files import TimerFlush
 from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import RecallMessage, RecallMessageResponse

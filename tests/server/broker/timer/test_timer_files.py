@@ -11,7 +11,7 @@ from mqserver.broker.config import BrokerRole
 from mqserver.broker.timer.service import TimerService
 from mqserver.store.disk.disk import RealDisk
 from mqserver.store.store import MessageStore
-from mqserver.store.timer.files import TimerFiles
+from mqserver.store.timer.timer_files import TimerFiles
 from mqserver.store.timer.wheel import TimerWheel
 from storefmt.formats.timer import (
     SLOT,
@@ -71,7 +71,7 @@ def test_entering_the_same_messages_writes_the_bytes_of_java(
             is_deletion=unit.is_deletion,
         )
     job = files.flush(TimerCheckpoint(last_read_ms=1), delivered=7, log_offset=0)
-    job.run()
+    job.do_work()
     files.end_flush(job)
     files.close()
 
@@ -241,7 +241,7 @@ def test_wrong_bytes_in_a_chain_are_found_and_the_files_built_again(
 
 def test_slot_with_the_tick_of_another_place_is_damage() -> None:
     wheel = TimerWheel()
-    wheel.put(Slot(START_MS // 1_000, 52, 104, 2))
+    wheel.put_slot(Slot(START_MS // 1_000, 52, 104, 2))
     before = wheel.damaged_slot()
 
     pos = wheel._pos(START_MS // 1_000)

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from mqserver.broker.timer.messages import (
+from mqserver.broker.timer.timer_messages import (
     TimerRules,
     delivery,
     encode_properties,
@@ -14,8 +14,8 @@ from mqserver.broker.timer.messages import (
     timer_message,
 )
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import PutMessage
+from mqserver.store.store_config import StoreConfig
 from remoting.codes import ResponseCode
 from remoting.recall import RecallHandle, decode_recall
 from storefmt.formats.message import Record, decode_record

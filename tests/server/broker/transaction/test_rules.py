@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqserver.broker.transaction.checks import HOUR_MS, CheckResult, CheckRules, judge
+from mqserver.broker.transaction.transaction_checks import HOUR_MS, CheckResult, CheckRules, judge
 from storefmt.formats.message import Record
 from tests.server.broker.transaction.transactions import START_MS, World
 

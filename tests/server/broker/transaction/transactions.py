@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mqserver.broker.clients.offsets import Offsets
+from mqserver.broker.clients.consumer_offsets import Offsets
 from mqserver.broker.transaction.check_requests import CheckRequests
-from mqserver.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
 from mqserver.broker.transaction.half_messages import GROUP, commit_message, op_message, prepare
+from mqserver.broker.transaction.transaction_checks import HOUR_MS, CheckRules, TransactionChecks
 from mqserver.runtime.request import RequestRefused
-from mqserver.store.config import StoreConfig
-from mqserver.store.errors import StoreFailed
 from mqserver.store.results import PutMessage, PutResult, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState

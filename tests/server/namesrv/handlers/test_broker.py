@@ -114,7 +114,7 @@ def test_a_missing_field_is_named(desk: Desk) -> None:
 
 
 def test_order_topics_come_with_the_answer(desk: Desk) -> None:
-    desk.state.kv.put("ORDER_TOPIC_CONFIG", "T", "a:4")
+    desk.state.kv.set_value("ORDER_TOPIC_CONFIG", "T", "a:4")
 
     assert register(desk).body == b'{"table":{"T":"a:4"}}'
 

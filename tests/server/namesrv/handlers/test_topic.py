@@ -50,7 +50,7 @@ def test_an_unknown_topic_gets_code_17_and_javas_text(desk: Desk, ext, name: str
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_order_configuration_is_in_the_route_only_when_enabled(desk: Desk, enabled: bool) -> None:
-    desk.state.kv.put("ORDER_TOPIC_CONFIG", "T", "a:4")
+    desk.state.kv.set_value("ORDER_TOPIC_CONFIG", "T", "a:4")
     desk.state.config.order_message_enable = enabled
 
     answer = desk.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext={"topic": "T"})

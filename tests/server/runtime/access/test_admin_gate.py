@@ -5,7 +5,7 @@ import pytest
 from mqserver.runtime.access.addresses import AddressList
 from mqserver.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from mqserver.runtime.request import Request, RequestRefused
-from mqserver.runtime.settings import SettingsError
+from mqserver.runtime.typed_config import SettingsError
 from remoting.command import Command
 from tests.server.doubles import FakeConn
 

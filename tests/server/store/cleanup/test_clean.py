@@ -12,11 +12,11 @@ import pytest
 
 from mqserver.store.cleanup import jobs
 from mqserver.store.cleanup.jobs import DeleteLogJob, LookJob
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskUsage, RealDisk, RealFile
 from mqserver.store.queues.queue import queue_bases
 from mqserver.store.results import GetStatus, PutMessage, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.hosts import parse_host
 from storefmt.formats.javahash import tags_code
@@ -66,7 +66,7 @@ def clean(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:
         job = store.cleaner.step(now_ms)
         idle += job is None or isinstance(job, LookJob)
         if job is not None:
-            job.run()
+            job.do_work()
             store.cleaner.end(job)
 
 
@@ -173,12 +173,12 @@ def test_stop_ends_a_deletion_between_two_files(tmp_path: Path) -> None:
     store.cleaner.delete_by_hand()
     job = store.cleaner.step(START_MS + COUNT)
     while not isinstance(job, DeleteLogJob):
-        job.run()
+        job.do_work()
         store.cleaner.end(job)
         job = store.cleaner.step(START_MS + COUNT)
     store.cleaner.close()
 
-    job.run()
+    job.do_work()
     store.cleaner.end(job)
 
     assert store.min_log_offset == 0
@@ -412,7 +412,7 @@ def test_log_file_is_given_back_in_slices_unless_somebody_reads_it(
     reader = os.open(paths[1], os.O_RDONLY)
     job = DeleteLogJob(disk=RealDisk(), left=paths, interval_s=0, stop=threading.Event())
 
-    job.run()
+    job.do_work()
 
     assert (job.error, job.left, list(tmp_path.iterdir())) == (None, [], [])
     # The second one is left whole to who has it open.

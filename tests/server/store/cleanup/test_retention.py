@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mqserver.store.cleanup.retention import FILES_A_ROUND, Retention, RetentionClock
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskUsage
+from mqserver.store.store_config import StoreConfig
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

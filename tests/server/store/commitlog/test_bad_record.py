@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from mqserver.store.commitlog import dispatch
-from mqserver.store.commitlog.dispatch import Dispatcher
-from mqserver.store.errors import StoreFailed
+from mqserver.store.commitlog import dispatcher
+from mqserver.store.commitlog.dispatcher import Dispatcher
 from mqserver.store.index import index
 from mqserver.store.index.index import Index
 from mqserver.store.queues import queue_table
@@ -25,6 +24,7 @@ from mqserver.store.queues.queue_table import QueueTable
 from mqserver.store.raw_log import RawLog
 from mqserver.store.results import DispatchEntry, PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_errors import StoreFailed
 from tests.server.store.stores import (
     START_MS,
     bodies,
@@ -100,7 +100,7 @@ def _is_bad_append(queue: ConsumeQueue, log_offset: int, size: int, tags_code: i
 STEPS = {
     "the entry in plain Python": Step(Dispatcher, "_add_one"),
     "the bytes of the entry": Step(ConsumeQueue, "append", is_bad=_is_bad_append, has_entry=False),
-    "the ext unit": Step(ExtFiles, "put"),
+    "the ext unit": Step(ExtFiles, "put_unit"),
     "the backlog": Step(Backlog, "add_one", is_bad=lambda *_: True),
     "eviction": Step(QueueTable, "evict", is_bad=lambda *_: True),
     "the keys of a group": Step(Index, "dispatch_new"),
@@ -110,8 +110,8 @@ STEPS = {
 
 def break_step(patch: pytest.MonkeyPatch, step: Step) -> None:
     # The kernel calls none of these steps.
-    patch.setattr(dispatch, "_add", None)
-    patch.setattr(dispatch, "KEYS_WAITING_MAX", 1)
+    patch.setattr(dispatcher, "_add", None)
+    patch.setattr(dispatcher, "KEYS_WAITING_MAX", 1)
     if step.kind is Backlog:
         # No queue is loaded at its first message.
         patch.setattr(queue_table, "LOADED_PUT_MAX", 0)
@@ -181,7 +181,7 @@ def test_slave_goes_on_behind_a_record_that_fails_there(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = STEPS.get(name) or Step(
-        RawLog, "_take", is_bad=lambda _, found: found.queue_offset == BAD, has_entry=False
+        RawLog, "_make_entry", is_bad=lambda _, found: found.queue_offset == BAD, has_entry=False
     )
     master = open_store(small_config(tmp_path / "a"))
     ext = step.kind is ExtFiles

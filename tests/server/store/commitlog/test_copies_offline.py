@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import PutMessage
+from mqserver.store.store_config import StoreConfig
 from storefmt.offline import StoreDir, verify
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import RebuildResult, rebuild

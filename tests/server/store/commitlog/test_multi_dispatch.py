@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
-from mqserver.store.errors import StoreFull
 from mqserver.store.results import DispatchEntry, PutMessage, PutStatus, RunResult
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFull
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import INNER_MULTI_QUEUE_OFFSET, parse_properties
 from tests.golden import Golden

@@ -91,7 +91,7 @@ def test_stop_leaves_no_file_that_was_made_ahead() -> None:
     for is_ended in (True, False):
         store = filled_to_three_quarters(disk := SimDisk())
         job = store.begin_next_file()
-        job.run()
+        job.do_work()
         if is_ended:
             store.end_flush(job)
 
@@ -123,13 +123,13 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed(disk: SimDi
     def look(name: str, path: Path) -> None:
         calls.append(name)
         if calls.count("fdatasync") == 2 and not taken:
-            taken.append(threading.Thread(target=job.take))
+            taken.append(threading.Thread(target=job.take_file))
             taken[0].start()
             # It says that it needs the file before it waits for it.
             assert job._needed.wait(60)
 
     disk.on_call = look
-    job.run()
+    job.do_work()
     taken[0].join()
 
     durable = ["create", "allocate", "fsync_dir", "fsync_dir"]
@@ -140,9 +140,9 @@ def test_file_that_was_given_up_is_not_made(disk: SimDisk) -> None:
     store = filled_to_three_quarters(disk)
     job = store.begin_next_file()
     job.give_up()
-    job.run()
+    job.do_work()
 
     assert disk.stat(SECOND) is None
     with pytest.raises(OSError, match="given up"):
-        job.take()
+        job.take_file()
     assert put(store, 4)[-1] is PutStatus.PUT_OK

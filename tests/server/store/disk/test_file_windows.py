@@ -10,10 +10,10 @@ import pytest
 
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import LogWalk, ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk import file_windows
 from mqserver.store.disk.disk import DiskFile, RealDisk
 from mqserver.store.disk.file_windows import FileWindows
+from mqserver.store.store_config import StoreConfig
 from tests.server.store.stores import abandon, message, open_store, put_and_write, small_config
 
 PART = 1_000

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import DiskFile, FilePath, RealDisk
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 from mqserver.store.results import GetStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import decode_record
@@ -88,7 +88,7 @@ def backlog(root: Path, count: int) -> tuple[MessageStore, MadeUpDisk]:
     for queue_id in range(QUEUES):
         end = count // QUEUES
         list(files(paths.queue_dir("topic-a", queue_id), end * ENTRY_SIZE, QUEUE_FILE_SIZE))
-        rows.put("topic-a", queue_id, QueueRow(0, 0, end))
+        rows.put_row("topic-a", queue_id, QueueRow(0, 0, end))
     mark_killed(paths, place(count), rows)
     disk = MadeUpDisk(count)
     config = StoreConfig(store_path_root_dir=root, message_index_enable=False)

@@ -17,7 +17,7 @@ def test_entries_of_many_queues_come_out_as_they_went_in() -> None:
     for number in range(8_000):
         queue = chance.randrange(len(places))
         if chance.random() < 0.1:
-            assert backlog.take(places[queue]) == expected.pop(queue, b"")
+            assert backlog.take_entries(places[queue]) == expected.pop(queue, b"")
             places[queue] = -1
         else:
             new = entries(number, chance.choice((1, 1, 1, 2, 30)))
@@ -25,7 +25,7 @@ def test_entries_of_many_queues_come_out_as_they_went_in() -> None:
             places[queue] = backlog.add(places[queue], new)
 
     for queue, place in places.items():
-        assert backlog.take(place) == expected.get(queue, b"")
+        assert backlog.take_entries(place) == expected.get(queue, b"")
 
 
 def test_chunks_that_were_taken_out_are_used_again() -> None:
@@ -33,7 +33,7 @@ def test_chunks_that_were_taken_out_are_used_again() -> None:
     new = entries(0, 10)
     for _ in range(20):
         places = [backlog.add(-1, new) for _ in range(3 * CHUNK_SIZE // len(new))]
-        assert all(backlog.take(place) == new for place in places)
+        assert all(backlog.take_entries(place) == new for place in places)
 
     assert backlog.chunk_count <= 5
 
@@ -44,4 +44,4 @@ def test_more_than_a_chunk_holds_is_kept_in_several() -> None:
 
     place = backlog.add(backlog.add(-1, entries(7)), many)
 
-    assert backlog.take(place) == entries(7) + many
+    assert backlog.take_entries(place) == entries(7) + many

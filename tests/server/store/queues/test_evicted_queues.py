@@ -25,7 +25,7 @@ def test_slots_are_what_a_dict_would_hold(monkeypatch: pytest.MonkeyPatch, room:
             del expected[key]
         else:
             expected[key] = number
-            columns.put(columns.add(*key), numbers(number, number, number))
+            columns.set_row(columns.add(*key), numbers(number, number, number))
         assert (columns.slot(*key) == NONE) is (key not in expected)
         assert len(columns) == len(expected)
 
@@ -40,13 +40,13 @@ def test_slots_are_what_a_dict_would_hold(monkeypatch: pytest.MonkeyPatch, room:
 
 def test_what_is_not_written_and_not_synced_is_found() -> None:
     columns = QueueColumns()
-    columns.put(columns.add("even", 0), numbers(7, 7, 7))
-    columns.put(columns.add("unsynced", 0), numbers(5, 7, 7))
-    columns.put(columns.add("unwritten", 0), numbers(7, 7, 9))
-    columns.put(columns.add("both", 0), numbers(5, 6, 7))
-    columns.put(columns.add("gone", 0), numbers(5, 5, 7))
+    columns.set_row(columns.add("even", 0), numbers(7, 7, 7))
+    columns.set_row(columns.add("unsynced", 0), numbers(5, 7, 7))
+    columns.set_row(columns.add("unwritten", 0), numbers(7, 7, 9))
+    columns.set_row(columns.add("both", 0), numbers(5, 6, 7))
+    columns.set_row(columns.add("gone", 0), numbers(5, 5, 7))
     columns.remove(columns.slot("gone", 0))
-    columns.put(columns.add("loaded", 0), numbers(5, 5, 7))
+    columns.set_row(columns.add("loaded", 0), numbers(5, 5, 7))
     columns.clear(columns.slot("loaded", 0))
 
     found = [columns.topic(slot) for slot in columns.with_unwritten()]
@@ -64,7 +64,7 @@ def test_no_queue_has_a_negative_id() -> None:
 def test_far_more_unsynced_entries_than_a_column_holds_are_all_of_them() -> None:
     columns = QueueColumns()
     kept = Numbers(10, 11, 20, 1 << 40, 1 << 40, NONE, 1 << 40)
-    columns.put(columns.add("a", 0), kept)
+    columns.set_row(columns.add("a", 0), kept)
     assert columns.get(columns.slot("a", 0)) == kept._replace(synced=10)
 
 
@@ -73,7 +73,7 @@ def test_numbers_come_back_as_they_were() -> None:
     slots = [columns.add("a", number) for number in range(3)]
     far = 1 << 62
     kept = Numbers(far, far + 1, far + 2, far + 3, far + 500, 1 << 30, far + 501)
-    columns.put(slots[1], kept)
+    columns.set_row(slots[1], kept)
 
     assert columns.get(slots[1]) == kept
     assert columns.give(slots[1], 3) == far + 501

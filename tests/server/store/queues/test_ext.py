@@ -22,7 +22,7 @@ def opened(root: Path, *, file_size: int = FILE_SIZE) -> tuple[ExtFiles, Consume
 def put(exts: ExtFiles, queue: ConsumeQueue, tags_code: int) -> int:
     number = queue.max_offset
     entry = DispatchEntry("T", 0, number, number * 10, 10, tags_code, 5, 0, ())
-    address = exts.put(queue, entry)
+    address = exts.put_unit(queue, entry)
     queue.append(entry.log_offset, entry.size, address)
     return address
 

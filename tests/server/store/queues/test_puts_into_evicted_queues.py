@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
-from mqserver.store.errors import StoreFull
 from mqserver.store.queues import queue_table
 from mqserver.store.results import PutRun, PutStatus, RunMessage
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFull
 from storefmt.formats.sysflag import TRANSACTION_PREPARED
 from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (

@@ -16,7 +16,7 @@ def test_rows_are_what_a_dict_would_hold() -> None:
             assert rows.pop(*key) == expected.pop(key, None)
         else:
             expected[key] = QueueRow(number, number + 1, 1 << 40)
-            rows.put(*key, expected[key])
+            rows.put_row(*key, expected[key])
         assert (key in rows) is (key in expected)
         assert len(rows) == len(expected)
 
@@ -28,7 +28,7 @@ def test_rows_are_what_a_dict_would_hold() -> None:
 def test_text_of_a_topic_can_be_read_back() -> None:
     rows, again = QueueRows(), QueueRows()
     for queue_id in (7, 0, 3):
-        rows.put("a", queue_id, QueueRow(queue_id, queue_id + 1, queue_id + 2))
+        rows.put_row("a", queue_id, QueueRow(queue_id, queue_id + 1, queue_id + 2))
 
     again.put_text("a", rows.text_of("a"))
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from mqserver.store import upkeep
-from mqserver.store.config import StoreConfig
 from mqserver.store.entry_writes import NEW_FILE_COST
 from mqserver.store.queues import queue_table
 from mqserver.store.queues.entry_backlog import CHUNK_SIZE
 from mqserver.store.queues.queue import OPEN_FILES_MAX
 from mqserver.store.queues.queue_table import LOADED_IDLE_MAX
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,

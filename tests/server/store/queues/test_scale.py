@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
+from mqserver.store.store_config import StoreConfig
 from tests import soak
 from tests.server.store.stores import (
     START_MS,

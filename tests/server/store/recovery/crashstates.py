@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.recovery.safe_point import read_safe_point
 from mqserver.store.results import PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.message import decode_record
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import SimDisk

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import FilePath
-from mqserver.store.errors import StoreFailed, StoreFull
 from mqserver.store.results import PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed, StoreFull
 from storefmt.formats.message import decode_record
 from tests.server.store.simdisk import SimDisk, SimFile, refusing
 from tests.server.store.stores import (

@@ -25,12 +25,12 @@ from unittest import mock
 import pytest
 
 from mqserver.store.commitlog.log_write import LogWrite
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
-from mqserver.store.errors import StoreFailed
 from mqserver.store.queues import queue_table
 from mqserver.store.results import PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
+from mqserver.store.store_errors import StoreFailed
 from tests import soak
 from tests.server.store.cleanup.test_clean import AT_ONCE
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, put, send
@@ -81,7 +81,7 @@ def flush(store: MessageStore, promise: Promise) -> None:
     job = store.begin_flush()
     written = len(promise.sent)
     if job is not None:
-        job.run()
+        job.do_work()
         store.end_flush(job)
         promise.acknowledged = written
 
@@ -100,7 +100,7 @@ def clean(store: MessageStore, promise: Promise, now_ms: int) -> None:
         promise.expired = max(promise.expired, messages_below(store, promise))
         job = store.cleaner.step(now_ms)
         if job is not None:
-            job.run()
+            job.do_work()
             store.cleaner.end(job)
 
 
@@ -173,7 +173,7 @@ class Threads:
 
     def _run(self, place: int) -> None:
         job, end = self._waiting.pop(place)
-        job.run()
+        job.do_work()
         self._done.append((job, end))
 
     def _end_flush(self, job: DiskJob, written: int) -> None:

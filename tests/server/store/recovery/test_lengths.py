@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
 from mqserver.store.results import PutStatus
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.message import decode_record
 from tests import soak
 from tests.server.store.recovery.crashstates import derived

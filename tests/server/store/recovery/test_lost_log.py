@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.errors import StoreFailed
+from mqserver.store.store_errors import StoreFailed
 from remoting.codes import RequestCode
 from remoting.headers import QueryMessage
 from storefmt.formats.message import decode_records

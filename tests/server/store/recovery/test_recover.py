@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.store.config import StoreConfig
+from mqserver.store.store_config import StoreConfig
 from tests.golden import Golden
 from tests.server.store.stores import (
     LOG_FILE_SIZE,

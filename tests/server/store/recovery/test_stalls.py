@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from mqserver.store.commitlog.flush import FlushJob
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.results import PutStatus
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from tests.server.store.stores import START_MS, abandon, bodies, message
 
 STEP_MS, HOUSEKEEPING_MS, FLUSH_MS = 100, 200, 500
@@ -108,7 +108,7 @@ class Machine:
     def _work(self) -> None:
         while self._jobs and self.time_ms >= self._busy_until_ms:
             job = self._jobs.popleft()
-            job.run()
+            job.do_work()
             self.store.end_flush(job)
 
     def kill(self) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from mqserver.store.commitlog.log_scan import ScannedRecord
-from mqserver.store.config import StoreConfig
 from mqserver.store.disk.disk import FilePath, FileStat, RealDisk
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
 from mqserver.store.recovery import opening, recover
@@ -25,6 +24,7 @@ from mqserver.store.recovery.safe_point import (
 )
 from mqserver.store.recovery.trust import SafePointWrong
 from mqserver.store.store import MessageStore
+from mqserver.store.store_config import StoreConfig
 from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
 from tests.server.store.recovery.test_crash import config_for
@@ -223,7 +223,7 @@ def change_queues(root: Path, change: Callable[[QueueRows], object]) -> None:
 def test_safe_point_that_names_what_cannot_be_a_queue_is_not_trusted(
     root: Path, whole: Path
 ) -> None:
-    change_queues(root, lambda queues: queues.put("../topic-a", 0, QueueRow(0, 0, 5)))
+    change_queues(root, lambda queues: queues.put_row("../topic-a", 0, QueueRow(0, 0, 5)))
 
     store = open_store(small_config(root))
 
@@ -238,7 +238,7 @@ def test_safe_point_that_counts_wrongly_costs_a_walk_and_no_message(
 ) -> None:
     def change(queues: QueueRows) -> None:
         row = queues.get("topic-a", 0)
-        queues.put("topic-a", 0, row._replace(end=row.end + by))
+        queues.put_row("topic-a", 0, row._replace(end=row.end + by))
 
     change_queues(root, change)
 
@@ -286,7 +286,7 @@ def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recover.Recovery, "_take", interrupt)
+        patch.setattr(recover.Recovery, "_process_records", interrupt)
         with pytest.raises(KeyboardInterrupt):
             open_store(small_config(root))
     point = read_safe_point(RealDisk(), StorePaths(root))
@@ -317,8 +317,8 @@ def test_interrupted_recovery_goes_on_where_it_was(
         if 0 < left <= len(records):
             raise KeyboardInterrupt
 
-    take = recover.Recovery._take
-    monkeypatch.setattr(recover.Recovery, "_take", interrupt)
+    take = recover.Recovery._process_records
+    monkeypatch.setattr(recover.Recovery, "_process_records", interrupt)
     with pytest.raises(KeyboardInterrupt):
         open_store(small_config(root))
 
