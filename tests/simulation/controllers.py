@@ -10,15 +10,15 @@ it, may wait long, and may not hear that its change was made.
 from typing import Any, Final
 
 from mqserver.controller import handlers
-from mqserver.controller.config import ControllerConfig
+from mqserver.controller.controller_config import ControllerConfig
 from mqserver.controller.detection import PROBE_AFTER_MS, Detection
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_store import StoreUnavailable, Versioned
-from mqserver.controller.groups import BrokerGroups
+from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.leadership import LEASE_S, RENEWAL_MS
 from mqserver.controller.live_brokers import LiveBroker
 from mqserver.controller.notices import REPEAT_MS
-from mqserver.controller.state import ControllerState
+from mqserver.controller.controller_state import ControllerState
 from mqserver.runtime.registry import collect
 from mqserver.runtime.request import Request, RequestRefused
 from remoting.codes import LaterResponseCode

@@ -361,7 +361,11 @@ class SimReplica(Process):
     def _make_ready(self, lead: Lead) -> None:
         self._leave_duties()
         self._lead = lead
-        self.sync(lambda: self._ready(lead))
+        if self._was_master:
+            # As in GroupMember: a master that is elected again syncs nothing first.
+            self._ready(lead)
+        else:
+            self.sync(lambda: self._ready(lead))
 
     def _ready(self, lead: Lead) -> None:
         if self._lead is not lead:

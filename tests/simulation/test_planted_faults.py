@@ -14,7 +14,7 @@ from mqserver.broker.replicas.in_sync_set import Committed, InSyncSet
 from mqserver.broker.replicas.role import RoleMachine
 from mqserver.broker.replicas.role_actions import Action, MasterView
 from mqserver.broker.replicas.roles import Role, RoleEvent
-from mqserver.controller import groups
+from mqserver.controller import broker_groups
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import GRANTED, Ruling, rule_elect, rule_register
 from mqserver.controller.handlers import brokers
@@ -112,7 +112,7 @@ def test_finds_a_first_election_that_whoever_asks_first_wins(
             alive = {asks: alive[asks]}
         return rule_elect(record, alive=alive, **request)
 
-    monkeypatch.setattr(groups, "rule_elect", first_come)
+    monkeypatch.setattr(broker_groups, "rule_elect", first_come)
 
     assert failed_invariant() == "I1"
 
