@@ -7,18 +7,19 @@ Rule: the store itself is never wrong. What goes wrong is the way to it: a contr
 it, may wait long, and may not hear that its change was made.
 """
 
+import contextlib
 from typing import Any, Final
 
 from mqserver.controller import handlers
+from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.controller_config import ControllerConfig
+from mqserver.controller.controller_state import ControllerState
 from mqserver.controller.detection import PROBE_AFTER_MS, Detection
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_store import StoreUnavailable, Versioned
-from mqserver.controller.broker_groups import BrokerGroups
 from mqserver.controller.leadership import LEASE_S, RENEWAL_MS
 from mqserver.controller.live_brokers import LiveBroker
 from mqserver.controller.notices import REPEAT_MS
-from mqserver.controller.controller_state import ControllerState
 from mqserver.runtime.registry import collect
 from mqserver.runtime.request import Request, RequestRefused
 from remoting.codes import LaterResponseCode
@@ -29,7 +30,7 @@ HANDLERS: Final = collect(handlers).ordinary
 STORE_TIMEOUT_MS: Final = 1_000
 
 
-class Swaps:
+class RecordWatcher:
     """Who is called after each change of the records."""
 
     def swapped(self, before: GroupRecord | None, after: GroupRecord | None) -> None:
@@ -43,7 +44,7 @@ class SharedRecords:
         watcher: hears of each change.
     """
 
-    def __init__(self, watcher: Swaps) -> None:
+    def __init__(self, watcher: RecordWatcher) -> None:
         self.records: dict[str, Versioned] = {}
         self.unreachable: set[str] = set()
         """Names of the controllers that cannot reach it."""
@@ -156,11 +157,9 @@ class SimLeadership:
     async def renew(self) -> None:
         """Renew the lease once."""
         sent_ms = self._process.steady_ms()
-        try:
+        with contextlib.suppress(StoreUnavailable):
             if await self._store.renew():
                 self._until_ms = sent_ms + LEASE_S * 1_000
-        except StoreUnavailable:
-            pass
 
     async def resign(self) -> None:
         """Do nothing."""
@@ -293,10 +292,8 @@ class SimController(Process):
             self.drive(self._search())
 
     async def _search(self) -> None:
-        try:
+        with contextlib.suppress(StoreUnavailable):
             await self.groups.look_for_masters(self._may_be_dead)
-        except StoreUnavailable:
-            pass
         self._is_searching = False
 
     async def _may_be_dead(self, record: GroupRecord) -> bool:
@@ -349,9 +346,7 @@ class SimController(Process):
         if address is None or self._network.is_blocked(self.name, address):
             return
         broker = self._brokers[address]
-        self.world.at(
-            self._network.latency_ms(), broker.arrive, broker.generation, broker.notified
-        )
+        self.world.at(self._network.latency_ms(), broker.arrive, broker.generation, broker.notified)
 
 
 _CONFIG: Final = ControllerConfig()

@@ -179,7 +179,12 @@ class Faults:
             ways = [(peer, name) for name, peer in ways]
         for way in ways:
             self._sim.network.block(*way)
-        return lambda: [self._sim.network.unblock(*way) for way in ways] and None
+
+        def end() -> None:
+            for way in ways:
+                self._sim.network.unblock(*way)
+
+        return end
 
     def reset(self, fault: Fault) -> Callable[[], None]:
         """End all connections of a broker."""
@@ -203,7 +208,12 @@ class Faults:
         brokers = list(self._sim.brokers.values())
         for broker in brokers:
             broker.crash_rate = 0.2
-        return lambda: [setattr(broker, "crash_rate", 0.0) for broker in brokers] and None
+
+        def end() -> None:
+            for broker in brokers:
+                broker.crash_rate = 0.0
+
+        return end
 
     def slow_network(self, fault: Fault) -> Callable[[], None]:
         """Make all ways slow."""

@@ -67,10 +67,6 @@ class Network:
             for conn in self.conns:
                 conn.flush(source, target)
 
-    def between(self, first: str, second: str) -> list["Conn"]:
-        """Return the open connections between two processes."""
-        return [conn for conn in self.conns if {conn.client.name, conn.server.name} == {first, second}]
-
     def process_ended(self, process: Process) -> None:
         """End the connections of a process; its peers notice it unless the power went off."""
         for conn in list(self.conns):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from mqserver.broker.replicas.roles import Role
 from mqserver.controller.group_record import GroupRecord
 from storefmt.config.master_epochs import epoch_at
-from tests.simulation.controllers import Swaps
+from tests.simulation.controllers import RecordWatcher
 from tests.simulation.disk import QUEUES, RECORD
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Violation(Exception):
         self.name = name
 
 
-class Observer(Swaps):
+class Observer(RecordWatcher):
     """Watches one run."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Observer(Swaps):
         """Note a change of the record."""
         assert after is not None
         self.record, self._is_dirty = after, True
-        members, old = after.in_sync_set, before
+        old, members = before, after.in_sync_set
         if after.master_id is not None and after.master_id not in members:
             raise Violation("I7", f"master {after.master_id} is not in {sorted(members)}")
         if old is not None:
@@ -112,9 +112,11 @@ class Observer(Swaps):
                 after.in_sync_set_epoch <= old.in_sync_set_epoch
             ):
                 raise Violation("I7", f"the set changed within its epoch: {after}")
-            if after.master_epoch > old.master_epoch > 0 and after.master_id is not None:
-                if after.master_id not in old.in_sync_set:
-                    raise Violation("I7", f"{after.master_id} elected outside {old.in_sync_set}")
+            is_election = after.master_id is not None and (
+                after.master_epoch > old.master_epoch > 0
+            )
+            if is_election and after.master_id not in old.in_sync_set:
+                raise Violation("I7", f"{after.master_id} elected outside {old.in_sync_set}")
         if after.master_id is not None:
             if self._elected.setdefault(after.master_epoch, after.master_id) != after.master_id:
                 raise Violation("I2", f"two masters of epoch {after.master_epoch}")

@@ -264,9 +264,7 @@ class SimReplica(Process):
                 raise AssertionError(action)
 
     def _ask(self, question: Question) -> None:
-        self.drive(
-            self._controllers.ask(question), lambda answer: self._answered(question, answer)
-        )
+        self.drive(self._controllers.ask(question), lambda answer: self._answered(question, answer))
         if isinstance(question, (AlterSet, ApplyId, Elect)) and self.world.chance(self.crash_rate):
             self.later(self.world.random.uniform(0.0, 3.0), self.crash, "after it asked")
 

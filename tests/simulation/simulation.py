@@ -208,7 +208,9 @@ class Simulation:
             raise Violation("L1", "nothing is acknowledged")
 
 
-def simulate(seed: int, *, shape: Shape | None = None, plan: tuple[Fault, ...] | None = None) -> Outcome:
+def simulate(
+    seed: int, *, shape: Shape | None = None, plan: tuple[Fault, ...] | None = None
+) -> Outcome:
     """Return how the run of a seed ends.
 
     Args:
