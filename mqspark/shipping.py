@@ -96,8 +96,18 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
 
     root = Path(__file__).parent.parent
     archive = root.read_bytes() if root.is_file() else b""
+    # A subclass made in a function, a notebook or a test has no name to import it by, so Spark's
+    # pickle takes such a class by value.
+    pickled = cloudpickle.dumps((kind, dict(state)))  # type: ignore[no-untyped-call]
+    return _restoring(), (str(root), archive, pickled)
 
-    # Spark pickles a function inside another one by value, so it runs where our code is missing.
+
+def _restoring() -> Callable[[str, bytes, bytes], Any]:
+    """Return the function that unpickles a source.
+
+    Spark pickles a function inside another one by value, so it runs where our code is missing.
+    """
+
     def restore(root: str, archive: bytes, pickled: bytes) -> Any:
         import hashlib
         import os
@@ -135,10 +145,7 @@ def with_code(kind: type, state: Mapping[str, Any]) -> tuple[Callable[..., Any],
         restored.__dict__.update(state)
         return restored
 
-    # A subclass made in a function, a notebook or a test has no name to import it by, so Spark's
-    # pickle takes such a class by value.
-    pickled = cloudpickle.dumps((kind, dict(state)))  # type: ignore[no-untyped-call]
-    return restore, (str(root), archive, pickled)
+    return restore
 
 
 def without_kernels(hosts: Sequence[str]) -> str:

@@ -195,7 +195,7 @@ class RequestCode(IntEnum):
 
 
 class LaterCode(IntEnum):
-    """Requests of RocketMQ 5 that our servers handle as well."""
+    """Requests of RocketMQ 5 that our servers handle, or that our tools send."""
 
     GET_TIMER_CHECK_POINT = 60
     GET_TIMER_METRICS = 61
@@ -207,10 +207,15 @@ class LaterCode(IntEnum):
     QUERY_ASSIGNMENT = 400
     SET_MESSAGE_REQUEST_MODE = 401
     GET_ALL_MESSAGE_REQUEST_MODE = 402
+    ADD_BROKER = 902
+    """Starts a broker in a BrokerContainer; REMOVE_BROKER stops one there."""
+    REMOVE_BROKER = 903
     BROKER_HEARTBEAT = 904
     """A broker to every controller; one-way from a Java broker."""
     EXCHANGE_BROKER_HA_INFO = 906
     """A slave asks the master of its group where slaves connect."""
+    GET_BROKER_HA_STATUS = 907
+    RESET_MASTER_FLUSH_OFFSET = 908
     CONTROLLER_ALTER_SYNC_STATE_SET = 1001
     CONTROLLER_ELECT_MASTER = 1002
     CONTROLLER_REGISTER_BROKER = 1003
@@ -232,6 +237,30 @@ class LaterCode(IntEnum):
     NOTIFICATION = 200_054
     POLLING_INFO = 200_055
     BATCH_ACK_MESSAGE = 200_151
+
+
+class JavaOnlyCode(IntEnum):
+    """Requests of RocketMQ 5 that only servers of Java handle; ours answers 3 to them."""
+
+    CHECK_ROCKSDB_CQ_WRITE_PROGRESS = 354
+    EXPORT_ROCKSDB_CONFIG_TO_JSON = 355
+    UPDATE_AND_CREATE_STATIC_TOPIC = 513
+    UPDATE_COLD_DATA_FLOW_CTR_CONFIG = 2001
+    REMOVE_COLD_DATA_FLOW_CTR_CONFIG = 2002
+    GET_COLD_DATA_FLOW_CTR_INFO = 2003
+    SET_COMMITLOG_READ_MODE = 2004
+    AUTH_CREATE_USER = 3001
+    AUTH_UPDATE_USER = 3002
+    AUTH_DELETE_USER = 3003
+    AUTH_GET_USER = 3004
+    AUTH_LIST_USER = 3005
+    AUTH_CREATE_ACL = 3006
+    AUTH_UPDATE_ACL = 3007
+    AUTH_DELETE_ACL = 3008
+    AUTH_GET_ACL = 3009
+    AUTH_LIST_ACL = 3010
+    SWITCH_TIMER_ENGINE = 5001
+    POP_ROLLBACK = 200_056
 
 
 class LaterResponseCode(IntEnum):
@@ -275,7 +304,7 @@ class ExtensionCode(IntEnum):
 
 def request_name(code: int) -> str:
     """Return a request's name, as ``GET_CONSUME_STATS``; "request code N" where it has none."""
-    for codes in (RequestCode, LaterCode, ExtensionCode):
+    for codes in (RequestCode, LaterCode, JavaOnlyCode, ExtensionCode):
         try:
             return codes(code).name
         except ValueError:

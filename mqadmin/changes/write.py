@@ -20,7 +20,7 @@ from typing import Generic, TypeVar, cast
 
 from mqadmin.changes.targets.base import ChangeTarget, ListedTarget
 from mqadmin.cluster.bounded_gather import bounded_gather
-from mqadmin.errors import CommandError, ServerUnreachable
+from mqadmin.errors import CommandError, ServerUnreachable, refusal_hint
 from mqadmin.output.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
 from mqadmin.session.call import Call
 from mqadmin.session.journal import SavedState
@@ -337,4 +337,5 @@ def result_of(error: ClientError | CommandError) -> tuple[str, str]:
     """Return result and remark for a request that failed."""
     result = UNREACHABLE if error.exit_code == 4 else REFUSED
     text = str(error)
-    return result, f"{text}; {error.hint}" if error.hint else text
+    hint = refusal_hint(text) or error.hint
+    return result, f"{text}; {hint}" if hint else text

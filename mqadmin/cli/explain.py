@@ -8,12 +8,19 @@ Rule: a line never holds names or bodies of messages.
 from typing import Final
 
 from mqadmin.session.console import Console
-from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.codes import (
+    ExtensionCode,
+    LaterCode,
+    LaterResponseCode,
+    RequestCode,
+    ResponseCode,
+)
 from remoting.command import Command
 from remoting.errors import RemotingError
 
-REQUESTS: Final = {int(code): code.name for code in (*RequestCode, *ExtensionCode)}
-RESPONSES: Final = {int(code): code.name for code in ResponseCode}
+REQUESTS: Final = {int(code): code.name for code in (*LaterCode, *RequestCode, *ExtensionCode)}
+RESPONSES: Final = {int(code): code.name for code in (*LaterResponseCode, *ResponseCode)}
+"""Where 4.9.7 and 5.x mean different things by a code, the meaning of 4.9.7 counts."""
 
 
 def explain(

@@ -77,8 +77,8 @@ def _nearest(error: click.NoSuchOption) -> str:
     for parameter in parameters:
         is_argument = isinstance(parameter, click.Argument)
         if is_argument and tree.fold(error.option_name) == tree.fold(parameter.name or ""):
-            return f"pass {label_of(parameter)} as an argument, not as an option; "
-            f"{_usage(error.ctx)}"
+            label = label_of(parameter)
+            return f"pass {label} as an argument, not as an option; {_usage(error.ctx)}"
     options = [one for one in parameters if isinstance(one, click.Option)]
     options += made.stand_ins if isinstance(made, Command) else []
     known = {tree.fold(name): long_of(one) for one in options for name in one.opts}

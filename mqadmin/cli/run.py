@@ -33,7 +33,9 @@ from mqadmin.session.settings import COMPAT_VARIABLE, LAYOUT, STRICT, Format, Gl
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout
 
-IDEMPOTENT: Final = frozenset({"topic delete", "group delete", "namesrv kv delete"})
+IDEMPOTENT: Final = frozenset(
+    {"cold-data remove", "group delete", "namesrv kv delete", "topic delete", "user delete"}
+)
 """Deletions that succeed in Java's tool where there is nothing to delete: scripts rely on it."""
 FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
 BATCH_COUNT: Final = 256

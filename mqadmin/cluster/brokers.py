@@ -141,6 +141,28 @@ async def with_slaves(admin: "TopicCalls", nodes: list[ServerNode]) -> list[Serv
     return sorted({*nodes, *every})
 
 
+async def brokers_and_slaves(admin: "TopicCalls", where: Where) -> list[ServerNode]:
+    """Return the brokers that keep what a line is about: each process keeps accounts of its own.
+
+    One that is named stands alone; else masters and slaves of a cluster, or of all, are meant.
+
+    Raises:
+        ItemNotFound: there is no such broker or cluster, or no broker at all.
+    """
+    nodes = await masters(admin, where, every=True)
+    return nodes if where.broker is not None else await with_slaves(admin, nodes)
+
+
+async def brokers_to_list(call: "Call", where: Where) -> list[ServerNode]:
+    """Return the brokers that ``brokers_and_slaves`` does; masters alone, as Java's tool does,
+    for ``--compat``.
+    """
+    admin = await call.admin()
+    if call.settings.compat:
+        return await masters(admin, where, every=True)
+    return await brokers_and_slaves(admin, where)
+
+
 async def namesrvs(call: "Call") -> list[ServerNode]:
     """Return the name servers of this call, as nodes of a broker ``namesrv``."""
     addresses = (await call.client()).name_servers()

@@ -23,7 +23,7 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
         ClientError: none are given, and no broker answered.
     """
     if given is not None:
-        found = _addresses(given)
+        found = split_addresses(given)
         if not found:
             raise ItemNotFound("no controller given", hint="give it as --controller HOST:PORT")
         return found
@@ -33,7 +33,7 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
         await all_brokers(admin), lambda node: admin.broker_config(node.address)
     )
     for _, settings in told:
-        found = _addresses(settings.get("controllerAddr", ""))
+        found = split_addresses(settings.get("controllerAddr", ""))
         if found and settings.get("enableControllerMode") == "true":
             return found
     for text in unsaid.texts:
@@ -43,7 +43,8 @@ async def controllers(call: "Call", given: str | None) -> list[str]:
     )
 
 
-def _addresses(text: str) -> list[str]:
+def split_addresses(text: str) -> list[str]:
+    """Return the addresses of a ``controllerAddr``, which separates them by ``;``."""
     return [address.strip() for address in text.split(";") if address.strip()]
 
 

@@ -31,13 +31,15 @@ LINES_EACH: Final = 3
     ),
     details="Of servers, the checks look for addresses that do not answer, missing masters, full "
     "disks, clock skew, slaves that are behind, routes that differ from the brokers' settings, "
-    "and name servers that differ. Of groups, they look for members that do not answer, "
-    "subscriptions that differ, queues that no member of an online group reads, offsets past the "
-    "end of a queue or on queues that cannot be read, members that hold messages without "
-    "finishing any, full caches, orderly listeners that suspend their queue, locks of clients "
-    "that are gone, and lag. They also look for half messages without a decision. A check that "
-    "lacks an answer has a row with the severity `not run`. The exit code is 1 if a finding is "
-    "at least as severe as --fail-on, otherwise 7 if a check was not run, otherwise 0.",
+    "and name servers that differ. Of controllers, they look for silence and disagreement, and in "
+    "the groups that they lead for missing masters, small in-sync sets, replicas that are dead or "
+    "behind, and brokers that name another master. Of consumer groups, they look for members that "
+    "do not answer, subscriptions that differ, queues that no member of an online group reads, "
+    "offsets past the end of a queue or on queues that cannot be read, members that hold messages "
+    "without finishing any, full caches, orderly listeners that suspend their queue, locks of "
+    "clients that are gone, and lag. They also look for half messages without a decision. A "
+    "check that lacks an answer has a row with the severity `not run`. The exit code is 1 if a "
+    "finding is at least as severe as --fail-on, otherwise 7 if a check was not run, otherwise 0.",
     rows=CheckupFinding,
     columns=("severity", "check", "subject", "found", "hint"),
 )

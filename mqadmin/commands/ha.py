@@ -2,24 +2,55 @@
 
 ``ha epochs`` shows under which masters each log was written, in groups with a controller.
 
-Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO or GET_BROKER_EPOCH_CACHE on each broker.
+``ha reset-flush-offset`` tells a slave how far its master has flushed.
+
+Requests: GET_BROKER_CLUSTER_INFO, and on each broker GET_BROKER_RUNTIME_INFO with
+GET_BROKER_HA_STATUS, GET_BROKER_EPOCH_CACHE or RESET_MASTER_FLUSH_OFFSET.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mqadmin.changes.write import result_of
-from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
+from mqadmin.changes.write import attempt, result_of
+from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_broker, of_cluster, option_group
+from mqadmin.cli.types import BROKER, Integer
 from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
+from mqadmin.cluster.partial_answers import PASSED_OVER
+from mqadmin.cluster.replicas import with_end
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
 from mqadmin.output.rows import UNREACHABLE
 from mqclient.errors import ClientError
+from remoting.bodies import HAClientRuntimeInfo, HAConnectionRuntimeInfo, HARuntimeInfo
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+
+
+@dataclass(frozen=True, slots=True)
+class HaConnection(Row):
+    """A slave, as its master of RocketMQ 5 sees it; sizes in bytes."""
+
+    address: str
+    ack_offset: int
+    lag: int
+    size_per_second: int
+    is_in_sync: bool
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class HaLink(Row):
+    """The connection of a slave of RocketMQ 5 to its master; sizes in bytes, 0 ms for never."""
+
+    master_address: str
+    size_per_second: int
+    last_read_ms: int
+    last_write_ms: int
+    master_flush_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +60,7 @@ class HaRow(Row):
     ``lag`` is in bytes of commit log behind the master; ``state`` is what our slaves report,
     with DIVERGED for a log that is not its master's, and FENCED for a master that was replaced;
     ``slaves`` those connected to a master; ``epoch`` when the promotion that it follows was
-    ordered, in ms since 1970, 0 for none.
+    ordered, in ms since 1970, 0 for none. What follows ``remark`` only brokers of RocketMQ 5 say.
     """
 
     cluster: str
@@ -43,6 +74,9 @@ class HaRow(Row):
     slaves: int | None
     epoch: int | None
     remark: str
+    in_sync_slaves: int | None = None
+    connections: list[HaConnection] = field(default_factory=list)
+    link: HaLink | None = None
 
 
 @command(
@@ -51,9 +85,14 @@ class HaRow(Row):
         ("mqadmin ha status", "every master with its slaves"),
         ("watch 1 mqadmin ha status -b broker-a", "one of them, every second"),
     ),
-    details="A Java broker reports where its log ends, but not its connections. The exit code is "
-    "4 if no broker answered, and 5 if only some did.",
+    details="A Java broker of 4.9 reports where its log ends, but not its connections; one of 5.x "
+    "also reports how its slaves are connected, which -o json shows. The exit code is 4 if no "
+    "broker answered, and 5 if only some did.",
     rows=HaRow,
+    columns=(
+        *("cluster", "broker", "broker_id", "role", "address", "log_end", "lag", "state"),
+        *("slaves", "epoch", "remark"),
+    ),
 )
 @option_group("where", Where, of_broker, of_cluster(help="of this cluster"))
 async def ha_status(call: Call, *, where: Where) -> Outcome:
@@ -69,30 +108,81 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
         for node, counted in told
         if node.broker_id == MASTER
     }
-    rows = [_row(node, counted, ends.get((node.cluster, node.broker))) for node, counted in told]
+    infos = await _infos(admin, told)
+    rows = [
+        _row(node, counted, ends.get((node.cluster, node.broker)), infos.get(node.address))
+        for node, counted in told
+    ]
     # Masters that were replaced are in no route; the new master says where they are.
     listed = {node.address for node, _ in told}
     replaced = {peer for node, counted in told for peer in peers_of(node, counted.counts)}
     unlisted = sorted(peer for peer in replaced if peer.address not in listed)
-    rows += [_row(node, counted, None) for node, counted in await ask_counts(admin, unlisted)]
+    rows += [_row(node, counted, None, None) for node, counted in await ask_counts(admin, unlisted)]
     results = [UNREACHABLE if row.log_end is None else "" for row in rows]
     return Outcome(rows, exit_code=exit_code_of(results))
 
 
-def _row(node: ServerNode, counted: BrokerCounts, master_end: int | None) -> HaRow:
+async def _infos(
+    admin: "Admin", told: list[tuple[ServerNode, BrokerCounts]]
+) -> dict[str, HARuntimeInfo]:
+    """Return what brokers of RocketMQ 5 say of their connections, by address."""
+    infos = {}
+
+    async def ask(address: str) -> None:
+        # A broker of 4.9, or of ours, refuses the request: it says what it says in its numbers.
+        with contextlib.suppress(*PASSED_OVER):
+            infos[address] = await admin.broker_ha_status(address)
+
+    answering = [node.address for node, counted in told if counted.error is None]
+    await asyncio.gather(*map(ask, answering))
+    return infos
+
+
+def _row(
+    node: ServerNode, counted: BrokerCounts, master_end: int | None, info: HARuntimeInfo | None
+) -> HaRow:
     numbers = counted.counts
     end = counted.number("commitLogMaxOffset")
     is_master = node.broker_id == MASTER
     problems = (numbers.get(key) for key in ("haFence", "haDivergence", "haProblem"))
+    slaves = counted.number("haConnectedSlaves")
+    if slaves is None and info is not None:
+        slaves = len(info.ha_connection_info)
     return HaRow.of(
         node,
         role=numbers.get("haRole", node.role),
         log_end=end,
         lag=None if is_master or end is None or master_end is None else master_end - end,
         state=numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
-        slaves=counted.number("haConnectedSlaves") if is_master else None,
+        slaves=slaves if is_master else None,
         epoch=counted.number("haEpoch"),
         remark=counted.error or next(filter(None, problems), ""),
+        in_sync_slaves=info.in_sync_slave_nums if info is not None and info.master else None,
+        connections=[] if info is None else list(map(_connection, info.ha_connection_info)),
+        link=None if info is None or info.master else _link(info.ha_client_runtime_info),
+    )
+
+
+def _connection(info: HAConnectionRuntimeInfo) -> HaConnection:
+    return HaConnection(
+        address=info.addr or "",
+        ack_offset=info.slave_ack_offset,
+        lag=info.diff,
+        size_per_second=info.transferred_byte_in_second,
+        is_in_sync=info.in_sync,
+        next_offset=info.transfer_from_where,
+    )
+
+
+def _link(info: HAClientRuntimeInfo | None) -> HaLink | None:
+    if info is None:
+        return None
+    return HaLink(
+        master_address=info.master_addr or "",
+        size_per_second=info.transferred_byte_in_second,
+        last_read_ms=info.last_read_timestamp,
+        last_write_ms=info.last_write_timestamp,
+        master_flush_offset=info.master_flush_offset,
     )
 
 
@@ -157,9 +247,7 @@ async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
     except ClientError as error:
         result, remark = result_of(error)
         return LogEpochs.of(node, log_end=None, epochs=[], remark=remark), result
-    parts = [EpochPart.of(entry) for entry in cache.epoch_list]
-    if parts:
-        parts[-1] = EpochPart.of(parts[-1], end_offset=cache.max_offset)
+    parts = [EpochPart.of(entry) for entry in with_end(cache.epoch_list, cache.max_offset)]
     row = LogEpochs(
         cache.cluster_name or node.cluster,
         cache.broker_name or node.broker,
@@ -169,3 +257,38 @@ async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
         parts,
     )
     return row, ""
+
+
+@dataclass(frozen=True, slots=True)
+class FlushOffsetChange(Row):
+    """A slave, and how far it is to believe that its master has flushed, in bytes."""
+
+    address: str
+    offset: int
+    result: str
+    remark: str | None
+
+
+@command(
+    "ha reset-flush-offset",
+    examples=(("mqadmin ha reset-flush-offset 10.0.0.2:10911 0 -y", "the slave asks anew"),),
+    details="A slave of RocketMQ 5 with asyncLearner or an acting master compares what it has with "
+    "what its master last flushed. A master that starts with a shorter log leaves that figure too "
+    "high; this sets it. A master ignores the request, and brokers of 4.9 and of ours refuse it.",
+    rows=FlushOffsetChange,
+    writes=True,
+)
+@argument("broker", type=BROKER, help="the slave: HOST:PORT")
+@argument("offset", type=Integer(min=0), help="a commit log offset, in bytes")
+async def reset_flush_offset(call: Call, *, broker: str, offset: int) -> Outcome:
+    """Return one row."""
+    admin = await call.admin()
+    await call.confirm(f"let {broker} believe that its master has flushed up to {offset}?")
+
+    async def ask() -> str | None:
+        await admin.reset_master_flush_offset(broker, offset)
+        return None
+
+    result, remark = await attempt(call, ask)
+    row = FlushOffsetChange(broker, offset, result, remark)
+    return Outcome([row], exit_code=exit_code_of([result]))

@@ -22,7 +22,9 @@ from mqadmin.changes.targets.setting import (
     KvEntry,
     NamesrvSettingTarget,
 )
+from mqadmin.changes.targets.storage import ColdDataLimit, ReadAhead, TimerEngine
 from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.targets.user import RulesTarget, UserTarget
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import ChangeStep, StepResult, carry_out, first_of_names, plan
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
@@ -51,6 +53,11 @@ KINDS: Final[dict[str, type[ChangeTarget[object]]]] = {
         WritePerm,
         AccountTarget,
         WhiteList,
+        UserTarget,
+        RulesTarget,
+        ColdDataLimit,
+        ReadAhead,
+        TimerEngine,
     )
 }
 """Which class reads and writes a kind that was kept."""

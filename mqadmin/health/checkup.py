@@ -12,6 +12,8 @@
     queue         a group is online, but no member reads this queue
     backlog       a group is online, and many messages wait for it
     namesrv       name servers differ (mqadmin.health.checkup_namesrv)
+    controller    controllers are silent or disagree (mqadmin.health.checkup_groups)
+    replica       what is wrong with a group of brokers that a controller leads (the same)
     member …      groups that consume nothing (mqadmin.health.checkup_consumers)
 
 Rule: pure; limits and times are arguments. A check that lacks its facts is reported as not run.
@@ -68,6 +70,8 @@ class Check(StrEnum):
     QUEUE = "queue"
     BACKLOG = "backlog"
     NAMESRV = "namesrv"
+    CONTROLLER = "controller"
+    REPLICA = "replica"
     MEMBER = "member"
     OFFSET = "offset"
     STUCK = "stuck"
@@ -77,10 +81,12 @@ class Check(StrEnum):
     TRANSACTION = "transaction"
 
 
-BROKER_CHECKS: Final = frozenset(
-    {Check.ADDRESS, Check.MASTER, Check.DISK, Check.CLOCK, Check.SLAVE}
-)
-"""Those that only ask the brokers about themselves."""
+REPLICA_CHECKS: Final = frozenset({Check.CONTROLLER, Check.REPLICA})
+"""Those of groups with a controller."""
+BROKER_CHECKS: Final = REPLICA_CHECKS | {
+    *(Check.ADDRESS, Check.MASTER, Check.DISK, Check.CLOCK, Check.SLAVE)
+}
+"""Those that only ask brokers, and their controllers, about themselves."""
 ASKS_MEMBERS: Final = frozenset(
     {
         *(Check.SUBSCRIPTION, Check.QUEUE, Check.MEMBER, Check.STUCK),

@@ -9,20 +9,22 @@ Rule: only what the chosen checks need is asked, and what is not answered is nev
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.assignment import find_assignment
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cluster.controlled_groups import controlled_groups
 from mqadmin.cluster.group_positions import GroupReader
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.members import MemberSurvey, subscriptions_of
 from mqadmin.cluster.partial_answers import PASSED_OVER, Answers, Unsaid
 from mqadmin.errors import ItemNotFound
-from mqadmin.health import checkup, checkup_consumers, checkup_facts
+from mqadmin.health import checkup, checkup_consumers, checkup_facts, checkup_groups
 from mqadmin.health.checkup import (
     ASKS_MEMBERS,
     GROUP_CHECKS,
+    REPLICA_CHECKS,
     SEVERITIES,
     BrokerFacts,
     Check,
@@ -36,6 +38,9 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError, NoRoute
 from remoting.bodies import MessageQueue
 from storefmt.names import TOOLS_GROUP
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
 SECOND_LOOK_S: Final = 6.0
 """A consumer commits every 5 s, so that offsets that stand still for longer are not consumed."""
@@ -66,6 +71,8 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
         )
     found = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
+    if REPLICA_CHECKS & set(checks):
+        found += await _look_at_replicas(admin, brokers, limits)
     examiner = _Examiner(call, limits, set(checks), masters)
     found += await examiner.run()
     # A broker that does not answer is asked nothing more, so that its groups are not known.
@@ -80,6 +87,17 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
         key=lambda one: (SEVERITIES.index(one.severity), one.check, one.subject),
     )
     return Examination(brokers, findings)
+
+
+async def _look_at_replicas(
+    admin: "Admin", brokers: Iterable[BrokerFacts], limits: CheckupLimits
+) -> list[CheckupFinding]:
+    """Return what is wrong with the groups that controllers lead."""
+    answering = sorted(one.place for one in brokers if one.error is None)
+    looked = await controlled_groups(admin, answering)
+    return list(
+        checkup_groups.group_findings(looked, limits, compared=[node.address for node in answering])
+    )
 
 
 class _Examiner:

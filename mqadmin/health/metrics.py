@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from mqadmin.cluster.controlled_groups import ControlledGroups
 from mqadmin.health.checkup import BrokerFacts
 
 PLAIN: Final = {
@@ -146,6 +147,40 @@ def _runtime(table: Mapping[str, str]) -> Iterator[tuple[str, float | None]]:
     if capacity is not None:
         yield "commitlogdir_capacity_total", size(capacity[1])
         yield "commitlogdir_capacity_free", size(capacity[2])
+
+
+def add_replica_groups(out: Families, looked: ControlledGroups) -> None:
+    """Add what is known of controllers and of the groups that they lead.
+
+    There is no such metric in rocketmq-exporter, so the names are ours.
+    """
+    for view in looked.controllers:
+        out.add("mqadmin_controller_up", int(view.error is None), controller=view.address)
+        if view.error is None:
+            is_leader = int(view.is_leader)
+            out.add("mqadmin_controller_is_leader", is_leader, controller=view.address)
+    for group in looked.groups:
+        where = {"cluster": group.cluster, "broker": group.broker}
+        if group.info is not None:
+            master = group.master
+            has_master = int(master is not None and master.is_alive)
+            out.add("mqadmin_replicas_have_master", has_master, **where)
+            out.add("mqadmin_replicas_master_epoch", group.info.master_epoch, **where)
+            out.add("mqadmin_replicas_set_epoch", group.info.sync_state_set_epoch, **where)
+            out.add("mqadmin_replicas_count", len(group.logs), **where)
+            in_sync = sum(log.is_in_sync for log in group.logs)
+            out.add("mqadmin_replicas_in_sync_count", in_sync, **where)
+            out.add(
+                "mqadmin_replicas_in_sync_min", number(group.setting("minInSyncReplicas")), **where
+            )
+        for log in group.logs:
+            labels = {**where, "brokerId": str(log.broker_id), "brokerIP": log.address}
+            out.add("mqadmin_replica_is_master", int(log.is_master), **labels)
+            out.add("mqadmin_replica_is_alive", int(log.is_alive), **labels)
+            out.add("mqadmin_replica_is_in_sync", int(log.is_in_sync), **labels)
+            out.add("mqadmin_replica_epoch", log.newest_epoch, **labels)
+            out.add("mqadmin_replica_log_end", log.end, **labels)
+            out.add("mqadmin_replica_confirm_offset", log.confirm_offset, **labels)
 
 
 def number(text: str | None) -> float | None:

@@ -1,6 +1,7 @@
 """One scrape: ask a whole cluster and make metrics of the answers.
 
     brokers   runtime table, statistics of the last minute, how far slaves are behind
+    replicas  controllers, and masters, epochs, in-sync sets and confirm offsets of their groups
     topics    last offsets, statistics, retry and dead-letter topics apart
     groups    lag, offsets, members, and the rates that each member reports
 
@@ -16,13 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import PARALLEL_MAX
 from mqadmin.cluster.brokers import MASTER, ServerNode
+from mqadmin.cluster.controlled_groups import controlled_groups
 from mqadmin.cluster.group_positions import position_of, uncommitted_positions
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.members import MemberOutcome, MemberSurvey
 from mqadmin.cluster.standing import MEANINGS, QueuePosition, StandingTotal
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
-from mqadmin.health.metrics import Families, add_runtime
+from mqadmin.health.metrics import Families, add_replica_groups, add_runtime
 from mqclient.errors import BrokerRefused
 from remoting.bodies import ConsumerConnection, ConsumeStats, MessageModel
 from storefmt.config.tables import TopicConfig
@@ -61,6 +63,8 @@ class Scrape:
         for one in facts:
             add_runtime(self.out, one)
         self._add_slaves(facts)
+        nodes = sorted(one.place for one in facts if one.error is None)
+        add_replica_groups(self.out, await controlled_groups(self._admin, nodes))
         for place in masters_of(facts):
             await self._broker(place)
             await self._topics(place)

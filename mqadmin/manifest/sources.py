@@ -21,6 +21,7 @@ from mqadmin.changes.targets.account import read_acl
 from mqadmin.changes.topic_order import ordered_brokers
 from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.elsewhere import elsewhere
 from mqadmin.cluster.groups import is_system
 from mqadmin.errors import ItemNotFound, ServerRefused, Usage
 from mqadmin.manifest.declared import (
@@ -34,7 +35,6 @@ from mqadmin.manifest.declared import (
 )
 from mqadmin.output.topic_kinds import kind_of
 from mqadmin.session.call import Call
-from mqadmin.session.contexts import ContextFile
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -178,20 +178,3 @@ def _beside(one: Source, other: Source) -> Manifest:
     if one.brokers is None and other.brokers is not None:
         return collapse(expand(one.manifest, other.brokers), other.brokers)
     return one.manifest
-
-
-def elsewhere(call: Call, text: str) -> Call:
-    """Return the call at another cluster: HOST:PORT, or the name of a context.
-
-    Raises:
-        ItemNotFound: it is neither.
-    """
-    known = ContextFile.of(call.console.env).load().contexts
-    if text in known:
-        return replace(call, settings=replace(call.settings, context=text, namesrv=None))
-    if ":" not in text:
-        raise ItemNotFound(
-            f"{text!r} is not a file, a context or an address",
-            hint="such as cluster.yaml, HOST:PORT, or a name of `context list`",
-        )
-    return replace(call, settings=replace(call.settings, namesrv=text))

@@ -1,7 +1,7 @@
-"""Run a name server and a broker of this project as a child process.
+"""Run a name server and a broker of this project, or a group of brokers, as a child process.
 
     mqadmin --stdin pipe--> python -m mqserver.embedded --until-stdin-closes
-            <--one json line: addresses--
+            <--one json line: addresses--               or mqserver.embedded_group
 
 Rule: the child ends when its standard input closes, so it never outlives this process,
 even one that is killed; it is in a process group of its own, so that Ctrl-C reaches the
@@ -31,31 +31,40 @@ class ServerAddresses:
     grpc: str = ""
 
 
-class EmbeddedServer:
-    """Starts the servers, and stops them at the end of the ``with``.
+@dataclass(frozen=True, slots=True)
+class GroupBroker:
+    """One broker of a group: where it listens, its process, and its store."""
+
+    address: str
+    pid: int
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAddresses:
+    """Where the servers of a group listen."""
+
+    namesrv: str
+    controller: str
+    store: str
+    brokers: tuple[GroupBroker, ...]
+
+
+class EmbeddedProcess:
+    """A child process that says where it serves; it is stopped at the end of the ``with``.
 
     Args:
-        store: directory of the store; a temporary one where None.
-        namesrv_port: 0 takes a free port; ``broker_port`` and ``grpc_port`` too.
+        words: module and options.
     """
 
-    def __init__(
-        self,
-        *,
-        store: str | None = None,
-        namesrv_port: int = 0,
-        broker_port: int = 0,
-        grpc_port: int = 0,
-    ) -> None:
-        self._command = [
-            *module_command("mqserver.embedded", "--until-stdin-closes"),
-            *("--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)),
-            *("--grpc-port", str(grpc_port)),
-            *(("--store", store) if store is not None else ()),
-        ]
+    def __init__(self, *words: str) -> None:
+        self._command = module_command(*words, "--until-stdin-closes")
         self._child: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
-        self.addresses = ServerAddresses()
+
+    def _started(self, line: str) -> None:
+        """Take the line of JSON that the child prints when it serves."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self._log = log = tempfile.TemporaryFile()
@@ -80,7 +89,7 @@ class EmbeddedServer:
                 f"the embedded servers did not start: {said}",
                 hint="check whether the store or a port is in use",
             )
-        self.addresses = ServerAddresses(**json.loads(line))
+        self._started(line)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,3 +114,54 @@ class EmbeddedServer:
             child.wait()
         if self._log is not None:
             self._log.close()
+
+
+class EmbeddedServer(EmbeddedProcess):
+    """A name server and a broker.
+
+    Args:
+        store: directory of the store; a temporary one where None.
+        namesrv_port: 0 takes a free port; ``broker_port`` and ``grpc_port`` too.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: str | None = None,
+        namesrv_port: int = 0,
+        broker_port: int = 0,
+        grpc_port: int = 0,
+    ) -> None:
+        super().__init__(
+            "mqserver.embedded",
+            *("--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)),
+            *("--grpc-port", str(grpc_port)),
+            *(("--store", store) if store is not None else ()),
+        )
+        self.addresses = ServerAddresses()
+
+    def _started(self, line: str) -> None:
+        self.addresses = ServerAddresses(**json.loads(line))
+
+
+class EmbeddedGroup(EmbeddedProcess):
+    """A name server, a controller and a group of brokers, which are on free ports.
+
+    Args:
+        replicas: how many brokers.
+        store: directory of the stores; a temporary one where None.
+        namesrv_port: 0 takes a free port.
+    """
+
+    def __init__(self, *, replicas: int, store: str | None = None, namesrv_port: int = 0) -> None:
+        super().__init__(
+            "mqserver.embedded_group",
+            *("--replicas", str(replicas), "--namesrv-port", str(namesrv_port)),
+            *(("--store", store) if store is not None else ()),
+        )
+        self.addresses = GroupAddresses("", "", "", ())
+
+    def _started(self, line: str) -> None:
+        told = json.loads(line)
+        brokers = tuple(GroupBroker(**broker) for broker in told["brokers"])
+        self.addresses = GroupAddresses(told["namesrv"], told["controller"], told["store"], brokers)

@@ -83,6 +83,7 @@ def stored_at(
         ItemNotFound: the queue or the entry does not exist.
     """
     with StoreDir.open(call.store_dir) as store:
+        store.need_queues()
         if (topic, queue_id) not in set(store.queues()):
             raise ItemNotFound(f"topic {topic} has no queue {queue_id} in {store.root}")
         for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
@@ -98,6 +99,7 @@ def stored_at(
 def stored_topics(call: Call) -> list[str]:
     """Return the topics that a store has settings or queues of, sorted."""
     with open_store(call) as store:
+        store.need_queues()
         queues = {topic for topic, _ in store.queues()}
         return sorted(queues | set(store.topics().topics))
 
@@ -105,6 +107,7 @@ def stored_topics(call: Call) -> list[str]:
 def queue_topics(call: Call) -> list[str]:
     """Return the topics that a store has queues of, sorted."""
     with StoreDir.open(call.store_dir) as store:
+        store.need_queues()
         return sorted({topic for topic, _ in store.queues()})
 
 
@@ -115,6 +118,7 @@ def stored_queues(call: Call, topic: str) -> list[TopicQueue]:
         ItemNotFound: the store has no queue of the topic.
     """
     with open_store(call) as store:
+        store.need_queues()
         numbers = sorted(number for name, number in store.queues() if name == topic)
         if not numbers:
             raise ItemNotFound(

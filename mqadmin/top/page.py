@@ -98,6 +98,7 @@ def _findings(findings: Sequence[CheckupFinding]) -> str:
 
 
 def _brokers(brokers: Sequence[TopRow]) -> str:
+    has_replicas = any(row.replica is not None for row in brokers)
     rows = [
         [
             cell(row.name),
@@ -105,11 +106,14 @@ def _brokers(brokers: Sequence[TopRow]) -> str:
             cell(_number(row.out_tps)),
             cell("–" if row.disk_ratio is None else f"{row.disk_ratio:.0%}"),
             cell("–" if row.slave_lag is None else f"{row.slave_lag:,} bytes"),
+            *([cell(row.replica or "–")] if has_replicas else []),
             cell(row.error, "error-text") if row.error else cell("answers"),
         ]
         for row in brokers
     ]
-    head = ("broker", "stored a second", "read a second", "disk", "behind its master", "state")
+    head = ["broker", "stored a second", "read a second", "disk", "behind its master", "state"]
+    if has_replicas:
+        head.insert(-1, "replica, epoch")
     return table(head, rows)
 
 

@@ -4,7 +4,8 @@
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker,
 GET_BROKER_CONSUME_STATS on each master (all groups in one answer), GET_CONSUMER_LIST_BY_GROUP
-for each group, GET_TOPIC_STATS_INFO for topics that no group reads, ``QUIET_TOPICS_MAX`` at most.
+for each group, GET_TOPIC_STATS_INFO for topics that no group reads, ``QUIET_TOPICS_MAX`` at most,
+and those of ``mqadmin.cluster.controlled_groups``.
 
 Rule: ``rows_between`` is pure. A cluster with 50,000 topics costs a few requests a look, for
 only topics with groups and some others are sampled.
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, ServerNode
+from mqadmin.cluster.controlled_groups import ControlledGroups, controlled_groups
 from mqadmin.cluster.group_positions import position_of, uncommitted_positions
 from mqadmin.cluster.groups import connection, is_system
+from mqadmin.cluster.replicas import ReplicaLog
 from mqadmin.cluster.standing import QueuePosition, StandingTotal
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
@@ -41,6 +44,7 @@ class TopRow(Row):
 
     Attributes:
         slave_lag: bytes of commit log that a slave lacks.
+        replica: in a group with a controller, MASTER, IN_SYNC or BEHIND, and the epoch of the log.
         error: why a broker says nothing, or where a group stands otherwise than behind.
     """
 
@@ -54,6 +58,7 @@ class TopRow(Row):
     members: int | None = None
     disk_ratio: float | None = None
     slave_lag: int | None = None
+    replica: str | None = None
     error: str | None = None
 
 
@@ -75,12 +80,14 @@ class ClusterSnapshot:
     brokers: list[BrokerFacts]
     ends: dict[MessageQueue, int] = field(default_factory=dict)
     groups: dict[str, GroupSnapshot] = field(default_factory=dict)
+    controlled: ControlledGroups = field(default_factory=ControlledGroups)
 
 
 async def look(admin: "Admin", now_ms: Callable[[], int]) -> ClusterSnapshot:
     """Look at the whole cluster once."""
     facts = await brokers(admin, now_ms)
-    made = ClusterSnapshot(now_ms(), facts)
+    nodes = sorted(one.place for one in facts if one.error is None)
+    made = ClusterSnapshot(now_ms(), facts, controlled=await controlled_groups(admin, nodes))
     masters = masters_of(facts)
     tables: dict[str, Mapping[str, TopicConfig]] = {}
     for place in masters:
@@ -175,8 +182,26 @@ def _brokers(after: ClusterSnapshot) -> Iterator[TopRow]:
             ),
             disk_ratio=one.number("commitLogDiskRatio"),
             slave_lag=slave_lag(master, one) if slave and master is not None else None,
+            replica=_replica(after.controlled.replica_at(one.place.address)),
             error=one.error,
         )
+    listed = {one.place.address for one in after.brokers}
+    for group in after.controlled.groups:
+        for log in group.logs:
+            if log.address not in listed:
+                state = "not registered" if log.is_alive else "dead"
+                yield TopRow(
+                    "broker",
+                    f"{group.broker}:{log.broker_id}",
+                    replica=_replica(log),
+                    error=f"{log.standing}, {state}, says its controller",
+                )
+
+
+def _replica(log: ReplicaLog | None) -> str | None:
+    if log is None:
+        return None
+    return log.standing if log.newest_epoch is None else f"{log.standing} {log.newest_epoch}"
 
 
 def _first(text: str | None) -> float | None:

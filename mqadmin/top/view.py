@@ -41,6 +41,7 @@ HELP_TEXT: Final = (
     "IN/S, OUT/S  messages a second; those of a broker are its own over ten seconds",
     "LAG          messages that a group has not read",
     "SLAVE LAG    bytes of commit log that a slave lacks",
+    "REPLICA      its standing in a group with a controller, and the epoch of its log",
 )
 
 
@@ -157,11 +158,14 @@ def _room(height: int) -> int:
 def _body(view: View, rows: Sequence[TopRow], *, width: int) -> list[str]:
     body: list[str] = []
     section = ""
+    has_replicas = any(row.replica is not None for row in rows)
     for row in select_rows(view, rows):
         if row.kind != section:
             section = row.kind
-            body += ([""] if body else []) + [_line(*_head(section), width=width)]
-        body.append(_line(*_cells(row), width=width))
+            body += ([""] if body else []) + [
+                _line(*_head(section, has_replicas=has_replicas), width=width)
+            ]
+        body.append(_line(*_cells(row, has_replicas=has_replicas), width=width))
     return body
 
 
@@ -177,20 +181,22 @@ def _status(view: View, *, start: int, shown: int, count: int) -> str:
     return " | ".join(parts)
 
 
-def _head(section: str) -> tuple[str, tuple[str, ...]]:
+def _head(section: str, *, has_replicas: bool) -> tuple[str, tuple[str, ...]]:
     return section.upper(), {
-        "broker": ("IN/S", "OUT/S", "DISK", "SLAVE LAG"),
+        "broker": (*(("REPLICA",) if has_replicas else ()), "IN/S", "OUT/S", "DISK", "SLAVE LAG"),
         "topic": ("IN/S", "OUT/S"),
         "group": ("OUT/S", "LAG", "MEMBERS"),
     }[section]
 
 
-def _cells(row: TopRow) -> tuple[str, tuple[str, ...]]:
+def _cells(row: TopRow, *, has_replicas: bool) -> tuple[str, tuple[str, ...]]:
     if row.error is not None:
         return f"{row.name}  {row.error}", ()
     if row.kind == "broker":
         disk = "-" if row.disk_ratio is None else f"{row.disk_ratio:.0%}"
-        return row.name, (_text(row.in_tps), _text(row.out_tps), disk, _text(row.slave_lag))
+        replica = (row.replica or "-",) if has_replicas else ()
+        numbers = (_text(row.in_tps), _text(row.out_tps), disk, _text(row.slave_lag))
+        return row.name, (*replica, *numbers)
     if row.kind == "topic":
         return row.name, (_text(row.in_tps), _text(row.out_tps))
     return row.name, (_text(row.out_tps), _text(row.lag), _text(row.members))

@@ -12,12 +12,15 @@ Rule: when a server cannot do something, the caller gets the server's error, not
 Source: tools/admin/MQAdminExt.java, tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 """
 
+from mqclient.admin.auth import AuthCalls
 from mqclient.admin.broker import AclCalls, BrokerCalls, HaCalls, NamesrvCalls
 from mqclient.admin.controller import ControllerCalls
 from mqclient.admin.lock import LockCalls
 from mqclient.admin.message import MessageCalls
 from mqclient.admin.offset import OffsetCalls
 from mqclient.admin.pop import PopCalls
+from mqclient.admin.static_topic import StaticTopicCalls
+from mqclient.admin.storage import StorageCalls
 from mqclient.admin.topic import TopicCalls
 from mqclient.admin.transaction import TransactionCalls
 
@@ -33,6 +36,9 @@ class Admin(
     HaCalls,
     NamesrvCalls,
     AclCalls,
+    AuthCalls,
+    StorageCalls,
+    StaticTopicCalls,
     ControllerCalls,
 ):
     """All families of admin calls on one client; ``LockCalls`` includes the group calls.

@@ -1,4 +1,4 @@
-"""Admin calls to controllers, and to brokers about the groups that a controller leads.
+"""Admin calls to controllers, and calls to brokers that came with the groups of RocketMQ 5.
 
 Only the leading controller answers questions about groups; ``controller_leader`` says who leads.
 
@@ -20,7 +20,7 @@ _NAMES = "groups of a controller"
 
 
 class ControllerCalls(AdminCalls):
-    """The requests about groups with a controller."""
+    """The requests about groups with a controller, HA connections and BrokerContainers."""
 
     async def controller_metadata(self, address: str) -> headers.GetMetaDataResponse:
         """Return which controller leads, as the controller at ``address`` knows it."""
@@ -134,6 +134,50 @@ class ControllerCalls(AdminCalls):
             LaterCode.UPDATE_CONTROLLER_CONFIG,
             what="settings",
             body=responses.settings_body(settings),
+        )
+
+    async def broker_ha_status(self, address: str) -> bodies.HARuntimeInfo:
+        """Return how a broker of RocketMQ 5 is connected to its master or slaves.
+
+        Raises:
+            BrokerRefused: it is a broker of 4.9, which does not know this request.
+        """
+        return await self._body(
+            address, LaterCode.GET_BROKER_HA_STATUS, bodies.HARuntimeInfo, what="HA status"
+        )
+
+    async def reset_master_flush_offset(self, address: str, log_offset: int) -> None:
+        """Tell a slave of RocketMQ 5 how far its master has flushed; a master ignores it."""
+        await self._broker(
+            address,
+            LaterCode.RESET_MASTER_FLUSH_OFFSET,
+            headers.ResetMasterFlushOffset(master_flush_offset=log_offset),
+            what="flush offset of the master",
+        )
+
+    async def add_broker(self, container: str, config_path: str) -> None:
+        """Start a broker in a BrokerContainer.
+
+        Args:
+            container: address of the container.
+            config_path: the broker's settings, a file on the machine of the container.
+        """
+        await self._broker(
+            container, LaterCode.ADD_BROKER, headers.AddBroker(config_path=config_path),
+            what=f"broker of {config_path}",
+        )  # fmt: skip
+
+    async def remove_broker(
+        self, container: str, *, cluster: str, broker_name: str, broker_id: int
+    ) -> None:
+        """Stop a broker in a BrokerContainer; its store stays."""
+        await self._broker(
+            container,
+            LaterCode.REMOVE_BROKER,
+            headers.RemoveBroker(
+                broker_cluster_name=cluster, broker_name=broker_name, broker_id=broker_id
+            ),
+            what=f"broker {broker_id} of {broker_name}",
         )
 
     async def broker_epochs(self, address: str) -> bodies.EpochEntryCache:

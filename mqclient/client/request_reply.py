@@ -96,7 +96,7 @@ class PendingReplies:
         """Return the reply to a message, and the properties that it must carry.
 
         Raises:
-            BadRequest: the message does not ask for a reply, or its broker does not pass replies on.
+            BadRequest: the message does not ask for a reply, or its broker passes none on.
         """
         cluster = question.properties.get(CLUSTER)
         kept = {

@@ -213,7 +213,7 @@ class SendCommands:
     Args:
         settings: the producer's settings.
         group: the producer group.
-        language: the language of the client, as brokers are told.
+        language: the language of the client, as brokers see it.
     """
 
     def __init__(

@@ -19,6 +19,7 @@ from mqspark.jobs import (
     timeline,
     trace,
     verify,
+    views,
 )
 from mqspark.options import REQUIRED, Option, number, truth, values
 from storefmt.offline.analyse.events import PAUSE_MS
@@ -165,6 +166,13 @@ JOBS: Final[dict[str, Job]] = {
             Option("topic", "only this topic"),
         ),
         passes_damage=False,
+    ),
+    "views": Job(
+        views.views,
+        views.views_local,
+        options=(Option("prefix", "how the names of the views begin", str, ""),),
+        passes_damage=False,
+        steps=lambda paths: "create a temporary view for each table",
     ),
 }
 

@@ -18,12 +18,14 @@ from remoting.lazy import on_demand
 # These imports are for type checkers; at runtime ``_FAMILIES`` says where a class is.
 if TYPE_CHECKING:
     from remoting.bodies.acl import *
+    from remoting.bodies.auth import *
     from remoting.bodies.base import *
     from remoting.bodies.clients import *
     from remoting.bodies.configs import *
     from remoting.bodies.consumequeue import *
     from remoting.bodies.controller import *
     from remoting.bodies.filters import *
+    from remoting.bodies.ha import *
     from remoting.bodies.heartbeat import *
     from remoting.bodies.locks import *
     from remoting.bodies.offsets import *
@@ -31,13 +33,16 @@ if TYPE_CHECKING:
     from remoting.bodies.queues import *
     from remoting.bodies.register import *
     from remoting.bodies.route import *
+    from remoting.bodies.static_topic import *
     from remoting.bodies.stats import *
+    from remoting.bodies.storage import *
     from remoting.bodies.tables import *
     from remoting.bodies.timer import *
     from remoting.bodies.transactions import *
 
 _FAMILIES: Final = {
     "remoting.bodies.acl": "AclConfig GetBrokerClusterAclConfigResponseBody PlainAccessConfig",
+    "remoting.bodies.auth": "AclInfo PolicyEntryInfo PolicyInfo UserInfo",
     "remoting.bodies.base": "Body",
     "remoting.bodies.clients": (
         "CMResult Connection ConsumeMessageDirectlyResult ConsumeStatus ConsumerConnection "
@@ -66,10 +71,15 @@ _FAMILIES: Final = {
     "remoting.bodies.queues": "MessageQueue",
     "remoting.bodies.register": "RegisterBrokerBody",
     "remoting.bodies.route": "BrokerData ClusterInfo QueueData TopicRouteData",
+    "remoting.bodies.static_topic": (
+        "LogicQueueMappingItem TopicConfigAndQueueMapping TopicQueueMappingDetail "
+        "TopicRemappingDetailWrapper"
+    ),
     "remoting.bodies.stats": (
         "BrokerStatsData BrokerStatsItem ConsumeStats ConsumeStatsList OffsetWrapper "
         "TopicOffset TopicStatsTable"
     ),
+    "remoting.bodies.storage": "CheckRocksdbCqWriteResult ColdDataFlowCtrInfo ColdDataReads",
     "remoting.bodies.tables": (
         "GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper KVTable TopicList"
     ),
@@ -77,6 +87,7 @@ _FAMILIES: Final = {
         "BrokerMemberGroup BrokerReplicasInfo ElectMasterResponseBody EpochEntry EpochEntryCache "
         "ReplicaIdentity ReplicasInfo SyncStateSet"
     ),
+    "remoting.bodies.ha": "HAClientRuntimeInfo HAConnectionRuntimeInfo HARuntimeInfo",
     "remoting.bodies.timer": "TimerMetric TimerMetrics",
     "remoting.bodies.transactions": "OpenTransaction OpenTransactions",
 }

@@ -38,12 +38,24 @@ class ElectMasterResponseBody(Body):
 
 @dataclass(slots=True, kw_only=True)
 class ReplicaIdentity(Body):
-    """One broker of a group, and whether it is alive."""
+    """One broker of a group, and whether it is alive.
+
+    The last four are what its last heartbeat said; only our controller sends them, and Java's tool
+    ignores them.
+    """
 
     broker_name: str | None = None
     broker_id: int | None = None
     broker_address: str | None = None
     alive: bool | None = None
+    epoch: int | None = None
+    """The newest epoch of its log."""
+    max_offset: int | None = None
+    """The end of its log, in bytes."""
+    confirm_offset: int | None = None
+    """Up to where it knew its log to be on every broker of the in-sync set."""
+    silent_ms: int | None = None
+    """For how long no heartbeat has come since."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from remoting.lazy import on_demand
 # These imports are for type checkers; at runtime ``_FAMILIES`` says where a class is.
 if TYPE_CHECKING:
     from remoting.headers.acl import *
+    from remoting.headers.auth import *
     from remoting.headers.broker import *
     from remoting.headers.controller import *
     from remoting.headers.group import *
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from remoting.headers.query import *
     from remoting.headers.route import *
     from remoting.headers.rpc import *
+    from remoting.headers.static_topic import *
+    from remoting.headers.storage import *
     from remoting.headers.topic import *
     from remoting.headers.transaction import *
 
@@ -39,17 +42,21 @@ _FAMILIES: Final = {
         "CreateAccessConfig DeleteAccessConfig GetBrokerAclConfigResponse "
         "UpdateGlobalWhiteAddrsConfig"
     ),
+    "remoting.headers.auth": (
+        "CreateAcl CreateUser DeleteAcl DeleteUser GetAcl GetUser ListAcls ListUsers UpdateAcl "
+        "UpdateUser"
+    ),
     "remoting.headers.broker": (
         "DemoteMaster GetBrokerConfigResponse GetEpoch GetEpochResponse HaEpoch PromoteSlave "
         "RegisterFilterServer RegisterFilterServerResponse RegisterMessageFilterClass "
         "ViewBrokerStatsData"
     ),
     "remoting.headers.controller": (
-        "AlterSyncStateSet AlterSyncStateSetResponse ApplyBrokerId ApplyBrokerIdResponse "
-        "BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse ExchangeHaInfo "
-        "GetMetaDataResponse "
-        "GetNextBrokerId GetNextBrokerIdResponse GetReplicaInfo GetReplicaInfoResponse "
-        "NotifyBrokerRoleChanged RegisterBrokerToController RegisterBrokerToControllerResponse"
+        "AddBroker AlterSyncStateSet AlterSyncStateSetResponse ApplyBrokerId "
+        "ApplyBrokerIdResponse BrokerHeartbeat CleanBrokerData ElectMaster ElectMasterResponse "
+        "ExchangeHaInfo GetMetaDataResponse GetNextBrokerId GetNextBrokerIdResponse GetReplicaInfo "
+        "GetReplicaInfoResponse NotifyBrokerRoleChanged RegisterBrokerToController "
+        "RegisterBrokerToControllerResponse RemoveBroker ResetMasterFlushOffset"
     ),
     "remoting.headers.group": (
         "DeleteSubscriptionGroup GetAllProducerInfo GetConsumeStats GetConsumeStatsInBroker "
@@ -84,6 +91,10 @@ _FAMILIES: Final = {
     "remoting.headers.query": "QueryMessage QueryMessageResponse ViewMessage",
     "remoting.headers.route": "GetRouteInfo",
     "remoting.headers.rpc": "Rpc",
+    "remoting.headers.static_topic": "CreateStaticTopic",
+    "remoting.headers.storage": (
+        "CheckRocksdbCqWriteProgress ExportRocksDBConfigToJson SetReadAheadMode SwitchTimerEngine"
+    ),
     "remoting.headers.topic": (
         "CreateTopic DeleteTopic GetAllTopicConfigResponse GetTopicStatsInfo GetTopicsByCluster "
         "QueryTopicConsumeByWho"

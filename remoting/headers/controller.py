@@ -197,3 +197,28 @@ class ExchangeHaInfo(Header):
     broker_name: str | None = None
     master_epoch: Int32 | None = None
     """Our extension: the epoch by which the master leads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddBroker(Header):
+    """Start a broker in a BrokerContainer of RocketMQ 5 (request code 902)."""
+
+    config_path: str
+    """Of the broker's settings, on the machine of the container."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveBroker(Header):
+    """Stop a broker in a BrokerContainer of RocketMQ 5 (request code 903)."""
+
+    broker_name: str
+    broker_cluster_name: str
+    broker_id: Int64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetMasterFlushOffset(Header):
+    """Tell a slave of RocketMQ 5 how far its master has flushed (request code 908)."""
+
+    master_flush_offset: Int64
+    """A log offset, in bytes."""

@@ -3,9 +3,9 @@
 Source: common/protocol/header (4.9.7).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from remoting.header import Header, Int32
+from remoting.header import Header, Int32, key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,8 @@ class GetTopicConfig(Header):
     """Ask for the configuration of one topic (request code 351, of 5.x)."""
 
     topic: str
+    is_logical: bool | None = field(default=None, metadata=key("lo"))
+    """True for the mapping of a static topic as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

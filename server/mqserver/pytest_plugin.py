@@ -6,6 +6,8 @@
     rocketmq_broker         one name server and broker for the whole test run
     rocketmq_broker_fresh   a pair of its own, with an empty store, for each test that asks
     rocketmq_start          starts further pairs, with settings; they end with the test
+    rocketmq_group          a name server, a controller and three brokers of one group, for each
+                            test that asks; it may kill brokers, and the group goes on
     rocketmq_client         a ``mqclient.BlockingClient`` of ``rocketmq_broker``
     rocketmq_topic          the name of a topic of the test's own on ``rocketmq_broker``
 
@@ -20,6 +22,7 @@ configuration gives all workers one, which the process that distributes the test
 """
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -148,6 +151,83 @@ class RocketMQ:
                 stream.close()
 
 
+class RocketMQGroup:
+    """A running group of brokers, of which a controller makes one the master.
+
+    Attributes:
+        namesrv, controller: ``host:port``.
+        brokers: process id of each broker by its address.
+    """
+
+    def __init__(self, replicas: int = 3) -> None:
+        import json
+
+        command = [sys.executable, "-P", "-m", "mqserver.embedded_group", "--until-stdin-closes"]
+        self._process = subprocess.Popen(
+            [*command, "--namesrv-port", "0", "--replicas", str(replicas)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            pytest.fail(f"the group did not start, exit code {self._process.wait()}")
+        said = json.loads(line)
+        self.namesrv: str = said["namesrv"]
+        self.controller: str = said["controller"]
+        self.brokers: dict[str, int] = {}
+        self._adopt(said)
+
+    @property
+    def master(self) -> str:
+        """Return the address of the master that the controller names; "" for none."""
+        from mqclient import BlockingAdmin, BlockingClient
+
+        with BlockingClient(self.namesrv) as client, BlockingAdmin(client) as admin:
+            table = admin.sync_state_data(self.controller, ["broker-a"])
+        return table["broker-a"].master_address or ""
+
+    def kill(self, address: str) -> None:
+        """End a broker as a crash does."""
+        os.kill(self.brokers[address], signal.SIGKILL)
+
+    def pause(self, address: str) -> None:
+        """Let a broker hang, until ``resume``."""
+        os.kill(self.brokers[address], signal.SIGSTOP)
+
+    def resume(self, address: str) -> None:
+        """Let a broker go on that hangs."""
+        os.kill(self.brokers[address], signal.SIGCONT)
+
+    def start(self, address: str) -> None:
+        """Start a broker that was killed, on its store and its ports.
+
+        Raises:
+            ValueError: the group has no such broker.
+        """
+        import json
+
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"start {address}\n")
+        self._process.stdin.flush()
+        said = json.loads(self._process.stdout.readline())
+        if "error" in said:
+            raise ValueError(said["error"])
+        self._adopt(said)
+
+    def close(self) -> None:
+        """Stop all servers; a temporary store is removed."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._process.wait(STOP_S)
+
+    def _adopt(self, said: Mapping[str, Any]) -> None:
+        self.brokers = {broker["address"]: broker["pid"] for broker in said["brokers"]}
+
+
 @contextmanager
 def running_pair(settings: Mapping[str, str] | None = None) -> Iterator[RocketMQ]:
     """Start a name server and a broker, and stop them at the end of the block."""
@@ -222,6 +302,16 @@ def rocketmq_start(request: pytest.FixtureRequest) -> Iterator[Start]:
             return pairs.enter_context(running_pair(own))
 
         yield start
+
+
+@pytest.fixture
+def rocketmq_group() -> Iterator[RocketMQGroup]:
+    """Start a group of three brokers for this test alone; it may kill and start them."""
+    group = RocketMQGroup()
+    try:
+        yield group
+    finally:
+        group.close()
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ def hash_order(
     *,
     peak_count: int = 0,
     is_concurrent: bool = False,
+    capacity: int = _BUCKETS_MIN,
 ) -> list[T]:
     """Return the entries in the iteration order of a HashMap that they were put into in order.
 
@@ -36,10 +37,11 @@ def hash_order(
             never shrinks.
         is_concurrent: whether it is a ConcurrentHashMap, whose table doubles with the entry that
             fills 3/4 of it, one earlier than a HashMap's.
+        capacity: the size that the table was made with, a power of two.
     """
     listed = list(entries)
     count = max(len(listed), peak_count) + is_concurrent
-    buckets = _BUCKETS_MIN
+    buckets = capacity
     while count > buckets * 3 // 4:
         buckets *= 2
 

@@ -13,7 +13,8 @@ Source: store/CommitLog.java, store/ConsumeQueue.java, store/ConsumeQueueExt.jav
 store/index/IndexFile.java, store/index/IndexHeader.java, store/StoreCheckpoint.java,
 common/message/MessageDecoder.java (RocketMQ 4.9.7); store/queue/BatchConsumeQueue.java,
 store/timer/Slot.java, TimerLog.java, TimerCheckpoint.java (5.3.3);
-dledger/entry/DLedgerEntryCoder.java, store/file/MmapFileList.java (DLedger 0.3.1.2).
+dledger/entry/DLedgerEntryCoder.java, store/file/MmapFileList.java (DLedger 0.3.1.2);
+store/queue/RocksDBConsumeQueueTable.java, RocksDBConsumeQueueOffsetTable.java (5.4.0).
 """
 
 import struct
@@ -376,6 +377,25 @@ DLEDGER_INDEX: Final = Layout(
         Field("term", I64, "", "term of the entry"),
     ),
 )
+ROCKSDB_QUEUE_VALUE: Final = Layout(
+    "consume queue entry in RocksDB",
+    "The value of one entry of a consume queue (5.x, storeType=defaultRocksDB); its key has topic, "
+    "queue id and queue offset.",
+    (
+        Field("log_offset", I64, "bytes", "position of the record in the commit log"),
+        Field("size", I32, "bytes", "size of the record"),
+        Field("tags_code", I64, "", "hash of the tag, or when a delayed message is due"),
+        Field("store_ms", I64, "ms", "when the record was stored"),
+    ),
+)
+ROCKSDB_OFFSET_VALUE: Final = Layout(
+    "consume queue end in RocksDB",
+    "The first or the last entry of a consume queue (5.x, column family offset).",
+    (
+        Field("log_offset", I64, "bytes", "position of its record in the commit log"),
+        Field("queue_offset", I64, "entries", "its place in the queue"),
+    ),
+)
 LAYOUTS: Final = (
     MESSAGE,
     MESSAGE_V2,
@@ -395,4 +415,6 @@ LAYOUTS: Final = (
     DLEDGER_ENTRY,
     DLEDGER_BLANK,
     DLEDGER_INDEX,
+    ROCKSDB_QUEUE_VALUE,
+    ROCKSDB_OFFSET_VALUE,
 )

@@ -329,3 +329,43 @@ APART: dict[str, str] = {
     "group with a retry topic to its log file; ours prints the findings of `doctor` every minute",
 }
 """Commands that cannot be compared, and why."""
+
+_SECRETS = "prints the same, but ****** for a password"
+_PRINTS = "prints the same"
+FIVE: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("copyAcl", "copyUser", "createAcl", "createUser", "deleteAcl", "deleteUser"),
+            *("getAcl", "listAcl", "updateAcl"),
+        ),
+        _PRINTS,
+    ),
+    **dict.fromkeys(("getUser", "listUser"), _SECRETS),
+    "updateUser": f"{_PRINTS}; takes several of `-p`, `-t` and `-s` at once",
+    **dict.fromkeys(
+        (
+            *("getColdDataFlowCtrInfo", "updateColdDataFlowCtrGroupConfig"),
+            *("removeColdDataFlowCtrGroupConfig", "setCommitLogReadAheadMode"),
+            *("switchTimerEngine", "checkRocksdbCqWriteProgress", "dumpCompactionLog"),
+        ),
+        _PRINTS,
+    ),
+    "exportPopRecord": f"{_PRINTS}; `-d true` is a dry run, where Java's takes `-d false` for one",
+    "rocksDBConfigToJson": f"{_PRINTS} with `-c`; a directory (`-p`) is not read",
+    **dict.fromkeys(
+        ("updateStaticTopic", "remappingStaticTopic"),
+        f"{_PRINTS}, and each broker leads as many queues; `-mf`, which Java's never reads, is "
+        "refused",
+    ),
+    **dict.fromkeys(
+        ("getControllerConfig", "haStatus", "updateSubGroupList", "updateTopicList"),
+        "not compared",
+    ),
+}
+"""Names that came with 5.x, and what tests on brokers of 5.4.0 found (``test_*_five.py``)."""
+
+BY_CONTROLLER = (
+    *("cleanBrokerMetadata", "electMaster", "getBrokerEpoch"),
+    *("getControllerMetaData", "getSyncStateSet", "updateControllerConfig"),
+)
+"""Names that ``test_controller.py`` compares on brokers of 5.4.0 and a controller of ours."""

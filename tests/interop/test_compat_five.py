@@ -39,6 +39,9 @@ SAME = (
     "deleteSubGroup -g NoSuchGroup -b {address}",
     "resetOffsetByTime -g NoSuchGroup -t {topic} -s 0",
     "cloneGroupOffset -s {online} -d {offline} -t {topic}",
+    "setConsumeMode -b {address} -t {topic} -g {offline} -m POP -q 2",
+    "setConsumeMode -c TestCluster -t {topic} -g {offline} -m PULL",
+    "setConsumeMode -b {address} -t NoSuchTopic -g {offline} -m POP",
 )
 DIFFERS = {
     "clusterList": "wider columns, and #Timer(Progress), #ACTIVATED",

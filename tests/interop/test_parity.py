@@ -18,8 +18,9 @@ from tests.interop.kit.process import Child
 from tests.interop.kit.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, running_pair
 from tests.interop.kit.toolbox import Toolbox
-from tests.interop.parity import APART, OWN, READS, WRITES
+from tests.interop.parity import APART, BY_CONTROLLER, FIVE, OWN, READS, WRITES
 from tests.interop.parityfacts import Row, our_rows
+from tests.interop.test_compat_five import DIFFERS, EXPORTS, SAME
 from tests.waiting import eventually
 
 PAGE = REPOSITORY / "docs" / "parity.md"
@@ -33,8 +34,11 @@ After a command that changes something, the Java tool inspects the result of eit
 All of ours return exit codes (Java's are always 0), never truncate names, ask before a deletion
 (`-y` answers yes), and have `--output json`.
 
-| Java | ours | result | compared |
-| --- | --- | --- | --- |
+The last column is about the tool of 5.4.0 on brokers of 5.4.0: what ours prints with `--compat`
+beside it, byte for byte.
+
+| Java | ours | result on 4.9.7 | compared | on 5.4.0 |
+| --- | --- | --- | --- | --- |
 """
 
 
@@ -212,28 +216,60 @@ def test_both_measure_every_broker(scene: Scene, tmp_path: Path, java_side: Java
     assert (int(done), int(failed)) == (row["sent"], row["failed"])
 
 
-def test_every_command_has_its_row(fact_tables: Path) -> None:
-    facts = json.loads((fact_tables / "mqadmin-4.9.7.json").read_text())
+def names_of_tool(fact_tables: Path, version: str) -> set[str]:
+    """Return the names of a release of the Java tool."""
+    facts = json.loads((fact_tables / f"mqadmin-{version}.json").read_text())
+    return {one["name"] for one in facts}
 
-    assert {one["name"] for one in facts} == {*READS, *WRITES, *OWN, *APART}
-    page = page_of([one["name"] for one in facts])
+
+def test_every_command_has_its_row(fact_tables: Path) -> None:
+    four, five = (names_of_tool(fact_tables, version) for version in ("4.9.7", "5.4.0"))
+
+    assert four == {*READS, *WRITES, *OWN, *APART}
+    told = {*FIVE, *BY_CONTROLLER, *compared_on_five()}
+    assert five >= told - four
+    assert {name for name in five - four if native_of(name)} <= told
+    page = page_of(four, five)
     if os.environ.get("PARITY") == "write":
         PAGE.write_text(page, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page
 
 
-def page_of(names: list[str]) -> str:
+def compared_on_five() -> dict[str, str]:
+    """Return what the lines of ``test_compat_five`` say of each name on 5.4.0."""
+    said = {line.split()[0]: "prints the same" for line in SAME}
+    for line, how in DIFFERS.items():
+        said[line.split()[0]] = f"prints the layout of 4.9.7; 5.4.0 has {how}"
+    return said | dict.fromkeys(EXPORTS, "writes the same keys")
+
+
+def page_of(four: set[str], five: set[str]) -> str:
     """Return docs/parity.md."""
-    return HEAD + "".join(
-        f"| {' | '.join(row_of(name))} |\n" for name in sorted(names, key=str.lower)
-    )
+    names = sorted(four | five, key=str.lower)
+    return HEAD + "".join(f"| {' | '.join(row_of(name, five))} |\n" for name in names)
 
 
-def row_of(name: str) -> tuple[str, str, str, str]:
-    shown = f"`{native_of(name)}`"
+def row_of(name: str, five: set[str]) -> tuple[str, ...]:
+    command = native_of(name)
+    shown = f"`{command}`" if command else "not there yet"
+    return (f"`{name}`", shown, *result_on_four(name), result_on_five(name, five, command))
+
+
+def result_on_four(name: str) -> tuple[str, str]:
     if name in APART:
-        return f"`{name}`", shown, "cannot be compared", APART[name]
-    found = READS.get(name) or WRITES.get(name) or OWN[name]
-    if found.differs:
-        return f"`{name}`", shown, "agrees; differs on purpose", f"{found.facts}; {found.differs}"
-    return f"`{name}`", shown, "agrees", found.facts
+        return "cannot be compared", APART[name]
+    case = READS.get(name) or WRITES.get(name) or OWN.get(name)
+    if case is None:
+        return "came with 5.x", ""
+    if case.differs:
+        return "agrees; differs on purpose", f"{case.facts}; {case.differs}"
+    return "agrees", case.facts
+
+
+def result_on_five(name: str, five: set[str], command: str | None) -> str:
+    if name not in five:
+        return "left out of 5.x"
+    if command is None:
+        return ""
+    said = {**compared_on_five(), **FIVE, **dict.fromkeys(BY_CONTROLLER, "prints the same")}
+    return said.get(name, "not compared")

@@ -17,6 +17,7 @@ from tests.mqspark.cluster import HOME, READY_S, bare_python, environment, runni
 from tests.mqspark.everyjob import LIVE_COUNT
 from tests.mqspark.kills import kill_tree
 from tests.mqspark.livetopics import read_queues
+from tests.mqspark.streams import TRIES
 from tests.ports import free_ports
 from tests.programs import python
 from tests.waiting import wait
@@ -79,22 +80,29 @@ def test_streams_bring_their_code_to_executors_on_other_machines(
 ) -> None:
     hidden, out = tmp_path / "server", tmp_path / "out"
     hidden.mkdir()
-    given = {"namesrv": orders.namesrv, "topic": "Orders", "checkpoint": str(tmp_path / "one")}
-
+    given = {"namesrv": orders.namesrv, "topic": "Orders"}
     (tmp_path / "cluster").mkdir()
     with (
         running_cluster(tmp_path / "cluster", hidden=hidden) as cluster,
         running_server(hidden, master=cluster.url, python=cluster.python) as address,
     ):
-        python(str(STREAM), json.dumps({**given, "master": address, "out": str(out)}), env=ours())
-        again = {**given, "checkpoint": str(tmp_path / "two"), "target": "Sunk"}
-        python(str(STREAM), json.dumps({**again, "master": address}), env=ours())
+        for each in (
+            {"checkpoint": "one", "out": str(out)},
+            {"checkpoint": "two", "target": "Sunk"},
+        ):
+            checkpoint = str(tmp_path / each["checkpoint"])
+            stream({**given, **each, "checkpoint": checkpoint, "master": address})
 
     stored = pq.ParquetDataset([str(path) for path in out.glob("*.parquet")]).read()
     assert stored.num_rows == LIVE_COUNT
     assert len(read_queues(orders.namesrv, "Sunk", total=LIVE_COUNT)) == LIVE_COUNT
 
 
-def ours() -> dict[str, str]:
-    """Return an environment in which a client finds the packages of this checkout."""
-    return {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+def stream(given: dict[str, str]) -> None:
+    """Run a stream to its end with the packages of this checkout; see ``tests.mqspark.streams``."""
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    for _ in range(TRIES):
+        done = python(str(STREAM), json.dumps(given), env=env, code=None)
+        if "failed to connect back" not in done.stderr:
+            break
+    assert done.returncode == 0, done.stderr[-4_000:]

@@ -8,6 +8,7 @@ import pytest
 
 from remoting.codes import (
     ExtensionCode,
+    JavaOnlyCode,
     LanguageCode,
     LaterCode,
     LaterResponseCode,
@@ -33,12 +34,16 @@ def test_codes_equal_the_real_table(fact_tables: Path, table: str, codes: type[I
 def test_codes_of_others_do_not_shadow_a_real_one() -> None:
     real = {int(code) for code in RequestCode}
 
-    assert not real & {int(code) for code in (*LaterCode, *ExtensionCode)}
+    assert not real & {int(code) for code in (*LaterCode, *JavaOnlyCode, *ExtensionCode)}
 
 
 @pytest.mark.parametrize(
     ("table", "codes"),
-    [("request_codes_5x", LaterCode), ("response_codes_5x", LaterResponseCode)],
+    [
+        ("request_codes_5x", LaterCode),
+        ("request_codes_5x", JavaOnlyCode),
+        ("response_codes_5x", LaterResponseCode),
+    ],
 )
 def test_later_codes_are_those_of_five(fact_tables: Path, table: str, codes: type[IntEnum]) -> None:
     known = json.loads((fact_tables / f"{table}.json").read_text())

@@ -33,11 +33,13 @@ async def check_acl(admin: "Admin", address: str) -> None:
     Raises:
         NoAccessControl: it has no access control; a Java broker would not answer the request.
     """
+    settings = await admin.broker_config(address)
     # A broker before 4.4 has no such setting.
-    if (await admin.broker_config(address)).get("aclEnable", "false") == "false":
-        raise NoAccessControl(
-            f"{address}: {NO_ACL}", hint="set aclEnable=true and restart the broker"
-        )
+    if settings.get("aclEnable", "false") == "false":
+        hint = "set aclEnable=true and restart the broker"
+        if "authorizationEnabled" in settings:
+            hint = "it has ACL 2.0: see `user list` and `acl2 list`"
+        raise NoAccessControl(f"{address}: {NO_ACL}", hint=hint)
 
 
 async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:

@@ -100,12 +100,16 @@ class JavaCommand(Command):
     def values(self, ctx: click.Context) -> dict[str, object]:
         """Return the values of the native parameters: given, implied by the name, or default."""
         made: dict[str, object] = {}
+        lists = {flag.field for flag in self.spelling.options if flag.parse is not None}
         for one in self.native.params:
             implied = self._preset(one)
             # A flag of ours that takes a value in Java's spelling has no default there.
             has_default = one.name in ctx.params and not is_flag(one)
             if is_given(ctx, one.name) or (has_default and implied is None):
                 made[one.name] = ctx.params[one.name]
+                if one.name in lists and is_many(one):
+                    # One flag of Java's has a whole list, and may be given again all the same.
+                    made[one.name] = tuple(item for part in ctx.params[one.name] for item in part)
             else:
                 value = default_of(one) if implied is None else implied
                 made[one.name] = converted(one, value, ctx)

@@ -1,12 +1,13 @@
 """The names of RocketMQ's own tool: what command each is, and what its flags fill there.
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
-them with the tool itself. Flags without a meaning here are accepted and ignored, or are refused
-with what says the same.
+them with the tool itself. Most names that came with 5.x are in ``later.py``. Flags without a
+meaning here are accepted and ignored, or are refused with what says the same.
 """
 
 from typing import Final
 
+from mqadmin.cli.java.later import LATER
 from mqadmin.cli.java.names import Branch, Java, JavaOption
 from mqadmin.cli.positions import parse_force, parse_timestamp
 from mqadmin.cli.tree import fold
@@ -14,6 +15,7 @@ from mqadmin.cli.types import falsehood, positive
 
 NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
 KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
+MESSAGE_TYPES: Final = ("NORMAL", "FIFO", "DELAY", "TRANSACTION")
 WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
 EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
 
@@ -23,9 +25,18 @@ def _of_ms(text: str) -> object:
     return positive(text) / 1000
 
 
+def _message_type(text: str) -> object:
+    """Read the one attribute of a topic that is changed here, ``+message.type=FIFO``."""
+    name, _, value = text.strip().partition("=")
+    message_type = value.strip().upper()
+    if name != "+message.type" or message_type not in MESSAGE_TYPES:
+        raise ValueError(f"{text!r} is not +message.type= with one of {', '.join(MESSAGE_TYPES)}")
+    return message_type
+
+
 def _of_semicolons(text: str) -> object:
     """Read Java's list of ids."""
-    return tuple(positive(part) for part in text.split(";") if part)
+    return tuple(int(part) for part in text.split(";") if part.strip())
 
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")
@@ -56,6 +67,7 @@ PRINTED: Final = (
     JavaOption("d", "printBody", "no_body", parse=falsehood),
 )
 CONTROLLERS: Final = JavaOption("a", "controllerAddress", "controller", required=True)
+CONTAINER: Final = JavaOption("c", "brokerContainerAddr", "container", required=True)
 GROUP_OF_BROKERS: Final = JavaOption("bn", "brokerName", "group", required=True)
 KEY: Final = JavaOption("k", "key", "key", required=True)
 VALUE: Final = JavaOption("v", "value", "value", required=True)
@@ -66,6 +78,11 @@ EXPORTS: Final = (("directory", "/tmp/rocketmq/export"),)
 """Where Java's tool writes what it exports."""
 
 JAVA: Final = (
+    Java(
+        "addBroker",
+        "broker container add",
+        (CONTAINER, JavaOption("b", "brokerConfigPath", "path", required=True)),
+    ),
     Java("addWritePerm", "broker write-perm add", (BROKER_NAME,)),
     Java(
         "allocateMQ",
@@ -205,6 +222,15 @@ JAVA: Final = (
         ),
     ),
     Java("exportConfigs", "export configs", (ONE_CLUSTER, DIRECTORY), preset=EXPORTS),
+    Java(
+        "exportMetadataInRocksDB",
+        "store rocksdb",
+        (
+            JavaOption("p", "path", "config", required=True),
+            JavaOption("t", "configType", "table", required=True),
+            JavaOption("j", "jsonEnable"),
+        ),
+    ),
     Java(
         "exportMetadata",
         "export metadata",
@@ -381,6 +407,16 @@ JAVA: Final = (
         aliases=("QueryMsgTraceById",),
     ),
     Java(
+        "removeBroker",
+        "broker container remove",
+        (CONTAINER, JavaOption("b", "brokerIdentity", "broker", required=True)),
+    ),
+    Java(
+        "resetMasterFlushOffset",
+        "ha reset-flush-offset",
+        (BROKER, JavaOption("o", "offset", "offset")),
+    ),
+    Java(
         "resetOffsetByTime",
         "offset reset",
         (
@@ -529,7 +565,7 @@ JAVA: Final = (
             JavaOption("o", "order", "order"),
             JavaOption("u", "unit", "unit"),
             JavaOption("s", "hasUnitSub", "unit_sub"),
-            JavaOption("a", "attributes", since_5=True, refused=NOT_IN_4),
+            JavaOption("a", "attributes", "message_type", parse=_message_type, since_5=True),
         ),
         preset=(("create", "true"),),
         any_of=SERVERS,
@@ -542,6 +578,7 @@ JAVA: Final = (
         any_of=SERVERS,
     ),
     Java("wipeWritePerm", "broker write-perm wipe", (BROKER_NAME,)),
+    *LATER,
 )
 
 

@@ -1,7 +1,7 @@
 """``controller elect``: make a broker the master of its group.
 
 Requests: CONTROLLER_GET_METADATA_INFO, CONTROLLER_GET_SYNC_STATE_DATA and
-CONTROLLER_ELECT_MASTER.
+CONTROLLER_ELECT_MASTER; with --unclean also those of ``mqadmin.cluster.replica_loss``.
 """
 
 from dataclasses import dataclass, field
@@ -12,14 +12,22 @@ from mqadmin.changes.write import attempt
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.types import Integer
 from mqadmin.cluster.controllers import leader
+from mqadmin.cluster.replica_loss import LossEstimate, measure_loss
+from mqadmin.cluster.replicas import replica_logs
 from mqadmin.errors import CommandError, ItemNotFound
+from mqadmin.output.rows import EpochMs
 from remoting.bodies import ReplicasInfo
 from remoting.headers import ElectMasterResponse
 
 
 @dataclass(frozen=True, slots=True)
 class ElectionRow(Row):
-    """The master of a group before and after; ``members`` has the addresses by id."""
+    """The master of a group before and after; ``members`` has the addresses by id.
+
+    With --unclean: ``lost_size_most`` is the size in bytes of what the broker lacks, of which
+    ``lost_size_least`` was surely acknowledged; ``lost_count`` are messages, the first of them
+    stored at ``lost_since_ms``; ``unseen`` is what could not be looked at. None: not known.
+    """
 
     cluster: str
     broker: str
@@ -31,17 +39,25 @@ class ElectionRow(Row):
     result: str
     remark: str | None
     members: dict[int, str] = field(default_factory=dict)
+    lost_size_most: int | None = None
+    lost_size_least: int | None = None
+    lost_count: int | None = None
+    lost_since_ms: EpochMs | None = None
+    unseen: tuple[str, ...] = ()
 
 
 @command(
     "controller elect",
     examples=(
         ("mqadmin controller elect broker-a 2 -y", "broker 2 of the group leads from now on"),
+        ("mqadmin controller elect broker-a 3 --unclean --dry-run", "estimate the loss"),
         ("mqadmin controller elect broker-a 3 --unclean", "even though it lacks messages"),
     ),
     details="A broker in the in-sync set has every acknowledged message. With --unclean, a "
     "broker outside it may lead, and the messages that it lacks are lost: the other brokers "
-    "truncate their logs to match. Only our controller supports --unclean.",
+    "truncate their logs to match. The loss is estimated first, from the logs of the brokers that "
+    "answer and from the last heartbeats of the others; the question and --dry-run show the "
+    "estimate, and what it could not take into account. Only our controller supports --unclean.",
     rows=ElectionRow,
     columns=(
         "broker",
@@ -82,8 +98,9 @@ async def elect(
     if before is None:
         raise ItemNotFound(f"controller {address} does not know group {group!r}")
     _check(before, group, broker_id, unclean=unclean)
-    loss = ", and lose the messages that it lacks" if unclean else ""
-    await call.confirm(f"make broker {broker_id} the master of {group}{loss}?")
+    loss = await _loss(call, before, broker_id) if unclean else None
+    lost = f" ({loss.text}, and that is lost)" if loss is not None else ""
+    await call.confirm(f"make broker {broker_id} the master of {group}{lost}?")
     told, members = ElectMasterResponse(), None
 
     async def ask() -> str | None:
@@ -94,6 +111,8 @@ async def elect(
         return None
 
     result, remark = await attempt(call, ask)
+    if loss is not None:
+        remark = "; ".join(filter(None, (remark, loss.text)))
     row = ElectionRow(
         cluster=cluster,
         broker=group,
@@ -105,8 +124,26 @@ async def elect(
         result=result,
         remark=remark,
         members=dict(members.broker_addrs) if members else {},
+        lost_size_most=loss.most_size if loss else None,
+        lost_size_least=loss.least_size if loss else None,
+        lost_count=loss.message_count if loss else None,
+        lost_since_ms=loss.since_ms if loss else None,
+        unseen=loss.unseen if loss else (),
     )
     return Outcome([row], exit_code=exit_code_of([result]))
+
+
+async def _loss(call: Call, info: ReplicasInfo, broker_id: int) -> LossEstimate | None:
+    """Return what an election outside the in-sync set loses, and say what cannot be seen."""
+    admin = await call.admin()
+    logs = await replica_logs(admin, info)
+    candidate = next(log for log in logs if log.broker_id == broker_id)
+    if candidate.is_in_sync:
+        return None
+    loss = await measure_loss(admin, candidate, [log for log in logs if log is not candidate])
+    for text in loss.unseen:
+        call.warn(f"not seen: {text}")
+    return loss
 
 
 def _check(info: ReplicasInfo, group: str, broker_id: int, *, unclean: bool) -> None:

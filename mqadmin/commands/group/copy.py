@@ -25,7 +25,7 @@ from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import broker_map, clamp_option, group_argument
 from mqadmin.cli.types import CONTEXT, TOPIC, Choice
 from mqadmin.cluster.brokers import ServerNode, masters
-from mqadmin.manifest.sources import elsewhere
+from mqadmin.cluster.elsewhere import elsewhere
 from mqadmin.messages.broker_reader import message_at
 from mqadmin.output.rows import PARTLY, REFUSED, UNREACHABLE
 from mqclient.client import routes

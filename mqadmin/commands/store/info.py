@@ -7,7 +7,9 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
+from storefmt.names import TopicKind, kind_of
 from storefmt.offline.views.info import StoreInfo
+from storefmt.offline.views.parts import store_parts
 from storefmt.offline.views.storedir import StoreDir
 
 SCREEN_ROWS: Final = 8
@@ -26,11 +28,15 @@ SECTIONS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicTotal(Row):
-    """A topic: its queues, and the messages that the log may still have."""
+    """A topic: its queues, and the messages that the log may still have.
+
+    ``meaning`` is the purpose of a topic that is RocketMQ's own, and empty for users' topics.
+    """
 
     topic: str
     queue_count: int
     message_count: int
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,17 @@ class GroupTotal(Row):
     group: str
     topics: tuple[str, ...]
     lag: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartTotal(Row):
+    """A part that only brokers of 5.x make: what it is for, and what is in it."""
+
+    path: str
+    meaning: str
+    file_count: int
+    size: int
+    contents: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +93,7 @@ class InfoRow(Row):
     producers: tuple[str, ...]
     topics: tuple[TopicTotal, ...]
     groups: tuple[GroupTotal, ...]
+    parts: tuple[PartTotal, ...]
     notes: tuple[str, ...]
 
 
@@ -97,6 +115,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
     """
     with StoreDir.open(call.store_dir) as store:
         info = store.info()
+        parts = tuple(map(PartTotal.of, store_parts(store)))
     topics, groups = _topics(info), _groups(info)
     # Only the table is cut, to fit a screen; every other format is complete.
     is_table = (call.settings.output or call.workplace.output or "table") == "table"
@@ -118,6 +137,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
             index_entry_count=geometry.index_entry_count,
             topics=topics[:shown],
             groups=groups[:shown],
+            parts=parts,
         ),
         notes=(f"the largest {shown} of {longest} are listed; --whole lists them all",)
         if shown is not None and longest > shown
@@ -133,7 +153,12 @@ def _topics(info: StoreInfo) -> tuple[TopicTotal, ...]:
         queues[queue.topic] += 1
         messages[queue.topic] += queue.max_offset - queue.min_offset
     return tuple(
-        TopicTotal(topic=topic, queue_count=queues[topic], message_count=messages[topic])
+        TopicTotal(
+            topic=topic,
+            queue_count=queues[topic],
+            message_count=messages[topic],
+            meaning="" if (kind := kind_of(topic)) is TopicKind.ORDINARY else kind.value,
+        )
         for topic in sorted(queues, key=lambda name: (-messages[name], name))
     )
 

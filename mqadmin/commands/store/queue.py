@@ -57,6 +57,7 @@ def list_queue(
     """
     wanted = None if queue is None else queue_number(queue)
     store = StoreDir.open(call.store_dir)
+    store.need_queues()
     keys = [
         key
         for key in (*store.queues(), *store.tree.batch_queues)

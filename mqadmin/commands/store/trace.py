@@ -80,8 +80,12 @@ def trace_message(
     with StoreDir.open(call.store_dir) as store:
         life = trace(store, which, topic=topic, scan=scan)
         rows = [_row(call, store, step, body) for step in life.steps]
-        rows += _groups(call, store, life.steps)
-    return Outcome(rows, notes=tuple(life.notes), tree=("topic", "group"))
+        notes = list(life.notes)
+        if store.unread_settings is None:
+            rows += _groups(call, store, life.steps)
+        else:
+            notes.append(str(store.unread_settings))
+    return Outcome(rows, notes=tuple(notes), tree=("topic", "group"))
 
 
 def _row(call: Call, store: StoreDir, step: TraceStep, body: BodyForm) -> TraceRow:

@@ -1,12 +1,24 @@
-"""Java's layouts of groups with a controller.
+"""Java's layouts of groups with a controller, and of masters with slaves of RocketMQ 5.
 
-Source: tools/command/controller/*.java, tools/command/broker/GetBrokerEpochSubCommand.java (5.4.0).
+Source: tools/command/controller/*.java, tools/command/broker/GetBrokerEpochSubCommand.java,
+tools/command/ha/HAStatusSubCommand.java (5.4.0).
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Final
 
-from mqadmin.output.compat.java_text import DONE, Line, Record, mapping, parts
+from mqadmin.output.compat.java_text import (
+    DONE,
+    Line,
+    Record,
+    mapping,
+    number,
+    parts,
+    time_text,
+)
+
+KIB: Final = 1024
 
 
 def _text(value: object) -> str:
@@ -92,3 +104,46 @@ def epochs(records: Iterable[Record]) -> Iterator[str]:
                 f"startOffset={entry['start_offset']}, endOffset={entry['end_offset']}}}"
             )
         yield "\n"
+
+
+def ha_status(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``haStatus``: one broker by its address, else the masters.
+
+    A broker that does not know GET_BROKER_HA_STATUS is an error of Java's tool, and has no line.
+    """
+    broker = str(line.values.get("broker") or "")
+    for record in records:
+        is_asked = record["address"] == broker if ":" in broker else record["broker_id"] == 0
+        if not is_asked:
+            continue
+        if record["in_sync_slaves"] is not None:
+            yield from _ha_master(record)
+        elif record["link"] is not None:
+            yield from _ha_slave(record)
+
+
+def _ha_master(record: Record) -> Iterator[str]:
+    connections = parts(record["connections"])
+    yield (
+        f"\n#MasterAddr\t{record['address']}\n#MasterCommitLogMaxOffset\t{record['log_end']}\n"
+        f"#SlaveNum\t{len(connections)}\n#InSyncSlaveNum\t{record['in_sync_slaves']}\n"
+    )
+    yield (
+        f"{'#SlaveAddr':<32}  {'#SlaveAckOffset':<16} {'#Diff':>16} {'#TransferSpeed(KB/s)':>16} "
+        f"{'#Status':>16} {'#TransferFromWhere':>16}\n"
+    )
+    for one in connections:
+        status = "OK" if one["is_in_sync"] else "Fall Behind"
+        yield (
+            f"{one['address']:<32}  {one['ack_offset']:<16} {one['lag']:>16} "
+            f"{number(one['size_per_second']) / KIB:>16.2f} {status:>16} {one['next_offset']:>16}\n"
+        )
+
+
+def _ha_slave(record: Record) -> Iterator[str]:
+    link = mapping(record["link"])
+    yield f"\n#MasterAddr\t{link['master_address']}\n#CommitLogMaxOffset\t{record['log_end']}\n"
+    yield f"#TransferSpeed(KB/s)\t{number(link['size_per_second']) / KIB:.2f}\n"
+    for name, key in (("LastReadTime", "last_read_ms"), ("LastWriteTime", "last_write_ms")):
+        yield f"#{name}\t{time_text(link[key], millis=True)}\n"
+    yield f"#MasterFlushOffset\t{link['master_flush_offset']}\n"

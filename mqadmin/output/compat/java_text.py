@@ -101,10 +101,16 @@ def parts(value: object) -> list[Record]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def map_text(value: object) -> str:
-    """Return properties as a HashMap prints them, in its order."""
+def map_text(value: object, *, capacity: int = 16) -> str:
+    """Return properties as a HashMap prints them, in its order.
+
+    Args:
+        value: the properties.
+        capacity: the size that the map was made with; 128 for those of a message in 5.x.
+    """
     told = mapping(value)
-    return "{" + ", ".join(f"{key}={told[key]}" for key in hash_order(told, string_hash)) + "}"
+    keys = hash_order(told, string_hash, capacity=capacity)
+    return "{" + ", ".join(f"{key}={told[key]}" for key in keys) + "}"
 
 
 def object_text(name: str, told: Mapping[str, object]) -> str:

@@ -99,9 +99,21 @@ def message_text(record: Record) -> str:
     """Return a message as ``MessageExt.toString`` does; a byte is a number from -128 on."""
     values = ", ".join(str((byte ^ 128) - 128) for byte in body_of(record))
     prepared = java_string(mapping(record["properties"]).get("TRAN_MSG")) == "true"
-    transaction = record["unique_key"] if prepared else "null"
+    return message_form(
+        record,
+        broker=record["broker"],
+        properties=map_text(record["properties"]),
+        body=f"[{values}]",
+        transaction=record["unique_key"] if prepared else "null",
+    )
+
+
+def message_form(
+    record: Record, *, broker: object, properties: str, body: str, transaction: object
+) -> str:
+    """Return the form of ``message_text``; the tools differ in the values that are named."""
     return (
-        f"MessageExt [brokerName={record['broker']}, queueId={record['queue_id']}, "
+        f"MessageExt [brokerName={broker}, queueId={record['queue_id']}, "
         f"storeSize={record['size']}, queueOffset={record['queue_offset']}, "
         f"sysFlag={record['sys_flag']}, bornTimestamp={record['born_ms']}, "
         f"bornHost=/{record['born_host']}, storeTimestamp={record['store_ms']}, "
@@ -110,6 +122,5 @@ def message_text(record: Record) -> str:
         f"reconsumeTimes={record['reconsume_times']}, "
         f"preparedTransactionOffset={record['prepared_transaction_offset']}, "
         f"toString()=Message{{topic='{record['topic']}', flag={record['flag']}, "
-        f"properties={map_text(record['properties'])}, body=[{values}], "
-        f"transactionId='{transaction}'}}]"
+        f"properties={properties}, body={body}, transactionId='{transaction}'}}]"
     )

@@ -105,3 +105,13 @@ def _config(record: Record) -> str:
         "order": record["order"],
     }
     return object_text("TopicConfig", told)
+
+
+def static_topic(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``updateStaticTopic`` and ``remappingStaticTopic``, which calls both files old."""
+    for record in list(records)[:1]:
+        files = record["files"]
+        if isinstance(files, list | tuple) and files and record["result"] in DONE:
+            after = "old" if line.name == "remappingStaticTopic" else "new"
+            yield f"The old mapping data is written to file {files[0]}\n"
+            yield f"The {after} mapping data is written to file {files[1]}\n"

@@ -199,7 +199,7 @@ class PopApi:
             receipt: the handle of the message.
 
         Raises:
-            BadRequest: the text is no handle.
+            BadRequest: the text is not a handle.
             NotFound, BrokerRefused: the broker has no such message.
             NoRoute, Unreachable, TimedOut: whether it is acknowledged is not known.
         """
@@ -337,7 +337,7 @@ def parse_receipt(receipt: str) -> ReceiptHandle:
     """Return the handle that a text is.
 
     Raises:
-        BadRequest: the text is no handle.
+        BadRequest: the text is not a handle.
     """
     try:
         return decode_receipt(receipt)

@@ -53,6 +53,7 @@ def plan_queues(directory: Path, reading: ReadOptions) -> list[QueueParts]:
     parts: list[QueuePart | BatchPart] = []
     with StoreDir.open(directory) as store:
         if reading.layout is not StoreLayout.BATCHCQ:
+            store.need_queues()
             for key in store.queues():
                 parts += _queue_parts(store, *key, size_max)
         if reading.layout is not StoreLayout.FILE:

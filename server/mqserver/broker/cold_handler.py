@@ -82,7 +82,7 @@ def _behind(gate: Gate, handler: Callable[..., object]) -> Handler:
     return judged
 
 
-def check_with_handler(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
+def check_with_handler(gate: Gate, handlers: Handlers) -> tuple[Gate, Handlers]:
     """Return a gate that never waits for the disk, and the handlers to use with it.
 
     If the gate has to read a message to check a request, the check runs as part of the handler,
@@ -97,8 +97,8 @@ def check_with_handler(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
         if request.command.code not in READS_LOG:
             gate(request)
 
-    judged = {code: _behind(gate, found.ordinary[code]) for code in READS_LOG}
-    return judge, Handlers({**found.ordinary, **judged}, found.raw)
+    judged = {code: _behind(gate, handlers.ordinary[code]) for code in READS_LOG}
+    return judge, Handlers({**handlers.ordinary, **judged}, handlers.raw)
 
 
 def read_in_slices(broker: Broker, read: Callable[[], _T]) -> Steps[_T]:
@@ -115,13 +115,13 @@ def read_in_slices(broker: Broker, read: Callable[[], _T]) -> Steps[_T]:
 
 def read_each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
     """Return the result of each read, in order, for a handler that runs in slices."""
-    found: list[_T] = []
+    values: list[_T] = []
     waiting = iter(reads)
     while part := list(islice(waiting, READS_PER_SLICE)):
-        found += yield from read_in_slices(broker, partial(read_all, part))
+        values += yield from read_in_slices(broker, partial(read_all, part))
         if len(part) == READS_PER_SLICE:
             yield None
-    return found
+    return values
 
 
 def read_all(reads: Iterable[Callable[[], _T]]) -> list[_T]:

@@ -24,11 +24,11 @@ def while_used(store: MessageStore, interval_ms: int, topic: str) -> Callable[[]
 
 def while_written(store: MessageStore, interval_ms: int) -> Callable[[], int]:
     """Return the interval of a service that has work only when the log has grown."""
-    known = -1
+    seen_end = -1
 
     def interval() -> int:
-        nonlocal known
-        has_grown, known = store.raw.end != known, store.raw.end
+        nonlocal seen_end
+        has_grown, seen_end = store.raw.end != seen_end, store.raw.end
         return interval_ms if has_grown else interval_ms * IDLE_FACTOR
 
     return interval

@@ -44,17 +44,17 @@ from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_topic_name
 
 
 def is_readable(perm: int) -> bool:
-    """Tell whether messages may be pulled."""
+    """Return whether messages may be pulled."""
     return bool(perm & PERM_READ)
 
 
 def is_writable(perm: int) -> bool:
-    """Tell whether messages may be sent."""
+    """Return whether messages may be sent."""
     return bool(perm & PERM_WRITE)
 
 
 def is_inherited(perm: int) -> bool:
-    """Tell whether a topic may be the template of new topics."""
+    """Return whether a topic may be the template of new topics."""
     return bool(perm & PERM_INHERIT)
 
 

@@ -51,25 +51,25 @@ class QueueRecords:
             ColdRead: they are not in the page cache, and ``may_wait`` is False.
         """
         self.next_offset = queue_offset
-        found = self._get(READ_COUNT, may_wait)
-        if found.status is GetStatus.FOUND:
+        result = self._get(READ_COUNT, may_wait)
+        if result.status is GetStatus.FOUND:
             try:
-                return decode_records(b"".join(found.chunks))
+                return decode_records(b"".join(result.chunks))
             except RecordDamaged:
                 return self._next_whole(may_wait)
-        if found.status in _MOVED and found.next_offset != queue_offset:
+        if result.status in _MOVED and result.next_offset != queue_offset:
             LOG.warning(
                 "%s was at %d, its queue has %d to %d; going on at %d",
-                self._name, queue_offset, found.min_offset, found.max_offset, found.next_offset,
+                self._name, queue_offset, result.min_offset, result.max_offset, result.next_offset,
             )  # fmt: skip
-            self.next_offset = found.next_offset
+            self.next_offset = result.next_offset
         return []
 
     def _next_whole(self, may_wait: bool) -> list[Record]:
         """Return the next record that is whole, and skip damaged ones."""
-        while (found := self._get(1, may_wait)).status is GetStatus.FOUND:
+        while (result := self._get(1, may_wait)).status is GetStatus.FOUND:
             try:
-                return decode_records(b"".join(found.chunks))
+                return decode_records(b"".join(result.chunks))
             except RecordDamaged as error:
                 LOG.error(
                     "%s: message %d of its queue cannot be read and is left out: %s",

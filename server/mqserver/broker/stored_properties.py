@@ -107,7 +107,7 @@ class Recoder:
         if len(set(names)) < len(names) or not _ACTED_ON.isdisjoint(names):
             return None
         kept = [name for name in (*names, CLUSTER) if name != WAIT]
-        place = {name: at for at, name in enumerate(names)}
+        place = {name: index for index, name in enumerate(names)}
         order = hashmap_order(kept, peak_count=len(names) + 1)
         return (
             [place.get(name, -1) for name in order],
@@ -127,7 +127,7 @@ class Recoder:
 
 
 def _is_delayed(named: Mapping[str, str]) -> bool:
-    """Tell whether DELAY is above 0; a value that is not a number counts as a delay, too."""
+    """Return whether DELAY is above 0; a value that is not a number also counts as a delay."""
     level = named.get(DELAY, "0")
     return not level.removeprefix("-").isdecimal() or int(level) > 0
 

@@ -67,11 +67,11 @@ def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
     Java always creates 18 queues for delayed messages, whatever messageDelayLevel says.
     """
     open_perm = PERM_INHERIT | PERM_READ_WRITE
-    found = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
+    topics = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
     if config.auto_create_topic_enable:
         count = config.default_topic_queue_nums
-        found.append(topic_config(AUTO_CREATE_TOPIC, queue_count=count, perm=open_perm))
-    found += [
+        topics.append(topic_config(AUTO_CREATE_TOPIC, queue_count=count, perm=open_perm))
+    topics += [
         topic_config(BENCHMARK_TOPIC, queue_count=BENCHMARK_QUEUE_COUNT),
         topic_config(
             config.broker_cluster_name,
@@ -89,9 +89,9 @@ def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
         ),
     ]
     if config.trace_topic_enable:
-        found.append(topic_config(config.msg_trace_topic_name, queue_count=1))
-    found.append(topic_config(config.broker_cluster_name + REPLY_SUFFIX, queue_count=1))
-    return found
+        topics.append(topic_config(config.msg_trace_topic_name, queue_count=1))
+    topics.append(topic_config(config.broker_cluster_name + REPLY_SUFFIX, queue_count=1))
+    return topics
 
 
 def require_master(config: BrokerConfig) -> None:
@@ -206,9 +206,9 @@ class Topics:
             None if the topic and the template are missing, or the template does not allow it, or
             this broker is a slave.
         """
-        found = self._topics.get(topic)
-        if found is not None or self._config.is_slave:
-            return found
+        config = self._topics.get(topic)
+        if config is not None or self._config.is_slave:
+            return config
         pattern = self._topics.get(template)
         if pattern is None or not is_inherited(pattern.perm):
             return None
@@ -237,22 +237,22 @@ class Topics:
             sys_flag: unit flags of a new topic.
             now_ms: time of the change.
         """
-        found = self._topics.get(topic)
-        if found is None:
-            found = dataclasses.replace(
+        config = self._topics.get(topic)
+        if config is None:
+            config = dataclasses.replace(
                 topic_config(topic, queue_count=queue_count), topic_sys_flag=sys_flag
             )
             if not self._config.is_slave:
-                self.put(found, now_ms=now_ms)
-        return found
+                self.put(config, now_ms=now_ms)
+        return config
 
     def set_ordered(self, ordered: Iterable[str], *, now_ms: int) -> None:
         """Mark exactly these topics as ordered; a name server's answer to a registration."""
-        wanted = set(ordered)
+        names = set(ordered)
         changed = False
         for name, topic in list(self._topics.items()):
-            if topic.order != (name in wanted):
-                self._topics[name] = dataclasses.replace(topic, order=name in wanted)
+            if topic.order != (name in names):
+                self._topics[name] = dataclasses.replace(topic, order=name in names)
                 changed = True
         if changed:
             self._changed(now_ms)

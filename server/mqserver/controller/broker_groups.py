@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import Ruling, rule_elect
 from mqserver.controller.group_store import GroupStore
-from mqserver.controller.live_brokers import LiveBroker, LiveBrokers
+from mqserver.controller.live_brokers import BrokerKey, LiveBroker, LiveBrokers
 from mqserver.runtime.clock import Clock
+from remoting.bodies.controller import ReplicaIdentity, ReplicasInfo
 from remoting.codes import ResponseCode
 
 LOG = logging.getLogger(__name__)
@@ -128,6 +129,34 @@ class BrokerGroups:
             record.broker_name,
             record.replicas.keys(),
             self._clock.steady_ms(),
+        )
+
+    def describe(self, record: GroupRecord) -> ReplicasInfo:
+        """Return a group for tools, with what each broker said last."""
+        now_ms, alive = self._clock.steady_ms(), self.alive(record)
+        in_sync: list[ReplicaIdentity] = []
+        others: list[ReplicaIdentity] = []
+        for broker_id, replica in sorted(record.replicas.items()):
+            key = BrokerKey(record.cluster_name, record.broker_name, broker_id)
+            last = self.live.last_heartbeat(key)
+            identity = ReplicaIdentity(
+                broker_name=record.broker_name,
+                broker_id=broker_id,
+                broker_address=replica.address,
+                alive=broker_id in alive,
+                epoch=None if last is None else last.epoch,
+                max_offset=None if last is None else last.max_offset,
+                confirm_offset=None if last is None else last.confirm_offset,
+                silent_ms=None if last is None else now_ms - last.heard_ms,
+            )
+            (in_sync if broker_id in record.in_sync_set else others).append(identity)
+        return ReplicasInfo(
+            master_broker_id=record.master_id,
+            master_address=record.master_address,
+            master_epoch=record.master_epoch,
+            sync_state_set_epoch=record.in_sync_set_epoch,
+            in_sync_replicas=in_sync,
+            not_in_sync_replicas=others,
         )
 
     async def elect(

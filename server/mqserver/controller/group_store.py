@@ -4,9 +4,9 @@
                  ^                                    └── False: changed meanwhile
                  └────────────────────────────────────────┘
 
-Rule: when ``swap`` returns True, the record is on disk, in a file (``groups_file``) or at a majority
-of etcd (``groups_etcd``). Controllers agree by ``swap`` alone, because a lease, a clock or the
-belief to lead can be wrong.
+Rule: when ``swap`` returns True, the record is on disk, in a file (``groups_file``) or at a
+majority of etcd (``groups_etcd``). Controllers agree by ``swap`` alone, because a lease, a clock
+or the belief to lead can be wrong.
 """
 
 from typing import NamedTuple, Protocol

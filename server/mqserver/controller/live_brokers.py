@@ -6,7 +6,8 @@
 
 Rule: times are those of a steady clock. A closed connection alone proves nothing, since a network
 may reset it; a port that refuses connections proves that the process is gone. (Java elects at once
-when a connection closes.)
+when a connection closes.) The last heartbeat of a dead broker is kept for operators, who judge by
+it what an unclean election would lose; elections never see it.
 
 Source: controller/impl/heartbeat/DefaultBrokerHeartbeatManager.java (5.4.0).
 """
@@ -54,12 +55,15 @@ class LiveBrokers:
 
     def __init__(self) -> None:
         self._brokers: dict[BrokerKey, LiveBroker] = {}
+        self._departed: dict[BrokerKey, LiveBroker] = {}
+        """The last heartbeats of dead brokers, the latest death last."""
 
     def accept_heartbeat(self, broker: LiveBroker) -> bool:
         """Note a heartbeat; False if there are too many brokers to note another one."""
         if broker.key not in self._brokers and len(self._brokers) >= BROKERS_MAX:
             return False
         self._brokers[broker.key] = broker
+        self._departed.pop(broker.key, None)
         return True
 
     def connection_closed(self, conn_id: int) -> list[LiveBroker]:
@@ -76,7 +80,7 @@ class LiveBrokers:
         """Forget a suspect whose port refuses connections; False if it was heard meanwhile."""
         if self._brokers.get(suspect.key) != suspect:
             return False
-        del self._brokers[suspect.key]
+        self._bury(suspect)
         return True
 
     def forget(self, key: BrokerKey) -> None:
@@ -90,8 +94,19 @@ class LiveBrokers:
         """Forget the brokers that were silent for longer than their timeout; return them."""
         silent = [broker for broker in self._brokers.values() if not _is_alive(broker, now_ms)]
         for broker in silent:
-            del self._brokers[broker.key]
+            self._bury(broker)
         return silent
+
+    def _bury(self, broker: LiveBroker) -> None:
+        """Count a broker as dead, and keep its last heartbeat."""
+        del self._brokers[broker.key]
+        self._departed[broker.key] = broker
+        if len(self._departed) > BROKERS_MAX:
+            del self._departed[next(iter(self._departed))]
+
+    def last_heartbeat(self, key: BrokerKey) -> LiveBroker | None:
+        """Return what a broker said last, dead or alive; None if this process never heard it."""
+        return self._brokers.get(key) or self._departed.get(key)
 
     def of_group(
         self,

@@ -1,6 +1,6 @@
 """Decides which addresses may send what to a controller.
 
-    connect, ask who leads, read groups and settings   allowedAddresses   default: everybody
+    connect, ask who leads, read groups and settings   allowedAddresses   default: all addresses
     heartbeat, id, registration, in-sync set           brokerAddresses    default: this machine only
     choose a master, remove brokers, change settings   adminAddresses     default: this machine only
 

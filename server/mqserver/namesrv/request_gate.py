@@ -1,6 +1,6 @@
 """Decides which addresses may send what to a name server.
 
-    connect                 allowedAddresses   default: everybody
+    connect                 allowedAddresses   default: all addresses
     register, unregister    brokerAddresses    default: this machine only
     change anything else    adminAddresses     default: this machine only
 

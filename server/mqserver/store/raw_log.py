@@ -95,7 +95,7 @@ class RawLog:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether the log has never held a byte."""
+        """Return whether the log has never held a byte."""
         return self._log.end == 0
 
     def read(self, log_offset: int, size_max: int) -> bytes:

@@ -171,7 +171,7 @@ class MessageStore:
 
     @property
     def takes_messages(self) -> bool:
-        """Tell whether messages may be put; if not, ``failure`` may say why."""
+        """Return whether messages may be put; if not, ``failure`` may say why."""
         if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return False
@@ -253,7 +253,7 @@ class MessageStore:
 
     @property
     def is_put(self) -> bool:
-        """Tell whether something was put since the last ``begin_write``."""
+        """Return whether something was put since the last ``begin_write``."""
         return self._log.is_pending
 
     def end_write(self, job: LogWrite) -> None:
@@ -302,7 +302,7 @@ class MessageStore:
 
     @property
     def needs_flush(self) -> bool:
-        """Tell whether written bytes may not be on the disk yet."""
+        """Return whether written bytes may not be on the disk yet."""
         return self._log.written_offset > self._log.flushed_offset
 
     def begin_flush(self) -> FlushJob | None:
@@ -439,7 +439,7 @@ class MessageStore:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether ``housekeeping`` has finished what it began."""
+        """Return whether ``housekeeping`` has finished what it began."""
         return not self._again and self._upkeep.is_settled
 
     def housekeeping(self, now_ms: int) -> DiskJob | None:
@@ -580,7 +580,7 @@ class MessageStore:
         return self._table.keys()
 
     def was_deleted(self, topic: str) -> bool:
-        """Tell whether a topic was deleted while the log still holds its older records."""
+        """Return whether a topic was deleted while the log still holds its older records."""
         return self._upkeep.safe_file.was_deleted(topic)
 
     def deleted_until(self, topic: str) -> int:
@@ -593,6 +593,6 @@ class MessageStore:
         return self._upkeep.safe_file.deleted_until(topic)
 
     def has(self, topic: str, queue_id: int | None = None) -> bool:
-        """Tell whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
+        """Return whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
         table = self._table
         return table.has_topic(topic) if queue_id is None else table.has(topic, queue_id)

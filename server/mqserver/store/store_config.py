@@ -165,7 +165,7 @@ class StoreConfig:
 
     @property
     def is_sync_flush(self) -> bool:
-        """Tell whether a message is acknowledged only once it is on the disk."""
+        """Return whether a message is acknowledged only once it is on the disk."""
         return self.flush_disk_type is FlushDiskType.SYNC_FLUSH
 
     def delete_hours(self) -> frozenset[int]:

@@ -125,7 +125,7 @@ class Upkeep:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether ``step`` has finished what it began."""
+        """Return whether ``step`` has finished what it began."""
         is_busy = self._round is not None or self._job is not None
         return not (is_busy or self._to_write is not None or self._is_behind)
 
@@ -168,7 +168,7 @@ class Upkeep:
         return self._job_of(self._round, QUEUES_A_STEP)
 
     def _has_rolled(self) -> bool:
-        """Tell whether the flushed part of the log has reached a new file since the last round."""
+        """Return whether the flushed part of the log reached a new file since the last round."""
         size = self._log.file_size
         return self._log.flushed_offset // size > self._synced_offset // size
 
@@ -366,5 +366,5 @@ class Upkeep:
 
 
 def _is_due(next_ms: int, now_ms: int, interval_ms: int) -> bool:
-    """Tell whether it is time, or whether the clock was set back, which would delay it."""
+    """Return whether it is time, or whether the clock was set back, which would delay it."""
     return not 0 < next_ms - now_ms <= interval_ms

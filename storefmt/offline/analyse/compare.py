@@ -155,6 +155,8 @@ def compare_queues(
         StoreError: the disk refuses a read.
     """
     pair = _Pair(a, b, logs)
+    a.need_queues()
+    b.need_queues()
     for key in sorted({*a.queues(), *b.queues()} if keys is None else keys):
         difference = pair.compare(key)
         if difference is not None:

@@ -28,10 +28,10 @@ def check_tree(store: StoreView, findings: Findings) -> None:
     """Check everything that needs no reading of the log or of the queues."""
     _check_strangers(store, findings)
     _check_log_files(store, findings)
-    for key in store.queues():
+    for _, spans in sorted(store.tree.queue_files().items()):
         check_row(
             store,
-            store.tree.queues[key],
+            spans,
             size=store.geometry.queue_file_size,
             findings=findings,
             hint=REBUILD,
@@ -44,6 +44,7 @@ def check_tree(store: StoreView, findings: Findings) -> None:
             hint="batch consume queues (5.x) are not supported; the records were checked",
         )
     _check_checkpoint(store, findings)
+    _check_unread(store, findings)
     _check_config(store, findings)
     if store.aborted:
         findings.error(
@@ -52,6 +53,18 @@ def check_tree(store: StoreView, findings: Findings) -> None:
             severity=Severity.INFO,
             hint="a broker runs on this store or was killed; it will recover when it starts",
         )
+
+
+def _check_unread(store: StoreView, findings: Findings) -> None:
+    for what in (store.unread_queues, store.unread_settings):
+        if what is not None:
+            findings.error(
+                "rocksdb_not_checked",
+                what.where,
+                found=str(what),
+                severity=Severity.INFO,
+                hint="the records of the log were checked",
+            )
 
 
 def check_row(
@@ -199,6 +212,9 @@ def _check_config(store: StoreView, findings: Findings) -> None:
     for name, decode in DECODERS.items():
         read = store.config(name, decode)
         for file, problem in read.problems:
+            if file == read.file:
+                _unread_row(findings, file, problem)
+                continue
             findings.error(
                 "config_damaged" if not read.file else "config_fallback",
                 file,
@@ -228,6 +244,8 @@ def _check_config(store: StoreView, findings: Findings) -> None:
             severity=Severity.WARNING,
             hint=hint,
         )
+    if store.unread_settings is not None:
+        return
     if store.tree.queues and not store.config(TOPICS, DECODERS[TOPICS]).file:
         findings.error(
             "config_missing",
@@ -237,6 +255,17 @@ def _check_config(store: StoreView, findings: Findings) -> None:
             severity=Severity.WARNING,
             hint="clients get no route to topics that are not listed; restore the file",
         )
+
+
+def _unread_row(findings: Findings, file: str, problem: str) -> None:
+    findings.error(
+        "config_damaged",
+        file,
+        found=problem,
+        expected="json",
+        hint="a broker does not start with it; make the topic or group again there, or restore the "
+        "directory from a backup",
+    )
 
 
 def _check_backup(store: StoreView, backup: str, name: str, findings: Findings) -> None:

@@ -20,6 +20,7 @@ from storefmt.offline.parallel import workers_for
 from storefmt.offline.verify.check_index import check_index
 from storefmt.offline.verify.check_log import LogCheck, WindowSource
 from storefmt.offline.verify.check_queues import ConsumeQueueCheck
+from storefmt.offline.verify.check_rocksdb import check_forms
 from storefmt.offline.verify.check_seal import check_seal
 from storefmt.offline.verify.check_tree import check_tree
 from storefmt.offline.verify.findings import Findings, Report, Severity
@@ -65,6 +66,7 @@ def verify(
     findings = Findings()
     config = read_config(store)
     check_tree(store, findings)
+    check_forms(store, findings)
     queues = ConsumeQueueCheck(store, findings)
     size = store.log.end - store.log.min_offset
     if bulk is None or checking is not None:

@@ -17,6 +17,7 @@ from storefmt.config.tables import (
     TopicTable,
 )
 from storefmt.names import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, group_of
+from storefmt.offline.views.rocksdb.settings import TABLES
 from storefmt.offline.views.store_view import ConfigRead, StoreView
 
 T = TypeVar("T")
@@ -90,6 +91,7 @@ def read_config(store: StoreView) -> ConfigTables:
     if delays.value is not None:
         tables.delay_offsets = delays.value.offsets
     tables.notes = [*_notes(topics), *_notes(changes), *_notes(groups), *_notes(delays)]
+    tables.notes += [str(what) for what in (store.unread_queues, store.unread_settings) if what]
     for name in (OFFSETS, LMQ_OFFSETS):
         offsets = store.config(name, ConsumerOffsets.decode)
         tables.notes += _notes(offsets)
@@ -130,13 +132,16 @@ def lost_files(store: StoreView) -> list[LostFile]:
     nothing_left: set[str] = set()
     for name, decode in DECODERS.items():
         read = store.config(name, decode)
-        if store.paths.config_file(name).is_file():
+        if store.paths.config_file(name).is_file() or read.file in store.settings_paths:
             continue
         if read.file:
             effect = _SINCE_BACKUP.get(name, "what changed since the .bak was written is forgotten")
             lost.append(LostFile(name, read.file, read.file, effect))
         elif not read.problems:
             nothing_left.add(name)
+    if store.unread_settings is not None:
+        # RocksDB has what these files would have.
+        nothing_left -= set(TABLES)
     return [*lost, *_without_trace(store, nothing_left)]
 
 
@@ -188,4 +193,7 @@ def _some(names: list[str]) -> str:
 
 def _notes(read: ConfigRead[T]) -> list[str]:
     instead = f"{read.file} is used instead" if read.file else "nothing replaces it"
-    return [f"{file}: {problem}; {instead}" for file, problem in read.problems]
+    return [
+        f"{file}: {problem}" + ("" if file == read.file else f"; {instead}")
+        for file, problem in read.problems
+    ]

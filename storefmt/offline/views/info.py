@@ -121,6 +121,10 @@ def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     first = store.log.first
     dispatched = max(map(dispatched_end, views), default=0)
     spans = _all_spans(store)
+    if store.tree.files_beside_rocksdb and not store.tree.queue_files():
+        notes.append(
+            "the queues in RocksDB go further than the queue files in consumequeue, and are read"
+        )
     if store.aborted:
         notes.append("abort file: a broker runs on this store, or it was killed")
     notes += [
@@ -162,7 +166,7 @@ def store_files(store: StoreView) -> Iterator[FileView]:
 
 def other_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file that is not a commit log file."""
-    for key in store.queues():
+    for key in sorted(store.tree.queue_files()):
         view = store.queue(*key)
         for span in view.files:
             yield _queue_file(store, view, span)

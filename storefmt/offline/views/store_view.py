@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
+from storefmt.config.fastjson import loads
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
 from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.formats.dledger import DIRECTORY_PREFIX, find_directories
@@ -23,6 +24,9 @@ from storefmt.offline.views.geometry import detect
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.log import LogView
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.rocksdb.database import RocksdbNotInstalled, is_installed
+from storefmt.offline.views.rocksdb.queues import attach_queues
+from storefmt.offline.views.rocksdb.settings import NAMES, StoredTable, counter_of, read_table
 from storefmt.offline.views.tree import FileSpan, QueueKey, Tree, read_tree
 from storefmt.paths import StorePaths
 from storefmt.store_file import OpenFiles
@@ -60,6 +64,9 @@ class StoreView:
         self.geometry, self.index_shapes = detect(tree, self.open_files)
         self.log = LogView(tree.log, self.open_files, file_size=self.geometry.log_file_size)
         self._queues: dict[QueueKey, QueueView] = {}
+        self.unread_queues: RocksdbNotInstalled | None = None
+        """Why the queues are unknown: they are in RocksDB, which cannot be read here."""
+        self._settings: dict[str, StoredTable | None] = {}
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -86,7 +93,11 @@ class StoreView:
                 else f"expected {', '.join(PARTS)} in it; give a broker's storePathRootDir"
             )
             raise NotAStore(f"{root}: not a RocketMQ store; {hint}")
-        return cls(read_tree(root))
+        tree = read_tree(root)
+        unread = attach_queues(tree)
+        view = cls(tree)
+        view.unread_queues = unread
+        return view
 
     def close(self) -> None:
         """Close every file; a view that is used afterwards opens its files again."""
@@ -115,18 +126,48 @@ class StoreView:
         return is_restored and not self.tree.queues and not self.paths.checkpoint.exists()
 
     def queues(self) -> list[QueueKey]:
-        """Return (topic, queue id) of every consume queue that has a directory."""
+        """Return (topic, queue id) of every consume queue, in files or in RocksDB."""
         return sorted(self.tree.queues)
+
+    def need_queues(self) -> None:
+        """Do nothing if the queues can be read.
+
+        Raises:
+            RocksdbNotInstalled: they are in RocksDB, and the package that reads it is missing.
+        """
+        if self.unread_queues is not None:
+            raise self.unread_queues
+
+    @cached_property
+    def settings_databases(self) -> frozenset[str]:
+        """The directories of ``config`` that hold topics, groups or offsets in RocksDB."""
+        found = (path.name for path in self.tree.databases if path.parent == self.paths.config)
+        return frozenset(found) & NAMES
+
+    @property
+    def settings_paths(self) -> frozenset[str]:
+        """The same directories, relative to the store."""
+        return frozenset(f"config/{name}" for name in self.settings_databases)
+
+    @property
+    def unread_settings(self) -> RocksdbNotInstalled | None:
+        """Why topics, groups and offsets are unknown: they are in RocksDB, as the queues."""
+        if not self.settings_databases or is_installed():
+            return None
+        where = ", ".join(sorted(self.settings_paths))
+        return RocksdbNotInstalled("topics, groups and offsets", where)
 
     def queue(self, topic: str, queue_id: int) -> QueueView:
         """Return one consume queue.
 
         Raises:
             NotInStore: there is no such queue.
-            StoreError: it is a batch consume queue (5.x), which is not supported.
+            StoreError: it is a batch consume queue (5.x), which is not supported, or it is in
+                RocksDB, and the package that reads it is missing.
         """
         key = (topic, queue_id)
         if key not in self.tree.queues:
+            self.need_queues()
             if key in self.tree.batch_queues:
                 raise StoreError(
                     f"queue {topic} {queue_id} is a batch consume queue (5.x), which is not "
@@ -138,15 +179,27 @@ class StoreView:
             )
         view = self._queues.get(key)
         if view is None:
-            view = self._queues[key] = QueueView(
-                topic,
-                queue_id,
-                spans=self.tree.queues[key],
-                ext=self.tree.ext.get(key, []),
-                open_files=self.open_files,
-                log_min_offset=self.log.min_offset,
-            )
+            view = self._queues[key] = self._view(key, self.tree.queues[key])
         return view
+
+    def queue_in_files(self, topic: str, queue_id: int) -> QueueView | None:
+        """Return a queue as its files have it, in a store that also has queues in RocksDB."""
+        spans = self.tree.files_beside_rocksdb.get((topic, queue_id))
+        return None if spans is None else self._view((topic, queue_id), spans)
+
+    def queue_in_rocksdb(self, topic: str, queue_id: int) -> QueueView | None:
+        """Return a queue as RocksDB has it; None where RocksDB does not have it."""
+        spans = self.tree.rocksdb_queues.get((topic, queue_id))
+        return None if spans is None else self._view((topic, queue_id), spans)
+
+    def _view(self, key: QueueKey, spans: list[FileSpan]) -> QueueView:
+        return QueueView(
+            *key,
+            spans=spans,
+            ext=self.tree.ext.get(key, []),
+            open_files=self.open_files,
+            log_min_offset=self.log.min_offset,
+        )
 
     @cached_property
     def index_files(self) -> list[IndexView]:
@@ -173,9 +226,38 @@ class StoreView:
     def config(self, name: str, decode: Callable[[str], T]) -> ConfigRead[T]:
         """Read ``config/<name>``, or its ``.bak`` where that is missing or damaged.
 
+        Topics, groups and offsets that 5.x keeps in RocksDB take the place of the file, unless
+        the file changed more often; see ``storefmt.offline.views.rocksdb.settings``.
+
         Args:
             decode: returns the value of the text, raises StoreError where it cannot.
         """
+        stored = self._stored_table(name)
+        if stored is not None:
+            return self._chosen(name, decode, stored)
+        return self._from_files(name, decode)
+
+    def _chosen(self, name: str, decode: Callable[[str], T], stored: StoredTable) -> ConfigRead[T]:
+        """Return the table of RocksDB, or that of a file which changed more often."""
+        shown = f"config/{stored.directory}"
+        of_file = self._from_files(name, lambda text: counter_of(loads(text))).value
+        if of_file is not None and of_file > stored.counter:
+            return self._from_files(name, decode)
+        problems = tuple((shown, problem) for problem in stored.problems)
+        try:
+            return ConfigRead(decode(stored.text), shown, problems)
+        except StoreError as error:
+            return ConfigRead(None, "", (*problems, (shown, str(error))))
+
+    def _stored_table(self, name: str) -> StoredTable | None:
+        if name not in self._settings:
+            stored = None
+            if self.unread_settings is None:
+                stored = read_table(self.paths.config, name, self.settings_databases)
+            self._settings[name] = stored
+        return self._settings[name]
+
+    def _from_files(self, name: str, decode: Callable[[str], T]) -> ConfigRead[T]:
         problems: list[tuple[str, str]] = []
         for path in (self.paths.config_file(name), self.paths.config_file(f"{name}.bak")):
             if not path.is_file():

@@ -70,7 +70,14 @@ class StoreDir(StoreView):
 
     @cached_property
     def state(self) -> ConfigTables:
-        """The state files of ``config/``, read once."""
+        """The state files of ``config/``, read once.
+
+        Raises:
+            RocksdbNotInstalled: topics, groups and offsets are in RocksDB, and the package that
+                reads it is missing.
+        """
+        if self.unread_settings is not None:
+            raise self.unread_settings
         return read_config(self)
 
     def topics(self) -> TopicTable:
@@ -95,7 +102,7 @@ class StoreDir(StoreView):
 
     def info(self) -> StoreInfo:
         """Return the summary of the store."""
-        return store_info(self, self.state)
+        return store_info(self, read_config(self))
 
     def files(self) -> list[FileView]:
         """Return every file with the part of the store that it covers."""

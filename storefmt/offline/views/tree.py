@@ -6,6 +6,7 @@
            index/<17 digits>                           index files, by name
            batchconsumequeue/ … as consumequeue        batch queue files (5.x)
            rocksdbstore/, timerlog/, tails/ …          whatever is below
+           <any of these>/CURRENT                      a RocksDB database, with files of its own
            (anything else)                             strangers
 
 Rule: names and sizes only; no file is opened. A part of the store may be a symbolic link, because
@@ -41,7 +42,7 @@ KNOWN_AT_ROOT: Final = frozenset(
         # 5.x
         "abort.bak", "batchconsumequeue", "compaction", "rocksdbstore", "timerlog",
         "timerwheel", "timerwheel.snapshot", "epochFileCheckpoint", "epochFileCheckpoint.bak",
-        "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger",
+        "tieredStore", "consumequeue_r", "consumequeue_rocksdb", "dledger", "kvStore",
     }
 )  # fmt: skip
 """Names in the root of a store that a broker of 4.9 or 5.x makes."""
@@ -49,7 +50,14 @@ KNOWN_AT_ROOT: Final = frozenset(
 _LISTED: Final = frozenset(
     {"commitlog", "consumequeue", "consumequeue_ext", "index", "config", "batchconsumequeue"}
 )
-V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
+V5_MARKS: Final = (
+    *("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak", "kvStore"),
+    "consumequeue/CURRENT",
+)
+ROCKSDB_QUEUES: Final = "consumequeue (RocksDB)"
+"""The kind of the files of RocksDB that lie among the directories of queues."""
+ROCKSDB_MARK: Final = "CURRENT"
+"""The file that every RocksDB database has."""
 _INDEX_NAME: Final = re.compile(r"[0-9]{17}")
 _Entry: TypeAlias = "os.DirEntry[str] | RemotePath"
 
@@ -97,6 +105,17 @@ class Tree:
     strangers: list[Stranger] = field(default_factory=list)
     topics: set[str] = field(default_factory=set)
     """Directories below ``consumequeue``: ``deleteTopic`` empties one and leaves it there."""
+    databases: list[Path] = field(default_factory=list)
+    """The directories that are RocksDB databases: in the root, and in ``config``."""
+    rocksdb_queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    """The queues in RocksDB, which ``storefmt.offline.views.rocksdb.queues`` lists."""
+    files_beside_rocksdb: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    """The queues in files, where the store has queues in RocksDB as well."""
+
+    def queue_files(self) -> dict[QueueKey, list[FileSpan]]:
+        """Return the queues that are read from files, so without those in RocksDB."""
+        stored = self.rocksdb_queues
+        return {key: spans for key, spans in self.queues.items() if spans != stored.get(key)}
 
     def name(self, path: Path) -> str:
         """Return ``path`` relative to the store, with forward slashes, always valid text."""
@@ -112,6 +131,7 @@ def read_tree(root: Path) -> Tree:
     """
     tree, paths = Tree(root), StorePaths(root)
     tree.log = _numbered(tree, paths.commitlog, "commitlog")
+    tree.databases = _databases(root, paths)
     tree.queues = _queues(tree, paths.consumequeue, "consumequeue")
     tree.topics = {entry.name for entry in _entries(paths.consumequeue) if entry.is_dir()}
     tree.ext = _queues(tree, paths.consumequeue_ext, "consumequeue_ext")
@@ -136,7 +156,19 @@ def read_tree(root: Path) -> Tree:
             tree.other.append(span)
         elif entry.name not in _LISTED:
             tree.below[entry.name] = list(_below(_path(entry)))
+    if paths.consumequeue in tree.databases:
+        spans = (_span(entry, 0) for entry in _entries(paths.consumequeue))
+        tree.below[ROCKSDB_QUEUES] = [span for span in spans if span is not None]
     return tree
+
+
+def _databases(root: Path, paths: StorePaths) -> list[Path]:
+    directories = [_path(entry) for entry in (*_entries(root), *_entries(paths.config))]
+    return [
+        path
+        for path in directories
+        if path.is_dir() and not path.is_symlink() and (path / ROCKSDB_MARK).is_file()
+    ]
 
 
 def _below(directory: Path) -> Iterator[FileSpan]:
@@ -150,7 +182,10 @@ def _below(directory: Path) -> Iterator[FileSpan]:
 
 def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[FileSpan]]:
     queues: dict[QueueKey, list[FileSpan]] = {}
+    is_database = directory in tree.databases
     for topic in _entries(directory):
+        if is_database and topic.is_file() and not _is_link(topic):
+            continue
         if not topic.is_dir() or _is_link(topic):
             _stranger(tree, topic, place)
             continue

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from mqadmin.cli.command import ParsedLine
-from mqadmin.cli.java.names import Java
+from mqadmin.cli.java.names import Java, JavaOption
 from mqadmin.cli.java.table import JAVA
 from mqadmin.cli.options import converted
 from mqadmin.cli.parse import parse
@@ -252,17 +252,33 @@ def test_the_longest_name_wins(words: tuple[str, ...], name: str) -> None:
     assert parsed(*words).command.name == name
 
 
-VALUES: Final = {"perm": "6", "method": "get"}
+VALUES: Final = {
+    "perm": "6",
+    "method": "get",
+    "mode": "POP",
+    "actions": "Pub",
+    "decision": "Deny",
+    "engine": "R",
+}
 """Values of flags that take no 1."""
+
+
+OF_ONE_NAME: Final = {("setCommitLogReadAheadMode", "mode"): "1"}
+"""The same, where other names have another kind of value in a flag of this field."""
 
 
 def given(java: Java) -> dict[str, list[str]]:
     """Return the words of each flag that must be there, by the field that it fills."""
     wanted = [flag for flag in java.options if flag.required or flag.field in java.any_of[:1]]
     return {
-        flag.field: [flag.names[0], *([VALUES.get(flag.field, "1")] if flag.has_arg else [])]
+        flag.field: [flag.names[0], *([value_of(java, flag)] if flag.has_arg else [])]
         for flag in wanted
     }
+
+
+def value_of(java: Java, flag: JavaOption) -> str:
+    """Return a text that a flag takes."""
+    return OF_ONE_NAME.get((java.name, flag.field)) or VALUES.get(flag.field, "1")
 
 
 def default_of(parameter: click.Parameter) -> object:

@@ -32,7 +32,8 @@ WRITING = {
     *("create", "update", "delete", "reset", "send", "set", "undo"),
     *("apply", "add", "wipe", "clean", "perm", "order-conf", "white-addr", "rt"),
     *("skip", "clone", "import", "resend", "consume-direct", "bench", "promote", "demote"),
-    *("recall", "copy", "elect"),
+    *("recall", "copy", "elect", "reset-flush-offset"),
+    *("grow", "remap", "remove", "transfer", "dump", "read-ahead", "timer-engine"),
 }
 """Words of commands that change something on a server."""
 

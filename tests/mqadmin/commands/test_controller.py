@@ -81,6 +81,28 @@ async def test_a_broker_outside_the_set_needs_unclean(tmp_path: Path, run: Run) 
     assert unclean.rows[0]["master_id"] == 3
 
 
+async def test_an_unclean_election_says_what_it_would_lose(tmp_path: Path, run: Run) -> None:
+    async with controller(tmp_path) as (app, caller):
+        await make_pair(caller)
+        await caller.beat(1, epoch="1", maxOffset="9000", confirmOffset="8000")
+        await caller.beat(2, epoch="1", maxOffset="8500", confirmOffset="8000")
+        await caller.join(3, epoch="1", maxOffset="7000")
+        planned = await ask(run, caller, "elect", "g", "3", "--unclean", "--dry-run")
+        in_sync = await ask(run, caller, "elect", "g", "2", "--unclean", "--dry-run", "--explain")
+        record = await app.groups.read("g")
+
+    columns = ("result", "lost_size_most", "lost_size_least", "lost_count")
+    assert cells(planned.rows, *columns) == [("would change", 2000, 1000, None)]
+    assert planned.rows[0]["remark"] == (
+        "it lacks up to 2000 bytes, 1000 bytes of them surely acknowledged"
+    )
+    assert "broker 1 (127.0.0.1:1) does not answer; its log ended at 9000" in planned.err
+    assert cells(in_sync.rows, *columns) == [("would change", None, None, None)]
+    assert "CONTROLLER_GET_SYNC_STATE_DATA (1006)" in in_sync.err
+    assert record is not None
+    assert record.master_id == 1
+
+
 async def test_brokers_are_forgotten(tmp_path: Path, run: Run) -> None:
     async with controller(tmp_path) as (app, caller):
         await make_pair(caller)

@@ -134,3 +134,14 @@ def test_grep_prints_hits_and_refuses_a_bad_expression(golden: Golden) -> None:
     assert all(any(char.isdigit() for char in row["excerpt"]) for row in json.loads(done.stdout))
     assert refused.returncode == 2
     assert "no regular expression" in refused.stderr
+
+
+def test_views_are_printed_as_a_script(basic: Path) -> None:
+    done = mqadmin("pipeline", "views", str(basic), "--prefix", "a_")
+    refused = mqadmin("pipeline", "views", str(basic), "--prefix", "a-")
+
+    statements = done.stdout.splitlines()
+    assert all(line.startswith("create or replace temporary view `a_") for line in statements)
+    assert all(line.endswith(");") and f"path '{basic}'" in line for line in statements)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "option prefix is 'a-'" in refused.stderr

@@ -3,8 +3,11 @@
 import pytest
 
 from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cluster.controlled_groups import ControlledGroups, ControllerView, ReplicaGroup
+from mqadmin.cluster.replicas import ReplicaLog
 from mqadmin.health.checkup import BrokerFacts
-from mqadmin.health.metrics import Families, add_runtime, number, size
+from mqadmin.health.metrics import Families, add_replica_groups, add_runtime, number, size
+from remoting.bodies import ReplicasInfo
 
 TABLE = {
     "bootTimestamp": "1000",
@@ -63,3 +66,36 @@ def test_values_are_added_up_or_raised() -> None:
 def test_sizes(text: str | None, expected: float | None) -> None:
     assert size(text) == expected
     assert number("x") is None
+
+
+def test_controllers_and_replicas_are_metrics_and_what_is_not_known_is_left_out() -> None:
+    out = Families()
+    master = ReplicaLog(1, "h:1", True, is_master=True, end=900, newest_epoch=4, confirm_offset=800)
+    group = ReplicaGroup(
+        "c", "g", (), {"h:1": {"minInSyncReplicas": "2"}},
+        ReplicasInfo(master_broker_id=1, master_epoch=4, sync_state_set_epoch=7),
+        (master, ReplicaLog(2, "h:2", False, is_alive=False, error="refused")),
+    )  # fmt: skip
+    views = (ControllerView("k:1", "k:1", is_leader=True), ControllerView("k:2", error="refused"))
+
+    add_replica_groups(out, ControlledGroups(views, (group,)))
+
+    values = {name: one.values for name, one in out.made.items()}
+    first, second = ("c", "g", "1", "h:1"), ("c", "g", "2", "h:2")
+    assert values == {
+        "mqadmin_controller_up": {("k:1",): 1, ("k:2",): 0},
+        "mqadmin_controller_is_leader": {("k:1",): 1},
+        "mqadmin_replicas_have_master": {("c", "g"): 1},
+        "mqadmin_replicas_master_epoch": {("c", "g"): 4},
+        "mqadmin_replicas_set_epoch": {("c", "g"): 7},
+        "mqadmin_replicas_count": {("c", "g"): 2},
+        "mqadmin_replicas_in_sync_count": {("c", "g"): 1},
+        "mqadmin_replicas_in_sync_min": {("c", "g"): 2},
+        "mqadmin_replica_is_master": {first: 1, second: 0},
+        "mqadmin_replica_is_alive": {first: 1, second: 0},
+        "mqadmin_replica_is_in_sync": {first: 1, second: 0},
+        "mqadmin_replica_epoch": {first: 4},
+        "mqadmin_replica_log_end": {first: 900},
+        "mqadmin_replica_confirm_offset": {first: 800},
+    }
+    assert out.made["mqadmin_replica_epoch"].labels == ("cluster", "broker", "brokerId", "brokerIP")

@@ -1,6 +1,10 @@
 """Rates between two looks, on made-up looks."""
 
+from dataclasses import replace
+
 from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cluster.controlled_groups import ControlledGroups, ReplicaGroup
+from mqadmin.cluster.replicas import ReplicaLog
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.top.sample import ClusterSnapshot, GroupSnapshot, rows_between
 from remoting.bodies import MessageQueue
@@ -39,3 +43,23 @@ def test_offsets_that_go_back_are_no_negative_rate() -> None:
     rows = rows_between(at(0, (10, 0), (9, 0)), at(1, (10, 0), (0, 0)))
 
     assert [row.out_tps for row in rows if row.kind == "group"] == [0.0]
+
+
+def test_replicas_have_their_standing_and_those_in_no_route_are_shown() -> None:
+    logs = (
+        ReplicaLog(1, "h:1", True, is_master=True, newest_epoch=4),
+        ReplicaLog(2, "h:2", True),
+        ReplicaLog(3, "h:3", False, is_alive=False, newest_epoch=3),
+    )
+    look = replace(
+        at(0, (10, 0), (0, 0)),
+        controlled=ControlledGroups(groups=(ReplicaGroup("c", "broker-a", logs=logs),)),
+    )
+
+    rows = [row for row in rows_between(look, look) if row.kind == "broker"]
+
+    assert [(row.name, row.replica, row.error) for row in rows] == [
+        ("broker-a", "MASTER 4", None),
+        ("broker-a:1", "IN_SYNC", None),
+        ("broker-a:3", "BEHIND 3", "BEHIND, dead, says its controller"),
+    ]

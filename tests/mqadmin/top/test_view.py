@@ -122,3 +122,14 @@ def test_names_from_servers_cannot_steer_the_terminal() -> None:
     rows = [TopRow("topic", "a\x1b[2Jb", in_tps=0.0), TopRow("broker", "b", error="\x1b]0;x")]
 
     assert "\x1b" not in "".join(draw(View(), rows, title="T", width=60, height=20))
+
+
+def test_the_standing_of_replicas_has_a_column_where_there_are_some() -> None:
+    replicas = [TopRow("broker", "g", in_tps=3.0, replica="MASTER 4"), TopRow("broker", "h")]
+
+    lines = draw(View(), replicas, title="T", width=80, height=24)
+
+    assert lines[2].split() == ["BROKER", "REPLICA", "IN/S", "OUT/S", "DISK", "SLAVE", "LAG"]
+    assert lines[3].split() == ["g", "MASTER", "4", "3", "-", "-", "-"]
+    assert lines[4].split()[1] == "-"
+    assert "REPLICA" not in draw(View(), ROWS, title="T", width=80, height=24)[2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqserver.broker.handlers.settings import disk_ratio, readable_size, running_time
+from mqserver.broker.handlers.broker_settings import disk_ratio, readable_size, running_time
 from mqserver.store.disk.disk import DiskUsage
 
 

@@ -1,5 +1,7 @@
 """When a broker counts as alive."""
 
+from dataclasses import replace
+
 from mqserver.controller.live_brokers import BROKERS_MAX, BrokerKey, LiveBrokers
 from tests.server.controller.examples import live_broker
 
@@ -70,3 +72,30 @@ def test_made_up_names_fill_no_memory() -> None:
         )
 
     assert not brokers.accept_heartbeat(live_broker(1))
+
+
+def test_the_last_heartbeat_of_a_dead_broker_is_kept_until_it_is_heard_again() -> None:
+    brokers = LiveBrokers()
+    first = live_broker(1, timeout_ms=2_000)
+    brokers.accept_heartbeat(first)
+    brokers.expire(NOW_MS + 2_001)
+
+    assert living(brokers) == set()
+    assert brokers.last_heartbeat(first.key) == first
+    assert brokers.last_heartbeat(BrokerKey("C", "g", 2)) is None
+
+    again = live_broker(1, conn_id=7)
+    brokers.accept_heartbeat(again)
+    assert brokers.last_heartbeat(first.key) == again
+
+
+def test_made_up_names_of_the_dead_fill_no_memory() -> None:
+    brokers = LiveBrokers()
+    names = [f"g{number}" for number in range(BROKERS_MAX + 1)]
+    for name in names:
+        key = BrokerKey("C", name, 1)
+        brokers.accept_heartbeat(replace(live_broker(1, timeout_ms=0), key=key))
+        brokers.expire(NOW_MS + 1)
+
+    assert brokers.last_heartbeat(BrokerKey("C", names[0], 1)) is None
+    assert brokers.last_heartbeat(BrokerKey("C", names[-1], 1)) is not None

@@ -65,7 +65,7 @@ class AclAccount:
     perms: Mapping[str, Perm] | None = None
 
     def lacks(self, resource: str, needed: Perm) -> bool:
-        """Tell whether the permission for a topic, or for a group's retry topic, is missing."""
+        """Return whether the permission for a topic, or for a group's retry topic, is missing."""
         default = self.default_group if resource.startswith(RETRY_PREFIX) else self.default_topic
         owned = default if self.perms is None else self.perms.get(resource, default)
         if owned & Perm.DENY:

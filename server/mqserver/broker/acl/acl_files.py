@@ -90,13 +90,13 @@ class AclFiles:
     def paths(self) -> list[Path]:
         """Return the files that exist, those of ``conf/acl`` first."""
         extra = (self._conf / "acl").rglob("*.y*ml")
-        # What is no regular file, such as a pipe, would keep the broker waiting.
-        found = sorted(
+        # Anything but a regular file, such as a pipe, would keep the broker waiting.
+        paths = sorted(
             path for path in extra if path.suffix in (".yml", ".yaml") and path.is_file()
         )
         if self.default.is_file() or _backup(self.default).is_file():
-            found.append(self.default)
-        return found
+            paths.append(self.default)
+        return paths
 
     def stamp(self) -> tuple[tuple[str, int, int, int], ...]:
         """Return a value that changes when a file is changed, added or removed."""
@@ -120,7 +120,7 @@ class AclFiles:
             content = self.read(path)
             if content:
                 try:
-                    _take(content, path, table)
+                    _add_accounts(content, path, table)
                 except (AclError, BadAddress, BadBody, ConfigDamaged) as error:
                     raise ConfigDamaged(f"{path}: {error}") from error
         return table
@@ -178,10 +178,10 @@ def accounts_in(content: Mapping[str, Json]) -> list[Json]:
     return _list(content, ACCOUNTS)
 
 
-def _take(content: Content, path: Path, table: AclTable) -> None:
-    table.white += [AddressPattern(str(one)) for one in _list(content, WHITE) if one is not None]
-    for one in accounts_in(content):
-        config = PlainAccessConfig.from_json(one)
+def _add_accounts(content: Content, path: Path, table: AclTable) -> None:
+    table.white += [AddressPattern(str(each)) for each in _list(content, WHITE) if each is not None]
+    for each in accounts_in(content):
+        config = PlainAccessConfig.from_json(each)
         account = account_of(config)
         if account.access_key in table.accounts:
             LOG.warning("%s: access key %s is in another file too", path, account.access_key)
@@ -193,12 +193,12 @@ def _take(content: Content, path: Path, table: AclTable) -> None:
 
 
 def _list(content: Mapping[str, Json], key: str) -> list[Json]:
-    found = content.get(key)
-    if found is None:
+    entries = content.get(key)
+    if entries is None:
         return []
-    if not isinstance(found, list):
-        raise ConfigDamaged(f"{key} is a {type(found).__name__}, expected a list")
-    return found
+    if not isinstance(entries, list):
+        raise ConfigDamaged(f"{key} is a {type(entries).__name__}, expected a list")
+    return entries
 
 
 def _version(content: Mapping[str, Json]) -> DataVersion:

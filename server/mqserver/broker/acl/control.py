@@ -122,7 +122,7 @@ class AccessControl:
         return account.secret_key if account is not None and is_admin else None
 
     def allows_send(self, ip: str, code: int, topic: str, proof: Proof) -> bool:
-        """Tell whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
+        """Return whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
 
         Args:
             ip: address of the producer.
@@ -134,7 +134,7 @@ class AccessControl:
         return _COPIED not in proof.content and self._allows(ip, code, topic, None, proof)
 
     def allows_pull(self, ip: str, code: int, topic: str, group: str, proof: Proof) -> bool:
-        """Tell whether ``check`` allows a pull, at less cost; False if only ``check`` can tell.
+        """Return whether ``check`` allows a pull, at less cost; False if only ``check`` can tell.
 
         Args:
             ip: address of the consumer.
@@ -146,7 +146,7 @@ class AccessControl:
         return self._allows(ip, code, topic, group, proof)
 
     def _allows(self, ip: str, code: int, topic: str, group: str | None, proof: Proof) -> bool:
-        """Tell whether a request is allowed whose permissions depend on these names alone.
+        """Return whether a request is allowed whose permissions depend on these names alone.
 
         What does not depend on the content is decided once until the accounts change.
         """
@@ -177,7 +177,7 @@ class AccessControl:
     def _new_signer(
         self, ip: str, code: int, topic: str, group: str | None, access_key: str | None
     ) -> hmac.HMAC | None:
-        """Return what signs the requests of somebody; None if they need no signature.
+        """Return the signer of an account's requests; None if they need no signature.
 
         Raises:
             AclError: the request is not allowed, whatever is signed.
@@ -195,7 +195,7 @@ class AccessControl:
         """Return the account that has to sign a request; None if ``ip`` needs no signature.
 
         Raises:
-            AclError: the request has no access key, or one that nobody has.
+            AclError: the request has no access key, or an unknown one.
         """
         table = self._live.table
         if any(pattern.matches(ip) for pattern in table.white):
@@ -276,7 +276,9 @@ class AccessControl:
     @property
     def accounts(self) -> list[PlainAccessConfig]:
         """The accounts as written in the files, with their secret keys hidden."""
-        return [dataclasses.replace(one, secret_key=HIDDEN) for one in self._live.table.configs]
+        return [
+            dataclasses.replace(account, secret_key=HIDDEN) for account in self._live.table.configs
+        ]
 
     def update(self, config: PlainAccessConfig, now_ms: int) -> None:
         """Create an account, or change the fields of one that ``config`` contains.
@@ -293,11 +295,11 @@ class AccessControl:
         path = self._live.table.origins.get(access_key, self._files.default)
         content = self._read(path)
         accounts = accounts_in(content)
-        old = next((one for one in accounts if _key_of(one) == access_key), None)
+        old = next((other for other in accounts if _key_of(other) == access_key), None)
         new = _merged(old, config)
         account_of(PlainAccessConfig.from_json(new))
         # As in Java, the changed account moves to the end of the list.
-        kept = [one for one in accounts if one is not old]
+        kept = [other for other in accounts if other is not old]
         self._write(path, {**content, ACCOUNTS: [*kept, new]}, now_ms)
 
     def delete(self, access_key: str, now_ms: int) -> bool:
@@ -311,7 +313,7 @@ class AccessControl:
         if path is None:
             return False
         content = self._read(path)
-        kept = [one for one in accounts_in(content) if _key_of(one) != access_key]
+        kept = [account for account in accounts_in(content) if _key_of(account) != access_key]
         self._write(path, {**content, ACCOUNTS: kept}, now_ms)
         return True
 

@@ -79,8 +79,8 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
     def check(request: Request) -> None:
         try:
             conn = request.conn
-            at = join_address(conn.local_ip, conn.local_port)
-            access.check(conn.peer[0], request.command, at=at)
+            local_address = join_address(conn.local_ip, conn.local_port)
+            access.check(conn.peer[0], request.command, at=local_address)
         except AclError as error:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{JAVA_NAME}: {error}") from error
 

@@ -69,7 +69,7 @@ class Rule:
 
 def _perms(*parts: tuple[str, _Needs]) -> Rule:
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
-        return [found for _, part in parts for found in part(command, topic_at)]
+        return [resource for _, part in parts for resource in part(command, topic_at)]
 
     return Rule(Level.PERMS, ", ".join(text for text, _ in parts), needs)
 
@@ -98,13 +98,13 @@ def _send(key: str, properties_key: str) -> Rule:
 
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
         topic = command.ext.get(key)
-        found = [] if topic is None else [_sent_to(topic)]
+        resources = [] if topic is None else [_sent_to(topic)]
         properties = command.ext.get(properties_key, "")
         if INNER_MULTI_DISPATCH in properties:
-            found += _copied_to(properties)
+            resources += _copied_to(properties)
         if _COPIED in command.body:
-            found += _copied_in_batch(command.body)
-        return found
+            resources += _copied_in_batch(command.body)
+        return resources
 
     return Rule(Level.PERMS, "PUB of the topic, and of each that the message is copied to", needs)
 
@@ -121,7 +121,7 @@ def _copied_in_batch(body: bytes) -> list[Resource]:
         entries = split_batch(body)
     except RecordDamaged:
         return []
-    return [found for entry in entries for found in _copied_to(entry.properties)]
+    return [resource for entry in entries for resource in _copied_to(entry.properties)]
 
 
 def _sent_to(topic: str) -> Resource:
@@ -155,8 +155,8 @@ def _pop_resources(topic: str, group: str) -> list[Resource]:
 
 def _batch_ack(command: Command, topic_at: TopicAt) -> list[Resource]:
     acks = BatchAckMessageRequestBody.decode(command.body).acks if command.body else []
-    found = [_pop_resources(ack.topic, ack.consumer_group) for ack in acks]
-    return list(dict.fromkeys(each for part in found for each in part))
+    resources = [_pop_resources(ack.topic, ack.consumer_group) for ack in acks]
+    return list(dict.fromkeys(each for part in resources for each in part))
 
 
 def _assignment(command: Command, topic_at: TopicAt) -> list[Resource]:
@@ -178,11 +178,13 @@ def _message(perm: Perm, key: str) -> tuple[str, _Needs]:
 
 
 def _heartbeat(command: Command, topic_at: TopicAt) -> list[Resource]:
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for consumer in HeartbeatData.decode(command.body).consumer_data_set:
-        found.append((retry_topic(consumer.group_name), Perm.SUB))
-        found += [(one.topic, Perm.SUB) for one in consumer.subscription_data_set]
-    return found
+        resources.append((retry_topic(consumer.group_name), Perm.SUB))
+        resources += [
+            (subscription.topic, Perm.SUB) for subscription in consumer.subscription_data_set
+        ]
+    return resources
 
 
 def _locks(kind: type[LockBatchRequestBody | UnlockBatchRequestBody]) -> Rule:
@@ -197,12 +199,12 @@ def _locks(kind: type[LockBatchRequestBody | UnlockBatchRequestBody]) -> Rule:
 
 def _checked_filter(command: Command, topic_at: TopicAt) -> list[Resource]:
     body = CheckClientRequestBody.decode(command.body)
-    found: list[Resource] = []
+    resources: list[Resource] = []
     if body.group is not None:
-        found.append((retry_topic(body.group), Perm.SUB))
+        resources.append((retry_topic(body.group), Perm.SUB))
     if body.subscription_data is not None:
-        found.append((body.subscription_data.topic, Perm.SUB))
-    return found
+        resources.append((body.subscription_data.topic, Perm.SUB))
+    return resources
 
 
 def _java_send(topic_key: str, group_key: str) -> Rule:
@@ -238,7 +240,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     LaterCode.LITE_PULL_MESSAGE: _SUB_BOTH,
     RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),
     RequestCode.VIEW_MESSAGE_BY_ID: _perms(_message(Perm.SUB, "offset")),
-    # The answer contains the filter of the group, so SUB of the group is needed, too.
+    # The answer contains the filter of the group, so SUB of the group is needed as well.
     RequestCode.QUERY_CONSUME_QUEUE: _SUB_BOTH,
     RequestCode.CONSUMER_SEND_MSG_BACK: _perms(_group("group"), _message(Perm.SUB, "offset")),
     RequestCode.QUERY_CONSUMER_OFFSET: _SUB_BOTH,
@@ -327,6 +329,12 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
 """Without access control these are accepted only from this machine and from adminAddresses. 308 is
 among them because it deletes offsets in Java."""
 
+OPEN_CODES: Final[frozenset[int]] = frozenset({
+    ExtensionCode.GET_EPOCH, LaterCode.NOTIFY_BROKER_ROLE_CHANGED,
+})  # fmt: skip
+"""Requests that need no account. A controller has none, and its notice (1008) only lets the broker
+ask it, once at a time."""
+
 READS_LOG: Final[frozenset[int]] = frozenset({
     RequestCode.END_TRANSACTION,
     RequestCode.VIEW_MESSAGE_BY_ID,
@@ -337,7 +345,6 @@ READS_LOG: Final[frozenset[int]] = frozenset({
 
 def rule_of(code: int, *, strict: bool) -> Rule:
     """Return the rule of a request code, by the strict rules or by Java's."""
-    # A controller has no account, and its notice only lets the broker ask it.
-    if code in (ExtensionCode.GET_EPOCH, LaterCode.NOTIFY_BROKER_ROLE_CHANGED):
+    if code in OPEN_CODES:
         return ANYBODY
     return STRICT.get(code, ADMIN) if strict else JAVA.get(code, KEY)

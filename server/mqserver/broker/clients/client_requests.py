@@ -48,7 +48,7 @@ class ClientCalls:
 
     @property
     def is_used(self) -> bool:
-        """Tell whether a connection that is open was ever sent a request."""
+        """Return whether a connection that is open was ever sent a request."""
         return bool(self._pending)
 
     def call(

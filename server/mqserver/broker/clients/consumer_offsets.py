@@ -87,10 +87,10 @@ class Offsets:
 
     def topics_by_group(self) -> dict[str, list[str]]:
         """Return the topics in which each group has offsets."""
-        found: dict[str, list[str]] = {}
+        topics: dict[str, list[str]] = {}
         for topic, group in self._table:
-            found.setdefault(group, []).append(topic)
-        return found
+            topics.setdefault(group, []).append(topic)
+        return topics
 
     def groups_of(self, topic: str) -> list[str]:
         """Return the groups that have offsets in a topic."""
@@ -129,7 +129,7 @@ class Offsets:
                 groups do not count.
             without: groups to leave out. (Java's broker deletes their offsets here.)
         """
-        found: dict[int, int] = {}
+        offsets: dict[int, int] = {}
         for group in self.groups_of(topic):
             if group in without:
                 continue
@@ -137,5 +137,5 @@ class Offsets:
                 yield
                 for queue_id, queue_offset in part:
                     if queue_offset >= min_offset(queue_id):
-                        found[queue_id] = min(queue_offset, found.get(queue_id, LONG_MAX))
-        return found
+                        offsets[queue_id] = min(queue_offset, offsets.get(queue_id, LONG_MAX))
+        return offsets

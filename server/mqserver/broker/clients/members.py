@@ -70,11 +70,11 @@ class ConsumerGroup:
 
     def join(self, member: GroupMember) -> bool:
         """Add or renew a member; return whether its connection is new."""
-        known = self.members.get(member.conn)
-        if known is None or known.client_id != member.client_id:
+        joined = self.members.get(member.conn)
+        if joined is None or joined.client_id != member.client_id:
             self.members[member.conn] = member
-            return known is None
-        known.seen_ms = member.seen_ms
+            return joined is None
+        joined.seen_ms = member.seen_ms
         return False
 
     def subscribe(self, subscriptions: Iterable[SubscriptionData]) -> bool:
@@ -87,18 +87,18 @@ class ConsumerGroup:
         changed = False
         said = {subscription.topic: subscription for subscription in subscriptions}
         for topic, subscription in said.items():
-            known = self.subscriptions.get(topic)
-            if known is None or subscription.sub_version > known.sub_version:
-                changed = changed or known is None
+            old = self.subscriptions.get(topic)
+            if old is None or subscription.sub_version > old.sub_version:
+                changed = changed or old is None
                 self.subscriptions[topic] = subscription
         gone = self.subscriptions.keys() - said.keys()
         for topic in gone:
             del self.subscriptions[topic]
         if gone:
-            told = ", ".join(sorted(gone)[:_TOLD_COUNT_MAX])
+            topics = ", ".join(sorted(gone)[:_TOLD_COUNT_MAX])
             count = len(gone)
             LOG.warning(
-                "group %s does not subscribe to %d topics any more: %s", self.name, count, told
+                "group %s does not subscribe to %d topics any more: %s", self.name, count, topics
             )
         return changed or bool(gone)
 
@@ -119,16 +119,20 @@ class Consumers:
 
     def subscription(self, group: str, topic: str) -> SubscriptionData | None:
         """Return a group's subscription to a topic, or None."""
-        found = self._groups.get(group)
-        return None if found is None else found.subscriptions.get(topic)
+        consumer_group = self._groups.get(group)
+        return None if consumer_group is None else consumer_group.subscriptions.get(topic)
 
     def subscriptions_size(self, name: str) -> int:
         """Return about how many bytes the subscriptions of a group take; 0 for an unknown group."""
         group = self._groups.get(name)
         if group is None:
             return 0
-        texts = [one.sub_string for one in group.subscriptions.values() if one.sub_string]
-        # The tags of an expression are kept, too.
+        texts = [
+            subscription.sub_string
+            for subscription in group.subscriptions.values()
+            if subscription.sub_string
+        ]
+        # The tags of an expression are also kept.
         return SUBSCRIPTION_SIZE * len(group.subscriptions) + 2 * sum(map(len, texts))
 
     def register(self, data: ConsumerData, *, member: GroupMember) -> bool:
@@ -184,8 +188,8 @@ class Producers:
 
     def members(self, group: str) -> list[GroupMember] | None:
         """Return the members of a group, or None if it has no members."""
-        found = self._groups.get(group)
-        return None if found is None else list(found.values())
+        consumer_group = self._groups.get(group)
+        return None if consumer_group is None else list(consumer_group.values())
 
     def find(self, client_id: str) -> GroupMember | None:
         """Return the producer with a client id, in any group, or None."""
@@ -196,17 +200,17 @@ class Producers:
         return None
 
     def has(self, group: str, conn: ServerConn) -> bool:
-        """Tell whether a connection is in a group."""
+        """Return whether a connection is in a group."""
         return conn in self._groups.get(group, ())
 
     def next_connection(self, group: str, may: Callable[[GroupMember], bool]) -> ServerConn | None:
         """Return one open connection of a group, in turn; None if there is none.
 
         Args:
-            may: tells whether a member may get the request.
+            may: returns whether a member may get the request.
         """
         members = self._groups.get(group, {})
-        conns = [conn for conn, one in members.items() if not conn.is_closing and may(one)]
+        conns = [conn for conn, member in members.items() if not conn.is_closing and may(member)]
         if not conns:
             return None
         self._turn += 1

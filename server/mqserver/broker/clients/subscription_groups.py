@@ -79,18 +79,18 @@ class Groups:
 
         A slave returns the default settings in place of creating the group.
         """
-        found = self.get(group)
-        if found is not None:
-            return found
+        config = self.get(group)
+        if config is not None:
+            return config
         allowed = self._config.auto_create_subscription_group or group.startswith(
             SYSTEM_GROUP_PREFIX
         )
         if not allowed or names.group_fault(group) is not None:
             return None
-        found = SubscriptionGroup(group_name=group)
+        config = SubscriptionGroup(group_name=group)
         if not self._config.is_slave:
-            self.put(found, now_ms=now_ms)
-        return found
+            self.put(config, now_ms=now_ms)
+        return config
 
     def put(self, group: SubscriptionGroup, *, now_ms: int) -> None:
         """Create a group or replace its settings; light groups cannot be changed."""

@@ -78,24 +78,24 @@ class _LevelTail:
         """Return the next message that can be delivered, and skip those that cannot."""
         queue_offset = self.next_offset
         while True:
-            found = self.store.reader.get_message(
+            result = self.store.reader.get_message(
                 SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1
             )
-            if found.status is GetStatus.FOUND:
+            if result.status is GetStatus.FOUND:
                 try:
-                    record = decode_record(b"".join(found.chunks))
+                    record = decode_record(b"".join(result.chunks))
                 except RecordDamaged:
                     record = None
                 message = record and restore_message(record)
                 if record is not None and message is not None:
                     return record.queue_offset, message
-            if found.next_offset <= queue_offset:
+            if result.next_offset <= queue_offset:
                 return None
-            queue_offset = found.next_offset
+            queue_offset = result.next_offset
 
 
 def _is_delivery(record: Record, message: PutMessage) -> bool:
-    """Tell whether a record is the delivery of a message."""
+    """Return whether a record is the delivery of a message."""
     place = record.topic, record.queue_id
     return (
         place in ((message.topic, message.queue_id), (UNDELIVERED_TOPIC, 0))
@@ -135,23 +135,23 @@ class DeliveredTail:
     def step(self) -> bool:
         """Look at some records; return whether there may be more."""
         try:
-            found = next(self._walk, None)
+            records = next(self._walk, None)
         except OSError as error:
             LOG.error("the log cannot be read, delayed messages may come twice: %s", error)
             return False
-        for one in found or ():
-            if _NAMES_LEVEL in one.properties and one.topic != SCHEDULE_TOPIC:
-                self._take(one)
-        return found is not None
+        for record in records or ():
+            if _NAMES_LEVEL in record.properties and record.topic != SCHEDULE_TOPIC:
+                self._note_delivery(record)
+        return records is not None
 
     def offsets(self) -> dict[int, int]:
         """Return, by level, the queue offset of the first message that was not delivered."""
-        return {level: known.next_offset for level, known in self._levels.items()}
+        return {level: level_offsets.next_offset for level, level_offsets in self._levels.items()}
 
-    def _take(self, found: ScannedRecord) -> None:
-        text = parse_properties(found.properties).get(DELAY, "")
+    def _note_delivery(self, record: ScannedRecord) -> None:
+        text = parse_properties(record.properties).get(DELAY, "")
         level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
-        data = None if level is None else self._store.reader.read_record(found.log_offset)
+        data = None if level is None else self._store.reader.read_record(record.log_offset)
         if level is not None and data is not None:
             # The scan of the log has just checked that this record is whole.
             level.count_delivery(decode_record(data))

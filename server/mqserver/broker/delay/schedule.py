@@ -12,7 +12,7 @@ delay after the start. All times in this module are of the steady clock, except 
 
 ``ClockSkew`` compares the two clocks to notice that the wall clock was changed:
 
-    wall    10:00:00  10:00:01 │ 11:00:01  11:00:02      somebody sets it an hour forward
+    wall    10:00:00  10:00:01 │ 11:00:01  11:00:02      it is set forward an hour
     steady       100       101 │      101       102
     skew           a         a │   a + 1h    a + 1h
 
@@ -219,19 +219,19 @@ class DelayService:
         self.skew = skew = ClockSkew(times)
         """The differences between the wall clock and the steady clock; ``observe`` them also while
         the broker does not call ``deliver``."""
-        known = {} if stored is None else stored.offsets
+        offsets = {} if stored is None else stored.offsets
         self._levels = [
             _DelayLevel(
                 level,
                 levels.delay_ms(level),
                 QueueRecords(store, SCHEDULE_TOPIC, level - 1, name=f"delay level {level}"),
                 WarmUp(context.cold, partial(self._look_now, level)),
-                queue_offset=max(0, known.get(level, 0)),
+                queue_offset=max(0, offsets.get(level, 0)),
                 skews=deque([(0, skew.now_ms)]),
             )
             for level in range(1, levels.highest + 1)
         ]
-        self._safe = dict(known)
+        self._safe = dict(offsets)
         self._unsafe: deque[int] = deque()
         """Log offsets of the deliveries that are not safe yet, in the order of the puts."""
         log_offset = None if stored is None else stored.log_offset
@@ -239,7 +239,7 @@ class DelayService:
             # The real broker wrote the file. What it delivered after that is delivered again, as
             # it would do itself; deliveries from here on are found.
             log_offset = store.flushed_offset
-        self._durable = DelayOffsets(dict(known), log_offset=log_offset)
+        self._durable = DelayOffsets(dict(offsets), log_offset=log_offset)
         self._settling: tuple[int, DelayOffsets] | None = None
         self.is_caught_up = False
         """Whether the log was read for earlier deliveries, so that this broker may deliver."""
@@ -284,16 +284,16 @@ class DelayService:
         for level in self._levels:
             level.look_ms = 0
 
-    def adopt(self, told: DelayOffsets) -> None:
+    def adopt(self, delay_offsets: DelayOffsets) -> None:
         """Adopt a master's delay offsets where they are higher; this log has all they count."""
         is_further = False
         for level in self._levels:
-            queue_offset = told.offsets.get(level.level, 0)
+            queue_offset = delay_offsets.offsets.get(level.level, 0)
             if queue_offset > self._safe.get(level.level, 0):
                 self._move(level, queue_offset)
                 is_further = True
         # The master's log offset is right only together with the master's delay offsets.
-        log_offset = told.log_offset if self._safe == told.offsets else None
+        log_offset = delay_offsets.log_offset if self._safe == delay_offsets.offsets else None
         if is_further or log_offset not in (None, self._durable.log_offset):
             self._durable = DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
             self.change_count += 1
@@ -313,7 +313,7 @@ class DelayService:
             self.change_count += 1
 
     def _is_unsettled(self) -> bool:
-        """Tell whether delay offsets changed, or the log grew by ``TAIL_SIZE_MAX`` without."""
+        """Return whether delay offsets changed, or the log grew by ``TAIL_SIZE_MAX`` without."""
         saved, now = self._durable, self.offsets()
         if saved.offsets != now.offsets or saved.log_offset is None or now.log_offset is None:
             return True
@@ -321,14 +321,14 @@ class DelayService:
 
     def stranded(self) -> dict[int, int]:
         """Return how many messages wait in levels that messageDelayLevel lacks now, by level."""
-        found = {}
+        counts = {}
         for topic, queue_id in self._context.store.queues():
             level = queue_id + 1
             if topic == SCHEDULE_TOPIC and level > len(self._levels):
                 count = self._context.store.max_offset(topic, queue_id) - self._safe.get(level, 0)
                 if count > 0:
-                    found[level] = count
-        return found
+                    counts[level] = count
+        return counts
 
     def dispatched(self, entries: list[DispatchEntry]) -> None:
         """Note the delayed messages that became visible."""
@@ -389,12 +389,12 @@ class DelayService:
                     break
             else:
                 return False
-            found, self._tail = self._tail.offsets(), None
+            offsets, self._tail = self._tail.offsets(), None
             for level in self._levels:
-                count = found.get(level.level, 0) - self._safe.get(level.level, 0)
+                count = offsets.get(level.level, 0) - self._safe.get(level.level, 0)
                 if count > 0:
                     LOG.info("delay level %d: the log has %d deliveries more", level.level, count)
-                    self._move(level, found[level.level])
+                    self._move(level, offsets[level.level])
         self.is_caught_up = True
         return True
 

@@ -106,12 +106,12 @@ class LiveSettings:
             ConfigDamaged: the file cannot be read, or a line of it is not a valid setting.
             OSError: the disk cannot be read.
         """
-        found = load_state_file(self.path, lambda data: parse_properties(data.decode()))
-        if found is None:
+        entries = load_state_file(self.path, lambda data: parse_properties(data.decode()))
+        if entries is None:
             return
         before = self.as_dict()
         try:
-            self.change(Value(one.key, one.value, f"line {one.line}") for one in found)
+            self.change(Value(entry.key, entry.value, f"line {entry.line}") for entry in entries)
         except SettingsError as error:
             raise ConfigDamaged(
                 f"{self.path}: {error}; delete the line to start with what is configured"
@@ -181,12 +181,12 @@ class LiveSettings:
 
     def _check_without_meaning(self, value: Value) -> None:
         """Refuse a value that Java could not parse, and a key that may not change while running."""
-        known = self._without_meaning[value.key]
+        old = self._without_meaning[value.key]
         if value.key in AT_START_ELSEWHERE:
-            if value.text != known:
+            if value.text != old:
                 raise _fixed(value)
             return
-        kind = bool if known in ("true", "false") else int if known.isdecimal() else str
+        kind = bool if old in ("true", "false") else int if old.isdecimal() else str
         convert(value, Key(value.key, "", kind, False, 0, (1 << 63) - 1, False))
 
     def as_dict(self) -> dict[str, str]:

@@ -153,9 +153,11 @@ class StateFiles:
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="state-files")
+            self._task = asyncio.get_running_loop().create_task(
+                self._save_files(), name="state-files"
+            )
 
-    async def _run(self) -> None:
+    async def _save_files(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             # Requests of the same pass of the loop share one write.

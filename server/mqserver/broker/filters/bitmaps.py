@@ -42,7 +42,9 @@ class BitMaps:
         """
         filters = self._table.on_topic(entry.topic)
         operand_count = sum(
-            found.expression.operand_count for found in filters if found.expression is not None
+            consumer_filter.expression.operand_count
+            for consumer_filter in filters
+            if consumer_filter.expression is not None
         )
         if operand_count > BIT_MAP_OPERANDS_MAX:
             return b""
@@ -52,8 +54,9 @@ class BitMaps:
         properties = parse_properties(raw_properties(record))
         matched = [
             position
-            for found in filters
-            if found.expression is not None and found.expression.matches(properties)
-            for position in found.positions
+            for consumer_filter in filters
+            if consumer_filter.expression is not None
+            and consumer_filter.expression.matches(properties)
+            for position in consumer_filter.positions
         ]
         return bit_map(self._table.bloom.bit_count, matched)

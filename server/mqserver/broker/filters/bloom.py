@@ -45,19 +45,19 @@ class BloomFilter:
         """Return the bit positions of a text, ``hash_count`` of them; some may be equal."""
         hash64 = murmur3_64(text.encode("utf-8", "replace"))
         first, second = hash64 & 0xFFFFFFFF, hash64 >> 32
-        found = []
+        positions = []
         for number in range(1, self.hash_count + 1):
             mixed = (first + number * second) & 0xFFFFFFFF
-            found.append((mixed if mixed < 1 << 31 else ~mixed & 0xFFFFFFFF) % self.bit_count)
-        return found
+            positions.append((mixed if mixed < 1 << 31 else ~mixed & 0xFFFFFFFF) % self.bit_count)
+        return positions
 
     def fits(self, positions: Iterable[int] | None, bit_count: int) -> bool:
-        """Tell whether positions came from a bloom filter with these sizes."""
-        found = [] if positions is None else list(positions)
+        """Return whether positions came from a bloom filter with these sizes."""
+        bits = [] if positions is None else list(positions)
         return (
             bit_count == self.bit_count
-            and len(found) == self.hash_count
-            and all(0 <= position < bit_count for position in found)
+            and len(bits) == self.hash_count
+            and all(0 <= position < bit_count for position in bits)
         )
 
 
@@ -70,7 +70,7 @@ def bit_map(bit_count: int, positions: Iterable[int]) -> bytes:
 
 
 def has_all(bits: bytes, positions: Iterable[int]) -> bool:
-    """Tell whether the bits at all of these positions are set."""
+    """Return whether the bits at all of these positions are set."""
     return all(bits[position // _BYTE] >> position % _BYTE & 1 for position in positions)
 
 

@@ -142,10 +142,10 @@ class Lexer:
         at_end = token.kind is TokenKind.END
         # Java reports the end of the text at the position of the last character.
         line, column = self._place(token.pos - at_end) if token.pos else (1 - at_end, 1 - at_end)
-        found = token.kind.value if at_end else f' {token.kind.value} "{escape(token.text)} "'
+        text = token.kind.value if at_end else f' {token.kind.value} "{escape(token.text)} "'
         which = "".join(f"{kind.value} ...\n    " for kind in expected)
         return BadExpression(
-            f'{_PARSER}.ParseException: Encountered "{found}" at line {line}, column {column}.\n'
+            f'{_PARSER}.ParseException: Encountered "{text}" at line {line}, column {column}.\n'
             f"Was expecting{' one of' if len(expected) > 1 else ''}:\n    {which}"
         )
 
@@ -155,11 +155,11 @@ class Lexer:
         if pos == len(self._text):
             self._pos = pos
             return Token(TokenKind.END, "", pos)
-        found = _TOKEN.match(self._text, pos)
-        if found is None:
+        match = _TOKEN.match(self._text, pos)
+        if match is None:
             raise self._unknown(pos)
-        self._pos = found.end()
-        text, name = found[0], found.lastgroup or ""
+        self._pos = match.end()
+        text, name = match[0], match.lastgroup or ""
         if name == "NAME" and text.upper() in self._words:
             name = text.upper()
         return Token(TokenKind[name], text, pos)
@@ -174,17 +174,17 @@ class Lexer:
         if end >= len(text) - (end == pos):
             # Java has reached the end here, and shows the characters only if there are several.
             end = len(text)
-            found, after = "<EOF> ", text[pos:] if end - pos > 1 else ""
+            text_before, after = "<EOF> ", text[pos:] if end - pos > 1 else ""
         else:
             # Of a character beyond the BMP, Java sees only the first UTF-16 unit.
             first = text[end].encode("utf-16-be", "surrogatepass")[:2]
             unit = int.from_bytes(first, "big")
             shown = escape(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
-            found, after = f'"{shown}" ({unit}), ', text[pos:end]
+            text_before, after = f'"{shown}" ({unit}), ', text[pos:end]
         line, column = self._place(end)
         return BadExpression(
             f"{_PARSER}.TokenMgrError: Lexical error at line {line}, column {column}.  "
-            f'Encountered: {found}after : "{escape(after)}"'
+            f'Encountered: {text_before}after : "{escape(after)}"'
         )
 
     def _place(self, pos: int) -> tuple[int, int]:

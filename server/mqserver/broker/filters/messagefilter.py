@@ -90,11 +90,11 @@ def carried_filter(expression: Expression) -> MessageFilter:
     )
 
 
-def registered_filter(found: ConsumerFilter, table: FilterTable) -> MessageFilter:
+def registered_filter(consumer_filter: ConsumerFilter, table: FilterTable) -> MessageFilter:
     """Return the filter for an expression that a group sent in its heartbeats."""
-    if found.expression is None:
+    if consumer_filter.expression is None:
         return EVERYTHING
-    positions, born_ms = found.positions, found.data.born_time
+    positions, born_ms = consumer_filter.positions, consumer_filter.data.born_time
     size = table.bloom.bit_count // 8
 
     def by_bits(unit: ExtUnit) -> bool:
@@ -103,18 +103,18 @@ def registered_filter(found: ConsumerFilter, table: FilterTable) -> MessageFilte
             return True
         return has_all(unit.bit_map, positions)
 
-    return carried_filter(found.expression)._replace(by_bits=by_bits, size=0)
+    return carried_filter(consumer_filter.expression)._replace(by_bits=by_bits, size=0)
 
 
 def subscription_filter(
-    subscription: SubscriptionData, found: ConsumerFilter | None, table: FilterTable
+    subscription: SubscriptionData, consumer_filter: ConsumerFilter | None, table: FilterTable
 ) -> MessageFilter:
     """Return the filter for a subscription of a heartbeat, of any expression type."""
     if is_tag_type(subscription.expression_type):
         return MessageFilter(codes_of_subscription(subscription))
-    if subscription.class_filter_mode or found is None:
+    if subscription.class_filter_mode or consumer_filter is None:
         return EVERYTHING
-    return registered_filter(found, table)
+    return registered_filter(consumer_filter, table)
 
 
 def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageFilter:
@@ -124,10 +124,10 @@ def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageF
     group = topic[len(RETRY_PREFIX) :]
 
     def by_properties(properties: Properties) -> bool:
-        found = table.get(properties.get(RETRY_TOPIC, ""), group)
-        if found is None or found.expression is None:
+        consumer_filter = table.get(properties.get(RETRY_TOPIC, ""), group)
+        if consumer_filter is None or consumer_filter.expression is None:
             return True
-        return found.expression.matches(properties)
+        return consumer_filter.expression.matches(properties)
 
     # Each message may have a different filter, so assume the largest one.
     return tests._replace(by_properties=by_properties, operand_count=OPERANDS_MAX)

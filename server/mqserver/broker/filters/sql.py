@@ -84,7 +84,7 @@ class Expression(NamedTuple):
         return None if value is None else bool(value)
 
     def matches(self, properties: Properties) -> bool:
-        """Tell whether a message with these properties is wanted."""
+        """Return whether the expression accepts a message with these properties."""
         try:
             return self.term.evaluate(properties) is True
         except EvaluationError:
@@ -109,10 +109,10 @@ def compile_sql(text: str, *, strict: bool = False) -> Expression:
         raise TooLong(
             f"the expression has {len(text)} characters, the limit is {EXPRESSION_SIZE_MAX}"
         )
-    found = _compiled(text, strict)
-    if isinstance(found, BadExpression):
-        raise type(found)(str(found))
-    return found
+    expression = _compiled(text, strict)
+    if isinstance(expression, BadExpression):
+        raise type(expression)(str(expression))
+    return expression
 
 
 @lru_cache(maxsize=COMPILED_COUNT_MAX)
@@ -280,6 +280,6 @@ def _float(text: str) -> float:
     if value > _FLOAT_MAX:
         raise terms.refused(f"{text} is greater than {java_double(_FLOAT_MAX)}")
     if value < _FLOAT_MIN:
-        # Java compares with the smallest number above zero, so it refuses 0.0, too.
+        # Java compares with the smallest number above zero, so it also refuses 0.0.
         raise terms.refused(f"{text} is less than 4.9E-324")
     return value

@@ -74,7 +74,7 @@ class ConsumerFilter:
 
     @property
     def is_dead(self) -> bool:
-        """Tell whether no consumer of the group uses this filter now."""
+        """Return whether this filter is unused by the consumers of its group."""
         return self.data.dead_time >= self.data.born_time
 
     @property
@@ -119,43 +119,43 @@ class FilterTable:
         said = {subscription.topic: subscription for subscription in subscriptions}
         for subscription in said.values():
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
-                self._take(group, subscription, now_ms)
+                self._register_filter(group, subscription, now_ms)
         for topic, groups in self._topics.items():
-            found = groups.get(group)
-            if found is not None and topic not in said and not found.is_dead:
-                self._die(found, now_ms)
+            consumer_filter = groups.get(group)
+            if consumer_filter is not None and topic not in said and not consumer_filter.is_dead:
+                self._die(consumer_filter, now_ms)
 
     def unregister(self, group: str, *, now_ms: int) -> None:
         """Mark all filters of a group as dead, because its last member has left."""
         for groups in self._topics.values():
-            found = groups.get(group)
-            if found is not None and not found.is_dead:
-                self._die(found, now_ms)
+            consumer_filter = groups.get(group)
+            if consumer_filter is not None and not consumer_filter.is_dead:
+                self._die(consumer_filter, now_ms)
 
-    def _die(self, found: ConsumerFilter, now_ms: int) -> None:
-        found.data.dead_time = now_ms
+    def _die(self, consumer_filter: ConsumerFilter, now_ms: int) -> None:
+        consumer_filter.data.dead_time = now_ms
         self.change_count += 1
 
-    def _take(self, group: str, subscription: SubscriptionData, now_ms: int) -> None:
+    def _register_filter(self, group: str, subscription: SubscriptionData, now_ms: int) -> None:
         topic, text = subscription.topic or "", subscription.sub_string
         kind, version = subscription.expression_type, subscription.sub_version
         groups = self._topics.setdefault(topic, {})
-        known = groups.get(group)
-        if known is not None and version <= known.data.client_version:
-            if version == known.data.client_version and known.is_dead:
-                known.data.dead_time = 0
+        old = groups.get(group)
+        if old is not None and version <= old.data.client_version:
+            if version == old.data.client_version and old.is_dead:
+                old.data.dead_time = 0
                 self.change_count += 1
             return
         self.change_count += 1
         positions = self.bloom.positions(f"{group}#{topic}")
         bits = BloomFilterData(bit_pos=positions, bit_num=self.bloom.bit_count)
-        if known is not None and (
-            (known.data.expression, known.data.expression_type) == (text, kind)
-            and known.data.bloom_filter_data == bits
+        if old is not None and (
+            (old.data.expression, old.data.expression_type) == (text, kind)
+            and old.data.bloom_filter_data == bits
         ):
-            known.data.client_version = version
-            if known.is_dead:
-                known.data.dead_time = 0
+            old.data.client_version = version
+            if old.is_dead:
+                old.data.dead_time = 0
             return
         try:
             expression = compile_filter(text, kind, strict=self._config.strict_filters)
@@ -163,7 +163,7 @@ class FilterTable:
             LOG.warning("group %s, topic %s: filter %r refused: %s", group, topic, text, error)
             self._remove(groups, group)
             return
-        found = ConsumerFilter(
+        consumer_filter = ConsumerFilter(
             ConsumerFilterData(
                 consumer_group=group,
                 topic=topic,
@@ -177,7 +177,7 @@ class FilterTable:
             positions,
         )
         self._remove(groups, group)
-        if not self._has_room(found.operand_count):
+        if not self._has_room(consumer_filter.operand_count):
             LOG.warning(
                 "group %s, topic %s: filter %r refused: all filters together have %d operands, "
                 "the limit is %d", group, topic, text, self._operand_count, self._operands_max,
@@ -188,19 +188,21 @@ class FilterTable:
                 "group %s, topic %s: %r after the filter is ignored, as the real broker does; "
                 "set strictFilters to refuse it", group, topic, expression.ignored,
             )  # fmt: skip
-        self._operand_count += found.operand_count
-        groups[group] = found
+        self._operand_count += consumer_filter.operand_count
+        groups[group] = consumer_filter
 
     def _remove(self, groups: dict[str, ConsumerFilter], group: str) -> None:
-        found = groups.pop(group, None)
-        if found is not None:
-            self._operand_count -= found.operand_count
+        removed = groups.pop(group, None)
+        if removed is not None:
+            self._operand_count -= removed.operand_count
 
     def _has_room(self, operand_count: int) -> bool:
-        """Tell whether so many operands more fit; remove dead filters if they do not."""
+        """Return whether there is room for more operands; remove dead filters if there is none."""
         if self._operand_count + operand_count > self._operands_max:
             for groups in self._topics.values():
-                for name in [name for name, found in groups.items() if found.is_dead]:
+                for name in [
+                    name for name, consumer_filter in groups.items() if consumer_filter.is_dead
+                ]:
                     self._remove(groups, name)
         return self._operand_count + operand_count <= self._operands_max
 
@@ -221,8 +223,8 @@ class FilterTable:
     def _forget_dead(self, now_ms: int) -> None:
         keep_ms = self._config.filter_data_clean_time_span_ms
         for topic, groups in list(self._topics.items()):
-            for group, found in list(groups.items()):
-                if found.is_dead and now_ms - found.data.dead_time >= keep_ms:
+            for group, consumer_filter in list(groups.items()):
+                if consumer_filter.is_dead and now_ms - consumer_filter.data.dead_time >= keep_ms:
                     self._remove(groups, group)
             if not groups:
                 del self._topics[topic]
@@ -238,17 +240,19 @@ class FilterTable:
             groups = topics[str(topic)] = {}
             for group, value in table_of(as_object(content, str(topic)), "groupFilterData"):
                 try:
-                    found = self._loaded(ConsumerFilterData.from_json(value), now_ms)
+                    consumer_filter = self._loaded(ConsumerFilterData.from_json(value), now_ms)
                 except (BadBody, TooLong) as error:
                     LOG.warning("filter of %s on %s is not used: %s", group, topic, error)
                     continue
-                if found is None:
+                if consumer_filter is None:
                     LOG.warning("consumerFilter.json is of another bloom filter and not used")
                     return
-                groups[str(group)] = found
+                groups[str(group)] = consumer_filter
         self._topics, self._topics_expected = topics, 0
         self._operand_count = sum(
-            found.operand_count for groups in topics.values() for found in groups.values()
+            consumer_filter.operand_count
+            for groups in topics.values()
+            for consumer_filter in groups.values()
         )
 
     def _loaded(self, data: ConsumerFilterData, now_ms: int) -> ConsumerFilter | None:

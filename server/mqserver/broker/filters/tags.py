@@ -21,12 +21,12 @@ TAG: Final = "TAG"
 
 
 def is_tag_type(expression_type: str | None) -> bool:
-    """Tell whether an expression type is TAG, which is also the default."""
+    """Return whether an expression type is TAG, which is also the default."""
     return expression_type is None or expression_type in ("", TAG)
 
 
 def is_malformed(expression: str | None) -> bool:
-    """Tell whether a TAG expression consists of separators only, which Java cannot split."""
+    """Return whether a TAG expression consists of separators only, which Java cannot split."""
     return bool(expression) and not (expression or "").replace("||", "")
 
 

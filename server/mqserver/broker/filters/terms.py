@@ -76,19 +76,19 @@ class LikePattern:
         )
 
     def matches(self, text: str) -> bool:
-        """Tell whether the whole text matches the pattern."""
+        """Return whether the whole text matches the pattern."""
         if not self._more:
             return self._first.pattern.fullmatch(text) is not None
-        found = self._first.pattern.match(text)
+        match = self._first.pattern.match(text)
         for piece in self._more[:-1]:
-            if found is None:
+            if match is None:
                 return False
-            found = piece.pattern.search(text, found.end())
+            match = piece.pattern.search(text, match.end())
         last = self._more[-1]
         start = len(text) - last.size
         return (
-            found is not None
-            and found.end() <= start
+            match is not None
+            and match.end() <= start
             and last.pattern.fullmatch(text, start) is not None
         )
 
@@ -218,8 +218,8 @@ def _joined(parts: Sequence[Term], symbol: str, *, decisive: bool) -> Term:
 
     def evaluate(properties: Properties) -> Truth:
         result: Truth = otherwise
-        for one in inner:
-            value = one(properties)
+        for term in inner:
+            value = term(properties)
             if value is decisive:
                 return decisive
             if value is None:
@@ -256,11 +256,11 @@ def _equal(left: Term, right: Term) -> Term:
     first, second = left.evaluate, right.evaluate
 
     def evaluate(properties: Properties) -> Truth:
-        one, other = first(properties), second(properties)
-        if one is None:
+        value, other = first(properties), second(properties)
+        if value is None:
             # As in Java, two missing properties are equal.
             return True if other is None else None
-        return False if other is None else not compare(one, other)
+        return False if other is None else not compare(value, other)
 
     return _term(Form.TRUTH, evaluate, lambda: f"({left.show()} == {right.show()})", left, right)
 
@@ -305,15 +305,15 @@ def compared(left: Term, comparison: Comparison, right: Term) -> Term:
 
 def _compared(first: Evaluate, holds: Callable[[int], bool], second: Evaluate) -> Evaluate:
     def evaluate(properties: Properties) -> Truth:
-        one = first(properties)
-        if one is None:
+        value = first(properties)
+        if value is None:
             return None
         other = second(properties)
         if other is None:
             return None
-        if isinstance(one, str) and isinstance(other, str):
-            return holds(compare_floats(read_float(one), read_float(other)))
-        return holds(compare(one, other))
+        if isinstance(value, str) and isinstance(other, str):
+            return holds(compare_floats(read_float(value), read_float(other)))
+        return holds(compare(value, other))
 
     return evaluate
 
@@ -391,11 +391,11 @@ def member(part: Term, texts: Sequence[str], *, negate: bool) -> Term:
     """
     if part.form is not Form.PROPERTY:
         raise refused(f"Expected a property for In expression, got: {part.show()}")
-    name, wanted = part.name, frozenset(texts)
+    name, members = part.name, frozenset(texts)
 
     def evaluate(properties: Properties) -> Truth:
         text = properties.get(name)
-        return None if text is None else (text in wanted) is not negate
+        return None if text is None else (text in members) is not negate
 
     word = "NOT IN" if negate else "IN"
     # Java keeps five or more texts in a set and prints them in its order; here they keep theirs.

@@ -91,11 +91,11 @@ def read_float(text: str) -> float:
         if text.endswith(("NaN", "Infinity")):
             return float(text)
         return float(text.rstrip("fFdD"))
-    found = _HEXADECIMAL.fullmatch(text)
-    if found is None:
+    match = _HEXADECIMAL.fullmatch(text)
+    if match is None:
         raise _unreadable(text)
     try:
-        return float.fromhex(found[1])
+        return float.fromhex(match[1])
     except OverflowError:
         return -math.inf if text[0] == "-" else math.inf
 

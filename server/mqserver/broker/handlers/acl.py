@@ -64,8 +64,8 @@ def delete_account(broker: Broker, request: Request) -> Command:
     failed = ResponseCode.DELETE_ACL_CONFIG_FAILED
     access_key = request.command.header(DeleteAccessConfig).access_key
     with _access(broker, failed) as access:
-        done = access.delete(access_key, request.now_ms)
-    if not done:
+        is_deleted = access.delete(access_key, request.now_ms)
+    if not is_deleted:
         raise RequestRefused(
             failed,
             f"The accesskey[{access_key}] corresponding to accessConfig has been deleted failed.",
@@ -86,8 +86,10 @@ def update_white_list(broker: Broker, request: Request) -> Command:
     header = UpdateGlobalWhiteAddrsConfig.from_ext(ext)
     addresses = header.global_white_addrs
     with _access(broker, failed) as access:
-        done = access.set_white(_split(addresses) or [], header.acl_file_full_path, request.now_ms)
-    if not done:
+        is_written = access.set_white(
+            _split(addresses) or [], header.acl_file_full_path, request.now_ms
+        )
+    if not is_written:
         raise RequestRefused(
             failed, f"The globalWhiteAddresses[{addresses}] has been updated failed."
         )

@@ -96,10 +96,10 @@ def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
             f"the heartbeat has {len(expressions)} SQL92 expressions, the limit is {FILTERS_MAX}"
         )
     if fault is None:
-        for one in expressions:
+        for expression in expressions:
             # The result is cached, so registering the filter does not compile it again.
             with suppress(BadExpression):
-                compile_filter(one.sub_string, one.expression_type, strict=strict)
+                compile_filter(expression.sub_string, expression.expression_type, strict=strict)
     # A refused heartbeat is freed here, in the thread, because that can take longer than a slice.
     return (data, None) if fault is None else (HeartbeatData(), fault)
 
@@ -260,9 +260,9 @@ def get_producer_connections(broker: Broker, request: Request) -> Steps[Command]
 def get_all_producers(broker: Broker, request: Request) -> Steps[Command]:
     """Return every producer group and its members."""
     groups, count = {}, 0
-    for group, found in broker.producers.groups().items():
-        groups[group] = list(found.values())
-        count += len(found)
+    for group, members in broker.producers.groups().items():
+        groups[group] = list(members.values())
+        count += len(members)
     text = yield from large(partial(_producer_table, groups), count=count)
     return request.command.response(body=text)
 

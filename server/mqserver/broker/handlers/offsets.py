@@ -54,7 +54,7 @@ def query_consumer_offset(broker: Broker, request: Request) -> Command:
 
 
 def _is_old(broker: Broker, topic: str, queue_id: int) -> bool:
-    """Tell whether the first message is so far back that Java assumes it is not in memory."""
+    """Return whether the first message is so far back that Java assumes it is not in memory."""
     return broker.store.reader.get_message(topic, queue_id, 0, count_max=1).suggest_slave
 
 
@@ -98,8 +98,10 @@ def get_min_offset(broker: Broker, request: Request) -> Command:
 def search_offset(broker: Broker, request: Request) -> Command:
     """Return the queue offset of the message whose store time is nearest to a time."""
     fields = request.command.header(SearchOffset)
-    found = broker.store.reader.offset_by_time(fields.topic, fields.queue_id, fields.timestamp)
-    return request.command.response(header=SearchOffsetResponse(offset=found))
+    queue_offset = broker.store.reader.offset_by_time(
+        fields.topic, fields.queue_id, fields.timestamp
+    )
+    return request.command.response(header=SearchOffsetResponse(offset=queue_offset))
 
 
 @handles(RequestCode.GET_EARLIEST_MSG_STORETIME)
@@ -149,8 +151,8 @@ def query_correction_offset(broker: Broker, request: Request) -> Steps[Command]:
         without=frozenset((fields.filter_groups or "").split(",")),
     )
     for queue_id, other in broker.offsets.queues(fields.compare_group, fields.topic).items():
-        known = lowest.get(queue_id, LONG_MAX)
-        lowest[queue_id] = LONG_MAX if known > other else known
+        lowest_offset = lowest.get(queue_id, LONG_MAX)
+        lowest[queue_id] = LONG_MAX if lowest_offset > other else lowest_offset
     body = QueryCorrectionOffsetBody(correction_offsets=lowest)
     return request.command.response(body=(yield from large(body.encode, count=len(lowest))))
 

@@ -56,7 +56,7 @@ def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
     rows, behind, queue_count = [], 0, 0
     topics = broker.offsets.topics_by_group()
     for group in broker.groups.names():
-        found = []
+        per_group = []
         for topic in topics.get(group, ()):
             config = _readable(broker, group, topic)
             if config is None or (ordered_only and not config.order):
@@ -66,8 +66,8 @@ def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
             yield None
             behind += stats.total_diff()
             queue_count += len(stats.offset_table)
-            found.append(stats)
-        rows.append({group: found})
+            per_group.append(stats)
+        rows.append({group: per_group})
     body = ConsumeStatsList(
         consume_stats_list=rows, broker_addr=broker.config.broker_addr, total_diff=behind
     )
@@ -105,10 +105,10 @@ def _add(
         )
 
     queue_ids = range(queue_count)
-    found = yield from read_each(broker, (partial(progress, number) for number in queue_ids))
+    entries = yield from read_each(broker, (partial(progress, number) for number in queue_ids))
     for numbers in chunks(queue_ids, SMALL_COUNT):
         for queue_id in numbers:
-            stats.offset_table[_queue(broker, topic, queue_id)] = found[queue_id]
+            stats.offset_table[_queue(broker, topic, queue_id)] = entries[queue_id]
         yield None
     stats.consume_tps += broker.stats.group_get_tps(topic, group)
 

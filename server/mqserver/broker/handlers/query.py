@@ -73,7 +73,7 @@ def query_message(broker: Broker, request: Request) -> Steps[Command]:
         while not (yield from read_in_slices(broker, search.advance)):
             yield None
         records = yield from _newest(broker, request, fields, search.log_offsets)
-    # If there is none, answer as for an unknown key, which tells nothing about other messages.
+    # If there is none, answer as for an unknown key, which reveals nothing about other messages.
     last_ms, last_log_offset = broker.store.reader.index_end() if records else (0, 0)
     header = QueryMessageResponse(
         index_last_update_timestamp=last_ms, index_last_update_phyoffset=last_log_offset
@@ -91,26 +91,28 @@ def _newest(
     broker: Broker, request: Request, fields: QueryMessage, log_offsets: Iterable[int]
 ) -> Steps[list[bytes]]:
     """Return the newest records under a key that fit into an answer, the oldest of them first."""
-    found: list[bytes] = []
+    records: list[bytes] = []
     size = 0
     try:
-        for at in sorted(log_offsets, reverse=True):
-            data = yield from read_in_slices(broker, partial(broker.store.reader.read_record, at))
+        for log_offset in sorted(log_offsets, reverse=True):
+            data = yield from read_in_slices(
+                broker, partial(broker.store.reader.read_record, log_offset)
+            )
             if data is not None and _is_under(data, fields.topic, fields.key):
-                if found and size + len(data) > ANSWER_SIZE_MAX:
+                if records and size + len(data) > ANSWER_SIZE_MAX:
                     break
-                found.append(data)
+                records.append(data)
                 size += len(data)
                 request.conn.keep(len(data))
             if data is not None and len(data) > SMALL_SIZE:
                 yield None
     finally:
         request.conn.keep(-size)
-    return found[::-1]
+    return records[::-1]
 
 
 def _is_under(data: bytes, topic: str, key: str) -> bool:
-    """Tell whether a record belongs to this topic and has this key or unique key."""
+    """Return whether a record belongs to this topic and has this key or unique key."""
     try:
         record = decode_record(data, check_crc=False)
     except RecordDamaged:
@@ -141,14 +143,18 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
     wants = None
     if group is not None:
         subscription = broker.consumers.subscription(group, topic)
-        known = broker.filters.get(topic, group)
+        consumer_filter = broker.filters.get(topic, group)
         body.subscription_data = subscription
         if subscription is None:
             body.filter_data = f"{group}@{topic} is not online!"
         else:
-            text = "null" if known is None else dumps(known.data.to_json(), pretty=True)
+            text = (
+                "null"
+                if consumer_filter is None
+                else dumps(consumer_filter.data.to_json(), pretty=True)
+            )
             body.filter_data = text
-            wants = subscription_filter(subscription, known, broker.filters)
+            wants = subscription_filter(subscription, consumer_filter, broker.filters)
     count = min(fields.count, QUEUE_ENTRY_COUNT_MAX)
     entries = broker.store.reader.entries(topic, queue_id, start=fields.index, count=max(1, count))
     if not entries:

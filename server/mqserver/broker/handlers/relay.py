@@ -79,7 +79,7 @@ def _relay(broker: Broker, request: Request, group: str, client_id: str, body: b
         request.reply(response)
 
     ask = Command.request(command.code, body=body)
-    # Java passes the signature on, too; with it the client could send this request in the name of
+    # Java also passes the signature on; with it the client could send this request in the name of
     # the sender.
     ask.ext = {name: text for name, text in command.ext.items() if name not in OF_THE_SIGNATURE}
     ask.ext_written = True

@@ -1,6 +1,6 @@
 """Which groups pop or pull (401, 402), and which queues the members of a group get (400).
 
-Rule: with POP and 0 shares every member pops all queues, so that nobody waits for a rebalance.
+Rule: with POP and 0 shares every member pops all queues, so that no member waits for a rebalance.
 
 Source: broker/processor/QueryAssignmentProcessor.java (5.4.0).
 """
@@ -41,9 +41,9 @@ BY_CIRCLE: Final = "AVG_BY_CIRCLE"
 def query_assignment(broker: Broker, request: Request) -> Steps[Command]:
     """Return which queues a member of a group gets, and whether it pops or pulls them."""
     query = yield from decoded(QueryAssignmentRequestBody.decode, request.command.body)
-    found = _assignments(broker, query)
-    body = QueryAssignmentResponseBody(message_queue_assignments=found)
-    return request.command.response(body=(yield from large(body.encode, count=len(found or ()))))
+    assigned = _assignments(broker, query)
+    body = QueryAssignmentResponseBody(message_queue_assignments=assigned)
+    return request.command.response(body=(yield from large(body.encode, count=len(assigned or ()))))
 
 
 def _assignments(
@@ -52,7 +52,7 @@ def _assignments(
     """Return the queues that a member of a group gets.
 
     Returns:
-        None if the member is to keep what it has: the topic or the group does not exist, or the
+        None if the member is to keep its queues: the topic or the group does not exist, or the
         strategy is not known here.
     """
     topic = broker.topics.get(query.topic)
@@ -67,16 +67,16 @@ def _assignments(
         mode = SetMessageRequestModeRequestBody(
             topic=query.topic, consumer_group=query.consumer_group
         )
-    found: list[MessageQueue] | None = queues
+    assigned: list[MessageQueue] | None = queues
     if query.message_model is MessageModel.CLUSTERING:
         group = broker.consumers.group(query.consumer_group)
         if group is None:
             LOG.warning("group %s has no members, so none gets queues", query.consumer_group)
             return None
-        found = _share(query, mode, queues, sorted(group.client_ids()))
-    if found is None:
+        assigned = _share(query, mode, queues, sorted(group.client_ids()))
+    if assigned is None:
         return None
-    unique = dict.fromkeys(found)
+    unique = dict.fromkeys(assigned)
     return [MessageQueueAssignment(message_queue=queue, mode=mode.mode) for queue in unique]
 
 
@@ -99,10 +99,10 @@ def _share(
     if own not in members:
         return []
     first = members.index(own)
-    found: list[MessageQueue] = []
+    share: list[MessageQueue] = []
     for step in range(min(mode.pop_share_queue_num, len(members)) + 1):
-        found += _part(name, members[(first + step) % len(members)], queues, members)
-    return found
+        share += _part(name, members[(first + step) % len(members)], queues, members)
+    return share
 
 
 def _part(

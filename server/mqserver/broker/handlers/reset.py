@@ -136,8 +136,8 @@ def get_consumer_status(broker: Broker, request: Request) -> None:
             f"No Any Consumer online in the consumer group: [{fields.group}]",
         )
     _check_versions(group)
-    wanted = (fields.client_addr or "").strip()
-    members = [member for member in group.members.values() if wanted in ("", member.client_id)]
+    client_id = (fields.client_addr or "").strip()
+    members = [member for member in group.members.values() if client_id in ("", member.client_id)]
     _ask_all(broker, request, fields, members)
 
 
@@ -157,8 +157,8 @@ def _ask_all(
             missing -= 1
             if answer is not None and answer.code == ResponseCode.SUCCESS and answer.body:
                 try:
-                    found = GetConsumerStatusBody.decode(answer.body)
-                    tables[member.client_id] = found.message_queue_table
+                    status = GetConsumerStatusBody.decode(answer.body)
+                    tables[member.client_id] = status.message_queue_table
                 except BadBody as error:
                     # As in Java, the answers of the other members are still returned.
                     LOG.warning("%s of group %s: %s", member.client_id, fields.group, error)

@@ -50,14 +50,14 @@ def create_topic(broker: Broker, request: Request) -> None:
     fault = _fault(fields)
     if fault is not None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
-    known = broker.topics.get(fields.topic)
+    old = broker.topics.get(fields.topic)
     try:
         attributes = alter_attributes(
-            known.attributes if known else {}, fields.attributes or "", is_new=known is None
+            old.attributes if old else {}, fields.attributes or "", is_new=old is None
         )
     except BadCall as error:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
-    wanted = TopicConfig(
+    topic_settings = TopicConfig(
         topic_name=fields.topic,
         read_queue_nums=fields.read_queue_nums,
         write_queue_nums=fields.write_queue_nums,
@@ -65,9 +65,9 @@ def create_topic(broker: Broker, request: Request) -> None:
         topic_filter_type=fields.topic_filter_type,
         topic_sys_flag=fields.topic_sys_flag or 0,
         # Whether a topic is ordered is decided by the name servers' ORDER_TOPIC_CONFIG.
-        order=known is not None and known.order,
+        order=old is not None and old.order,
     )
-    broker.topics.put(wanted.with_attributes(attributes), now_ms=request.now_ms)
+    broker.topics.put(topic_settings.with_attributes(attributes), now_ms=request.now_ms)
     # The sender will use the topic at once, so the name servers must know it before the answer.
     answer_when_saved(
         broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered
@@ -162,25 +162,25 @@ def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
         )
 
     queue_ids = range(config.write_queue_nums)
-    found = yield from read_each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
+    ends_of = yield from read_each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
     name = broker.config.broker_name
 
     def encode() -> bytes:
         table = {
             MessageQueue(topic=topic, broker_name=name, queue_id=queue_id): offsets
-            for queue_id, offsets in enumerate(found)
+            for queue_id, offsets in enumerate(ends_of)
         }
         return TopicStatsTable(offset_table=table).encode()
 
-    return request.command.response(body=(yield from large(encode, count=len(found))))
+    return request.command.response(body=(yield from large(encode, count=len(ends_of))))
 
 
 @handles(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO)
 def query_groups_of_topic(broker: Broker, request: Request) -> Command:
     """Return the groups that subscribe to a topic or have offsets in it."""
     topic = request.command.header(QueryTopicConsumeByWho).topic
-    found = {*broker.consumers.groups_on(topic), *broker.offsets.groups_of(topic)}
-    return request.command.response(body=GroupList(group_list=sorted(found)).encode())
+    groups = {*broker.consumers.groups_on(topic), *broker.offsets.groups_of(topic)}
+    return request.command.response(body=GroupList(group_list=sorted(groups)).encode())
 
 
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)

@@ -116,7 +116,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
     if half is None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _RESUME_FAULT)
     if not (is_half_message(half) or is_discarded(half)):
-        text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
+        text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is not a half message"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     try:
         broker.sender.put(resume_message(half), request.now_ms)
@@ -156,8 +156,8 @@ def get_open_transactions(broker: Broker, request: Request) -> Steps[Command]:
 
 def _unchecked(broker: Broker, topic: str) -> tuple[int, int]:
     """Return the queue offset that the checks have reached in a topic, and its end."""
-    known = broker.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
-    first = max(known, broker.store.min_offset(topic, QUEUE_ID))
+    next_offset = broker.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
+    first = max(next_offset, broker.store.min_offset(topic, QUEUE_ID))
     return first, broker.store.max_offset(topic, QUEUE_ID)
 
 
@@ -172,10 +172,10 @@ def _records(
             reader.get_message, topic, QUEUE_ID, queue_offset,
             count_max=READ_COUNT, size_max=READ_SIZE,
         )  # fmt: skip
-        found = yield from read_in_slices(broker, read)
-        if found.status is GetStatus.FOUND:
-            records += decode_records(b"".join(found.chunks))
-        queue_offset = max(found.next_offset, queue_offset + 1)
+        decoded = yield from read_in_slices(broker, read)
+        if decoded.status is GetStatus.FOUND:
+            records += decode_records(b"".join(decoded.chunks))
+        queue_offset = max(decoded.next_offset, queue_offset + 1)
         yield None
     return records, queue_offset >= end
 

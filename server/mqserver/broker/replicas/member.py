@@ -33,6 +33,7 @@ from mqserver.broker.replicas.receiving import ReplicaReceiver
 from mqserver.broker.replicas.role import TICK_MS, RoleMachine, RoleSettings
 from mqserver.broker.replicas.role_actions import (
     Action,
+    Answer,
     Ask,
     Beat,
     CloseSends,
@@ -239,7 +240,11 @@ class GroupMember(Replication):
                 self._begin_change(action)
 
     async def _ask(self, question: Question) -> None:
-        answer = await self._controllers.ask(question)
+        answer: Answer | None = None
+        try:
+            answer = await self._controllers.ask(question)
+        except Exception:
+            LOG.exception("a question to the controller, which is asked again: %s", question)
         if answer is None:
             self._carry_out(self.machine.unanswered(question, self._now()))
             return
@@ -261,6 +266,8 @@ class GroupMember(Replication):
         if not isinstance(change, Lead) and not self._broker.config.is_slave:
             self._leave_mastership()
             return
+        # At once: the former master gets no further acknowledgement.
+        self._stand_by()
         self._changes.put_nowait(change)
 
     def _leave_mastership(self) -> None:

@@ -96,12 +96,17 @@ class ReplicaReceiver(Receiver):
         self._broker_id = broker_id
         self._greeted = greeted
         self._confirmed = confirmed
+        self._connection: _ReplicaStream | None = None
+        """The last connection, whether or not anything is received on it yet."""
 
     def follow_nobody(self) -> None:
-        """Leave the present master, which was replaced or is not known to lead any more."""
+        """Leave the present master, which was replaced or is not known to lead any more.
+
+        From now on it gets no report, also if its handshake is still awaited.
+        """
         self.master = ""
-        if self._stream is not None:
-            self._stream.fail(OSError("the group has another master, or none"))
+        if self._connection is not None:
+            self._connection.fail(OSError("the group has another master, or none"))
 
     async def _follow(self) -> None:
         if not self.master:
@@ -109,7 +114,8 @@ class ReplicaReceiver(Receiver):
         await super()._follow()
 
     def _make_stream(self) -> MasterStream:
-        return _ReplicaStream(self._received)
+        self._connection = _ReplicaStream(self._received)
+        return self._connection
 
     async def _greet(self, stream: MasterStream) -> None:
         assert isinstance(stream, _ReplicaStream)
@@ -124,6 +130,10 @@ class ReplicaReceiver(Receiver):
         async with asyncio.timeout(HANDSHAKE_S):
             master = await stream.handshake
         await self._greeted(master)
+        await self._flush_all()
+        if stream.ended.done():
+            # Before the first report: it may follow another master by now.
+            stream.ended.result()
 
     def _received(self, stream: MasterStream, data: bytes) -> None:
         assert isinstance(stream, _ReplicaStream)

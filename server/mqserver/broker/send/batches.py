@@ -65,7 +65,7 @@ def read_batch(data: bytes, *, ends: BatchSuffix, illegal: str) -> Iterator[list
                 messages = []
     except RecordDamaged as error:
         raise RequestRefused(
-            ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}"
+            ResponseCode.SYSTEM_ERROR, f"the body is not a batch of messages: {error}"
         ) from error
     if not messages:
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)

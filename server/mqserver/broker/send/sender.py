@@ -186,7 +186,7 @@ class Sender:
         Args:
             request: of the producer.
             route: of the message.
-            queue_id: the queue that the producer is told.
+            queue_id: the queue that the answer names.
             queue_offset: of the message, or of the first one of a batch.
             message_id: offset id, or the ids of a batch joined with commas.
             waits: whether the producer waits for the disk.
@@ -211,7 +211,7 @@ class Sender:
         self._group_commit.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
-        """Tell whether a topic that a message of this route is stored in is not in topics.json."""
+        """Return whether a topic that stores a message of this route is not in topics.json yet."""
         unsaved = self._context.topics.unsaved
         if route.topic in unsaved:
             return True
@@ -436,14 +436,14 @@ class Sender:
     ) -> None:
         """Send a message to the dead letter topic if it reached its maximum of retries."""
         now_ms = request.now_ms
-        found = self._context.groups.find(group, now_ms=now_ms)
-        if found is None:
+        group_config = self._context.groups.find(group, now_ms=now_ms)
+        if group_config is None:
             text = names.see_faq(f"subscription group not exist, {group} ")
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
-        most = found.retry_max_times
-        told = send.max_reconsume_times
-        if told is not None and request.command.version >= RETRY_TIMES_VERSION:
-            most = told
+        most = group_config.retry_max_times
+        reconsume_times_max = send.max_reconsume_times
+        if reconsume_times_max is not None and request.command.version >= RETRY_TIMES_VERSION:
+            most = reconsume_times_max
         if (send.reconsume_times or 0) >= most:
             dead = self._context.topics.create_for_group(
                 names.dlq_topic(group), queue_count=1, now_ms=now_ms

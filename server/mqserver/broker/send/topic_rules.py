@@ -176,10 +176,10 @@ class Routes:
 def _human_time(time_ms: int) -> str:
     """Return a time of this machine as Java's UtilAll#timeMillisToHumanString2 prints it."""
     try:
-        found = datetime.fromtimestamp(time_ms // 1000)
+        moment = datetime.fromtimestamp(time_ms // 1000)
     except (OverflowError, OSError, ValueError):
         return f"{time_ms} ms"
-    return f"{found:%Y-%m-%d %H:%M:%S},{time_ms % 1000:03d}"
+    return f"{moment:%Y-%m-%d %H:%M:%S},{time_ms % 1000:03d}"
 
 
 def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:

@@ -144,20 +144,20 @@ def with_code(answers: bytes, code: int) -> bytes:
 
     An answer that says that the message was not stored keeps its code.
     """
-    found, pos = [], 0
+    parts, pos = [], 0
     while pos < len(answers):
         end = pos + 4 + _HEAD.unpack_from(answers, pos)[0]
-        found.append(_with_code(answers[pos:end], code))
+        parts.append(_with_code(answers[pos:end], code))
         pos = end
-    return b"".join(found)
+    return b"".join(parts)
 
 
 def _with_code(stored: bytes, code: int) -> bytes:
     mark = _HEAD.unpack_from(stored)[1]
     header = stored[_HEAD_SIZE:]
     if mark >> 24 == _JSON:
-        for known in _STORED:
-            header = header.replace(b'{"code":%d,' % known, b'{"code":%d,' % code, 1)
+        for usual in _STORED:
+            header = header.replace(b'{"code":%d,' % usual, b'{"code":%d,' % code, 1)
     elif _CODE.unpack_from(header)[0] in _STORED:
         header = _CODE.pack(code) + header[_CODE.size :]
     size = len(header)

@@ -146,7 +146,7 @@ class ColdReads:
             self.count += 1
             held = cold.descriptor_count
             self._descriptor_count += held
-            self._run(cold.warm, partial(self._warmed, again, held))
+            self._run_in_thread(cold.warm, partial(self._warmed, again, held))
 
     def _warmed(self, again: Again, held: int, now_ms: int) -> None:
         self._descriptor_count -= held
@@ -189,12 +189,12 @@ class ColdReads:
             work()
             then(self._clock.now_ms())
         else:
-            self._run(work, then)
+            self._run_in_thread(work, then)
 
-    def _run(self, work: Callable[[], None], then: Again) -> None:
+    def _run_in_thread(self, work: Callable[[], None], then: Again) -> None:
         if self._workers is not None and self._loop is not None:
             future = self._loop.run_in_executor(self._workers, work)
-            future.add_done_callback(lambda done: self._ended(then))
+            future.add_done_callback(lambda finished: self._ended(then))
 
     def _ended(self, then: Again) -> None:
         # Do nothing if the broker has stopped meanwhile.

@@ -95,8 +95,8 @@ class GroupCommit:
         clock: measures writes and syncs.
         answers: formats refusals.
         sync_flush: whether answers wait for the disk (SYNC_FLUSH).
-        overload: is told how long the disk takes.
-        times: is told how long messages took to be stored.
+        overload: gets the times that the disk takes.
+        times: gets the times that messages took to be stored.
         after_write: called with ``now_ms`` when messages became visible (wakes held pulls).
         sends: writes answers to the sockets at once, not on the next pass of the loop.
     """
@@ -196,12 +196,12 @@ class GroupCommit:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether a commit is scheduled, because something that was put is not written."""
+        """Return whether a commit is scheduled, because something that was put is not written."""
         return self._scheduled
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a write runs, which may fail and undo what was put."""
+        """Return whether a write runs, which may fail and undo what was put."""
         return self._writing is not None
 
     def commit(self) -> None:
@@ -288,7 +288,7 @@ class GroupCommit:
             self._refuse(group.hasty_acks + group.acks, group.done, remark)
 
     def _in_doubt(self, waiting: _Waiting) -> None:
-        """Refuse the messages of a group after an error that nobody expects."""
+        """Refuse the messages of a group after an unexpected error."""
         LOG.exception("it is not known whether the messages of one turn were stored")
         remark = "the broker has an error; see its log"
         self._refuse(waiting.hasty_acks + waiting.acks, waiting.done, remark)

@@ -81,11 +81,11 @@ class PutTimes:
         Args:
             part: of all messages, 0 to 1.
         """
-        wanted = int(sum(self._shown_edges) * part)
+        rank = int(sum(self._shown_edges) * part)
         passed = low = 0
         for edge, count in zip(_EDGES, self._shown_edges, strict=True):
-            if wanted <= passed + count:
-                return low + (edge - low) * (wanted - passed) / count if count else float(low)
+            if rank <= passed + count:
+                return low + (edge - low) * (rank - passed) / count if count else float(low)
             passed += count
             low = edge
         return 0.0
@@ -120,10 +120,10 @@ class _Sample(NamedTuple):
 
 
 def _compute(samples: Iterable[_Sample]) -> StatsSnapshot:
-    known = list(samples)
-    if len(known) < 2:
+    snapshot = list(samples)
+    if len(snapshot) < 2:
         return StatsSnapshot(0, 0.0, 0.0)
-    first, last = known[0], known[-1]
+    first, last = snapshot[0], snapshot[-1]
     total = last.sum - first.sum
     span_ms = last.at_ms - first.at_ms
     times = last.times - first.times
@@ -162,7 +162,7 @@ class Counter:
         return _compute(self._day)
 
     def sample(self, now_ms: int, *, hour: bool, day: bool) -> None:
-        """Add the present values as a sample to the minute, and to hour and day if told so."""
+        """Add the present values as a sample to the minute, and on request to hour and day."""
         sample = _Sample(now_ms, self.sum, self.times)
         self._minute.append(sample)
         if hour:
@@ -233,24 +233,24 @@ class Statistics:
 
     def counter(self, name: str, key: str) -> Counter:
         """Return a counter, and create it if it is missing; callers on a hot path keep it."""
-        found = self._counters.get((name, key))
-        if found is None:
-            found = self._counters[name, key] = Counter()
+        counter = self._counters.get((name, key))
+        if counter is None:
+            counter = self._counters[name, key] = Counter()
             # Its periods begin at the time of the last sample, when its sum was still 0.
-            found.sample(self._sampled_ms, hour=True, day=True)
-        return found
+            counter.sample(self._sampled_ms, hour=True, day=True)
+        return counter
 
     def find(self, name: str, key: str) -> Counter | None:
         """Return a counter that has counted something; None if there is no such counter."""
         if name == BROKER_PUT_NUMS:
             self._count_broker_puts()
-        found = self._counters.get((name, key))
-        return found if found is not None and (found.times or found.sum) else None
+        counter = self._counters.get((name, key))
+        return counter if counter is not None and (counter.times or counter.sum) else None
 
     def group_get_tps(self, topic: str, group: str) -> float:
         """Return how many messages per second a group read from a topic in the last minute."""
-        found = self._counters.get((GROUP_GET_NUMS, f"{topic}@{group}"))
-        return 0.0 if found is None else found.minute().tps
+        counter = self._counters.get((GROUP_GET_NUMS, f"{topic}@{group}"))
+        return 0.0 if counter is None else counter.minute().tps
 
     def count_put(self, topic: str, size: int) -> None:
         """Count a client's message that was put into a topic, outside of the hot path.

@@ -47,16 +47,16 @@ _DIGEST_SIZE: Final = 16
 STORE_MS_MARGIN: Final = 60_000
 
 
-def identity(found: TimerMessage) -> bytes:
+def identity(message: TimerMessage) -> bytes:
     """Return what is equal in a waiting message and in its delivery."""
-    named = found.named
+    named = message.named
     return _digest(
-        found.record,
-        topic=found.topic,
-        queue_id=found.queue_id,
+        message.record,
+        topic=message.topic,
+        queue_id=message.queue_id,
         unique_key=named.get(UNIQUE_KEY, ""),
-        out_ms=str(found.out_ms),
-        roll_count=found.roll_count,
+        out_ms=str(message.out_ms),
+        roll_count=message.roll_count,
     )
 
 
@@ -91,22 +91,22 @@ class Delivered:
     def step(self) -> bool:
         """Look at some records; return whether there may be more."""
         try:
-            found = next(self._walk, None)
+            records = next(self._walk, None)
         except OSError as error:
             LOG.error("the log cannot be read, timer messages may come twice: %s", error)
             return False
-        for one in found or ():
-            if _DEQUEUED in one.properties:
-                self._take(one)
-            if _DELETES in one.properties and one.topic == TIMER_TOPIC:
-                named = parse_properties(one.properties)
+        for record in records or ():
+            if _DEQUEUED in record.properties:
+                self._note_delivery(record)
+            if _DELETES in record.properties and record.topic == TIMER_TOPIC:
+                named = parse_properties(record.properties)
                 key, topic = named.get(TIMER_DEL_UNIQUE_KEY), named.get(REAL_TOPIC)
                 if key is not None and topic is not None:
                     self._recalls.add(topic, key)
-        return found is not None
+        return records is not None
 
-    def _take(self, one: ScannedRecord) -> None:
-        data = self._store.reader.read_record(one.log_offset)
+    def _note_delivery(self, dequeued: ScannedRecord) -> None:
+        data = self._store.reader.read_record(dequeued.log_offset)
         try:
             record = None if data is None else decode_record(data, check_crc=False)
         except RecordDamaged:
@@ -139,14 +139,14 @@ class Delivered:
         self._done[key] += 1
         self.count += 1
 
-    def takes(self, found: TimerMessage) -> bool:
-        """Tell whether a waiting message is done with; a delivery counts for one record."""
-        log_offset = found.record.log_offset
+    def takes(self, message: TimerMessage) -> bool:
+        """Return whether a waiting message is done with; a delivery counts for one record."""
+        log_offset = message.record.log_offset
         if log_offset in self._taken:
             return True
         if not self._done:
             return False
-        key = identity(found)
+        key = identity(message)
         left = self._done.get(key, 0)
         if left > 1:
             self._done[key] = left - 1
@@ -156,9 +156,9 @@ class Delivered:
             self._taken.add(log_offset)
         return left > 0
 
-    def was_recalled(self, found: TimerMessage) -> bool:
-        """Tell whether the end of the log has a message that takes this one back."""
-        return self._recalls.has(found)
+    def was_recalled(self, message: TimerMessage) -> bool:
+        """Return whether the end of the log has a message that takes this one back."""
+        return self._recalls.has(message)
 
 
 def first_uncounted(store: MessageStore, counted_until: int | None, read_ms: int) -> int:

@@ -36,7 +36,8 @@ class TimingCounts:
         try:
             counts = read_json(path.read_bytes())["timingCount"]
             self._counts = {
-                topic: (int(one["count"]), int(one["timeStamp"])) for topic, one in counts.items()
+                topic: (int(metric["count"]), int(metric["timeStamp"]))
+                for topic, metric in counts.items()
             }
         except FileNotFoundError:
             return
@@ -50,8 +51,8 @@ class TimingCounts:
 
     def add(self, topic: str, count: int, *, now_ms: int) -> None:
         """Count ``count`` messages more."""
-        known = self._counts.get(topic, (0, 0))[0]
-        self._counts[topic] = known + count, now_ms
+        old_count = self._counts.get(topic, (0, 0))[0]
+        self._counts[topic] = old_count + count, now_ms
         self._changed_ms = now_ms
         self.change_count += 1
 

@@ -237,28 +237,28 @@ class TimerService:
 
     def _begin(self, files: TimerFiles) -> None:
         """Take over the progress of the files, or begin anew with the whole queue."""
-        known, tick_ms = files.checkpoint, self._precision_ms
+        point, tick_ms = files.checkpoint, self._precision_ms
         # Slots further back may already have messages of the next round.
         oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
-        if known.last_read_ms and known.last_read_ms < oldest_ms:
+        if point.last_read_ms and point.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
-        elif known.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
-            files.lost = f"the checkpoint counts {known.queue_offset} messages, the queue has fewer"
-        elif known.last_read_ms > self._write_ms + CLOCK_BACK_MS:
-            files.lost = f"the checkpoint was written at {known.last_read_ms} ms, which is to come"
+        elif point.queue_offset > self._store.max_offset(TIMER_TOPIC, 0):
+            files.lost = f"the checkpoint counts {point.queue_offset} messages, the queue has fewer"
+        elif point.last_read_ms > self._write_ms + CLOCK_BACK_MS:
+            files.lost = f"the checkpoint was written at {point.last_read_ms} ms, which is to come"
         if files.lost:
             files.remove()
-            known = files.checkpoint
+            point = files.checkpoint
             LOG.warning("the files of the timer are built again: %s", files.lost)
             self.metrics.reset()
-        self._version = known
-        self.queue_offset = known.queue_offset
-        self.read_ms = self._floor(known.last_read_ms) or self._write_ms
+        self._version = point
+        self.queue_offset = point.queue_offset
+        self.read_ms = self._floor(point.last_read_ms) or self._write_ms
         self._counted_until_ms = self.read_ms
-        counted = files.delivered_log_offset if known.last_read_ms else self._store.min_log_offset
+        counted = files.delivered_log_offset if point.last_read_ms else self._store.min_log_offset
         if counted is None:
             # Nothing vouches for the number, and if it is too high, messages would be lost.
-            self.read_ms = max(self._floor(known.last_read_ms - DOUBT_MS), oldest_ms)
+            self.read_ms = max(self._floor(point.last_read_ms - DOUBT_MS), oldest_ms)
         self._tail = Delivered(self._store, first_uncounted(self._store, counted, self.read_ms))
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
         self._slot, self._flushed, self._flushing = None, None, None
@@ -291,60 +291,60 @@ class TimerService:
                 break
             late: list[_Leaving] = []
             for record in records:
-                found = read_timer_message(record)
-                is_over = found is None or self._is_done(found)
-                if found is None or is_over or found.out_ms >= self._write_ms:
+                waiting = read_timer_message(record)
+                is_over = waiting is None or self._is_done(waiting)
+                if waiting is None or is_over or waiting.out_ms >= self._write_ms:
                     if late:
                         break
-                    if found is not None and not is_over:
-                        self._enter_one(files, found)
+                    if waiting is not None and not is_over:
+                        self._enter_one(files, waiting)
                     self.queue_offset = record.queue_offset + 1
                 else:
-                    late.append(self._late(found, now_ms))
+                    late.append(self._late(waiting, now_ms))
                 count += 1
             if late:
                 self._put_group(late, self._entered_late, now_ms)
                 return True
         return count >= ENTER_COUNT
 
-    def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
+    def _late(self, waiting: TimerMessage, now_ms: int) -> _Leaving:
         """Return a message that is due before it entered the wheel."""
-        recalled = self._tail and self._tail.was_recalled(found)
-        if recalled or found.deletes is not None:
-            return _Leaving(found.record.queue_offset, "", None)
-        message = delivery(found, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
-        self._route(message, found, now_ms)
-        return _Leaving(found.record.queue_offset, "", message)
+        recalled = self._tail and self._tail.was_recalled(waiting)
+        if recalled or waiting.deletes is not None:
+            return _Leaving(waiting.record.queue_offset, "", None)
+        message = delivery(waiting, enqueue_ms=AT_ONCE_MS, now_ms=now_ms)
+        self._route(message, waiting, now_ms)
+        return _Leaving(waiting.record.queue_offset, "", message)
 
-    def _route(self, message: PutMessage, found: TimerMessage, now_ms: int) -> None:
-        topic, log_offset = found.topic, found.record.log_offset
+    def _route(self, message: PutMessage, waiting: TimerMessage, now_ms: int) -> None:
+        topic, log_offset = waiting.topic, waiting.record.log_offset
         route_waiting(self._context, message, topic=topic, log_offset=log_offset, now_ms=now_ms)
 
     def _entered_late(self, group: list[_Leaving]) -> None:
         self.queue_offset = group[-1].place + 1
 
-    def _is_done(self, found: TimerMessage) -> bool:
-        """Tell whether a message entered the wheel or was delivered before a crash."""
+    def _is_done(self, waiting: TimerMessage) -> bool:
+        """Return whether a message entered the wheel or was delivered before a crash."""
         files, tail = self._files, self._tail
         assert files is not None
-        if found.record.log_offset in files.replayed:
+        if waiting.record.log_offset in files.replayed:
             return True
-        return tail is not None and tail.takes(found)
+        return tail is not None and tail.takes(waiting)
 
-    def _enter_one(self, files: TimerFiles, found: TimerMessage) -> None:
-        record = found.record
-        due_ms, is_roll = roll(found.out_ms, self._write_ms, config=self._config)
-        is_deletion = found.deletes is not None
+    def _enter_one(self, files: TimerFiles, waiting: TimerMessage) -> None:
+        record = waiting.record
+        due_ms, is_roll = roll(waiting.out_ms, self._write_ms, config=self._config)
+        is_deletion = waiting.deletes is not None
         files.enter(
             due_ms=due_ms,
             write_ms=self._write_ms,
             log_offset=record.log_offset,
             size=record.size,
-            topic_hash=string_hash(found.topic),
+            topic_hash=string_hash(waiting.topic),
             is_roll=is_roll,
             is_deletion=is_deletion,
         )
-        self.metrics.add(found.topic, -1 if is_deletion else 1, now_ms=self._write_ms)
+        self.metrics.add(waiting.topic, -1 if is_deletion else 1, now_ms=self._write_ms)
 
     # Messages leave the wheel.
 
@@ -404,9 +404,9 @@ class TimerService:
     def _left(self, group: list[_Leaving]) -> None:
         if self._slot is not None:
             del self._slot.positions[-len(group) :]
-        for one in group:
-            if one.topic:
-                self.metrics.add(one.topic, -1, now_ms=self._write_ms)
+        for leaving in group:
+            if leaving.topic:
+                self.metrics.add(leaving.topic, -1, now_ms=self._write_ms)
 
     def _read_chain(self, files: TimerFiles, slot: Draining) -> None:
         """Read the next units of a slot, the newest ones first, and what they delete.
@@ -419,9 +419,9 @@ class TimerService:
             if unit is None:
                 return
             if unit.is_deletion:
-                found = self._waiting_at(unit, slot)
-                if found is not None and found.deletes is not None:
-                    slot.recalls.add(found.topic, found.deletes)
+                waiting = self._waiting_at(unit, slot)
+                if waiting is not None and waiting.deletes is not None:
+                    slot.recalls.add(waiting.topic, waiting.deletes)
             else:
                 slot.positions.append(slot.next_pos)
             slot.passed(unit)
@@ -439,19 +439,19 @@ class TimerService:
             RecordDamaged: the unit is not of the message that it names.
         """
         unit = files.log.read(pos)
-        found = None if unit is None else self._waiting_at(unit, slot)
-        if unit is None or found is None:
+        waiting = None if unit is None else self._waiting_at(unit, slot)
+        if unit is None or waiting is None:
             return _Leaving(pos, "", None)
-        message, topic = None, found.topic
-        if self._tail is not None and self._tail.takes(found):
+        message, topic = None, waiting.topic
+        if self._tail is not None and self._tail.takes(waiting):
             # The metrics do not count what was delivered before the checkpoint.
             topic = topic if self.read_ms >= self._counted_until_ms else ""
         elif unit.is_roll:
-            message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
-        elif not slot.recalls.has(found):
-            message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+            message = roll_message(waiting, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+        elif not slot.recalls.has(waiting):
+            message = delivery(waiting, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         if message is not None:
-            self._route(message, found, now_ms)
+            self._route(message, waiting, now_ms)
         return _Leaving(pos, topic, message)
 
     def _waiting_at(self, unit: TimerUnit, slot: Draining) -> TimerMessage | None:
@@ -474,9 +474,9 @@ class TimerService:
             )
             return None
         record = None if data is None else decode_record(data)
-        found = None if record is None else timer_message(record)
-        check_unit(unit, topic=found and found.topic, size=record.size if record else 0)
-        return found
+        waiting = None if record is None else timer_message(record)
+        check_unit(unit, topic=waiting and waiting.topic, size=record.size if record else 0)
+        return waiting
 
     def _put_group(
         self, group: list[_Leaving], safe: Callable[[list[_Leaving]], None], now_ms: int
@@ -486,14 +486,14 @@ class TimerService:
         The others are put again later, and so are all if the store undoes them.
         """
         self._group_log_offset = self._store.written_offset
-        done, count = 0, 0
-        for one in group:
-            if one.message is not None and not self._put_one(one.message, now_ms):
+        put_count, count = 0, 0
+        for leaving in group:
+            if leaving.message is not None and not self._put_one(leaving.message, now_ms):
                 self._look_ms = now_ms + RETRY_MS
                 break
-            count += one.message is not None
-            done += 1
-        put = group[:done]
+            count += leaving.message is not None
+            put_count += 1
+        put = group[:put_count]
 
         def ended(code: ResponseCode) -> None:
             if self._files is None or self._group_log_offset is None:
@@ -573,13 +573,13 @@ class TimerService:
     def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
         self._flushed_ms = now_ms
         written = self._store.written_offset
-        known = [written]
+        offsets = [written]
         if self._group_log_offset is not None:
-            known.append(self._group_log_offset)
+            offsets.append(self._group_log_offset)
         if self._slot is not None:
-            known.append(self._slot.log_offset)
+            offsets.append(self._slot.log_offset)
         if self._tail is not None:
-            known.append(self._tail.log_offset)
+            offsets.append(self._tail.log_offset)
         self._version = self._version._replace(
             version_ms=now_ms, version_counter=self._version.version_counter + 1
         )
@@ -587,7 +587,7 @@ class TimerService:
         if self._flushing is not None:
             self._flushing.error = OSError("replaced by a newer one")
             files.end_flush(self._flushing)
-        self._flushing = files.flush(self.checkpoint(), delivered=min(known), log_offset=written)
+        self._flushing = files.flush(self.checkpoint(), delivered=min(offsets), log_offset=written)
         self._flushed = self.queue_offset, self.delivered_count, self.read_ms
 
     def end_flush(self, job: TimerFlush) -> None:

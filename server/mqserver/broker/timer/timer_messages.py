@@ -7,7 +7,7 @@
 
 Rule: TIMER_OUT_MS is the last whole tick before the time of delivery, and a slot is delivered when
 its tick has ended. So no message is early, and one is late by less than a tick. A message whose
-time is past is delivered at once, and one with a delay level is no timer message. Delivered
+time is past is delivered at once, and one with a delay level is not a timer message. Delivered
 messages keep REAL_TOPIC and REAL_QID. Properties have the order of 5.4.0, which reads them into a
 ``HashMap`` of 128 buckets, and its separator at the end.
 
@@ -97,7 +97,7 @@ class TimerMessage(NamedTuple):
 class Recalls:
     """The messages that recalls name.
 
-    A recall counts for the topic that it was sent to, so that nobody takes back messages of a
+    A recall counts for the topic that it was sent to, so that no producer takes back messages of a
     topic to which they may not send. Late 5.x clients write the key as ``topic+key``.
     """
 
@@ -113,10 +113,10 @@ class Recalls:
         """
         self._keys.add((topic, deletes.removeprefix(f"{topic}+")))
 
-    def has(self, found: TimerMessage) -> bool:
-        """Tell whether a message was taken back."""
-        key = found.named.get(UNIQUE_KEY)
-        return key is not None and (found.topic, key.removeprefix(f"{found.topic}+")) in self._keys
+    def has(self, timer: TimerMessage) -> bool:
+        """Return whether a message was taken back."""
+        key = timer.named.get(UNIQUE_KEY)
+        return key is not None and (timer.topic, key.removeprefix(f"{timer.topic}+")) in self._keys
 
 
 def timer_message(record: Record) -> TimerMessage | None:
@@ -135,13 +135,13 @@ def timer_message(record: Record) -> TimerMessage | None:
 
 def read_timer_message(record: Record) -> TimerMessage | None:
     """Return what a record of the queue says; log an error if it names no time or destination."""
-    found = timer_message(record)
-    if found is None:
+    message = timer_message(record)
+    if message is None:
         LOG.error(
             "timer message at log offset %d names no time, topic or queue; left out",
             record.log_offset,
         )
-    return found
+    return message
 
 
 class TimerRules:
@@ -165,10 +165,10 @@ class TimerRules:
             now_ms: delays count from here.
 
         Returns:
-            TIMER_OUT_MS of the message; None if it is no timer message, or its time is past.
+            TIMER_OUT_MS of the message; None if it is not a timer message, or its time is past.
 
         Raises:
-            RequestRefused: the time is no number, or too far away, or the message takes back
+            RequestRefused: the time is not a number, or too far away, or the message takes back
                 another one whose time is past; or timerWheelEnable is false.
         """
         asked = next((name for name in TIMER_NAMES if name in named), None)
@@ -309,7 +309,7 @@ def encode_properties(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK)
     return (in_java_order(named, peak_count=peak_count) + PROPERTY_SEPARATOR).encode()
 
 
-def delivery(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
+def delivery(timer: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     """Return a message whose time has come, under its real topic.
 
     Args:
@@ -318,22 +318,22 @@ def delivery(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage
         now_ms: the present time.
     """
     named = {
-        **found.named,
+        **timer.named,
         TIMER_ENQUEUE_MS: str(enqueue_ms),
         TIMER_DEQUEUE_MS: str(now_ms),
     }
-    return _waited(found.record, named, topic=found.topic, queue_id=found.queue_id)
+    return _waited(timer.record, named, topic=timer.topic, queue_id=timer.queue_id)
 
 
-def roll_message(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
+def roll_message(timer: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     """Return the same message as it waits on; the arguments are those of ``delivery``."""
     named = {
-        **found.named,
+        **timer.named,
         TIMER_ENQUEUE_MS: str(enqueue_ms),
-        TIMER_ROLL_TIMES: str(found.roll_count + 1),
+        TIMER_ROLL_TIMES: str(timer.roll_count + 1),
         TIMER_DEQUEUE_MS: str(now_ms),
     }
-    return _waited(found.record, named, topic=TIMER_TOPIC, queue_id=0)
+    return _waited(timer.record, named, topic=TIMER_TOPIC, queue_id=0)
 
 
 def _waited(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
@@ -358,7 +358,7 @@ def refused_recall(why: str) -> RequestRefused:
 
 
 def _long(text: str) -> int | None:
-    """Return the int64 that a text is for Java; None if it is none."""
+    """Return the int64 that Java reads from a text; None if it is not a number."""
     if _LONG.fullmatch(text) is None:
         return None
     value = int(text)

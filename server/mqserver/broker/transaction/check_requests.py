@@ -38,7 +38,7 @@ class CheckRequests:
         self._access = access
 
     def can_ask(self, group: str, topic: str) -> bool:
-        """Tell whether a producer of a group is connected and may see messages of a topic."""
+        """Return whether a producer of a group is connected and may see messages of a topic."""
         return any(
             not producer.conn.is_closing and self._may_be_asked(topic, producer)
             for producer in self._producers.members(group) or ()

@@ -54,12 +54,12 @@ _OP_TAGS_CODE: Final = tags_code(_REMOVED_TAG)
 
 
 def is_half_message(record: Record) -> bool:
-    """Tell whether a record waits in the half topic, and names a valid topic and queue."""
+    """Return whether a record waits in the half topic, and names a valid topic and queue."""
     return record.topic == HALF_TOPIC and _has_destination(record)
 
 
 def is_discarded(record: Record) -> bool:
-    """Tell whether a record is a half message in TRANS_CHECK_MAX_TIME_TOPIC."""
+    """Return whether a record is a half message in TRANS_CHECK_MAX_TIME_TOPIC."""
     return record.topic == CHECK_MAX_TIME_TOPIC and _has_destination(record)
 
 
@@ -77,7 +77,7 @@ def check_times(named: Mapping[str, str]) -> int:
 
 
 def is_prepared(named: Mapping[str, str] | None) -> bool:
-    """Tell whether a message is transactional by its properties (TRAN_MSG)."""
+    """Return whether a message is transactional by its properties (TRAN_MSG)."""
     return named is not None and named.get(TRANSACTION_PREPARED, "").lower() == "true"
 
 

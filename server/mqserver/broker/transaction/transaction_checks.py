@@ -147,7 +147,7 @@ def judge(
 
 
 def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
-    """Tell whether the producers were asked as often as allowed."""
+    """Return whether the producers were asked as often as allowed."""
     return TRANSACTION_CHECK_TIMES in named and check_times(named) >= rules.count_max
 
 
@@ -277,7 +277,7 @@ class TransactionChecks:
             if record is None:
                 continue
             try:
-                event, put = self._take(walk, record, questions, now_ms)
+                event, put = self._handle_half_message(walk, record, questions, now_ms)
             except RequestRefused as refused:
                 LOG.warning("half messages are checked again later: %s", refused)
                 more = False
@@ -313,7 +313,11 @@ class TransactionChecks:
 
     def _end_round(self, walk: _CheckRound) -> None:
         self._round = None
-        for half_offset in [at for at in walk.resolved if at < walk.half_offset]:
+        for half_offset in [
+            resolved_offset
+            for resolved_offset in walk.resolved
+            if resolved_offset < walk.half_offset
+        ]:
             if not self._may_be_spared(walk, half_offset):
                 walk.done.add(walk.resolved.pop(half_offset))
         for group, count in walk.absent.items():
@@ -346,7 +350,7 @@ class TransactionChecks:
             return None
         return walk.ahead[0]
 
-    def _take(
+    def _handle_half_message(
         self, walk: _CheckRound, record: Record, questions: list[tuple[str, Command]], now_ms: int
     ) -> tuple[CheckResult, int]:
         """Handle a half message without a decision.
@@ -389,8 +393,8 @@ class TransactionChecks:
                 )
             # An op message for a spared one would be taken for its producer's decision.
             with suppress(RequestRefused):
-                done = op_message(record, store_host=self._context.store_host, now_ms=now_ms)
-                last = self._puts.put(done, now_ms)
+                op = op_message(record, store_host=self._context.store_host, now_ms=now_ms)
+                last = self._puts.put(op, now_ms)
         return event, last.log_offset + last.size
 
     def _judge(
@@ -440,14 +444,14 @@ class TransactionChecks:
 
     def _bounds(self, topic: str) -> tuple[int, int]:
         """Return the queue offset to continue from in a topic, and its end."""
-        known = self._context.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
+        next_offset = self._context.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
         first = self._context.store.min_offset(topic, QUEUE_ID)
         end = self._context.store.max_offset(topic, QUEUE_ID)
-        if known > end:
-            LOG.warning("checks of %s were at %d, its queue ends at %d", topic, known, end)
-            known = end
+        if next_offset > end:
+            LOG.warning("checks of %s were at %d, its queue ends at %d", topic, next_offset, end)
+            next_offset = end
             self._commit(topic, end)
-        return (first if known == NO_OFFSET else max(known, first)), end
+        return (first if next_offset == NO_OFFSET else max(next_offset, first)), end
 
     def _read_ops(self, walk: _CheckRound) -> None:
         records, next_offset = self._read(OP_HALF_TOPIC, walk.op_read, OP_READ_COUNT)
@@ -463,13 +467,13 @@ class TransactionChecks:
                 if earlier is not None:
                     walk.done.add(earlier)
                 walk.resolved[half_offset] = record.queue_offset
-        found = {record.queue_offset for record in records}
-        walk.done.update(set(range(walk.op_read, next_offset)) - found)
+        queue_offsets = {record.queue_offset for record in records}
+        walk.done.update(set(range(walk.op_read, next_offset)) - queue_offsets)
         walk.op_read = next_offset
         self._drop_done(walk)
 
     def _may_be_spared(self, walk: _CheckRound, half_offset: int) -> bool:
-        """Tell whether the copy of a message that was passed may wait for this decision."""
+        """Return whether the copy of a message that was passed may wait for this decision."""
         until = self._spared_unknown_until
         is_unknown = until is not None and walk.half_offset < until
         return is_unknown or half_offset in self._spared
@@ -486,19 +490,19 @@ class TransactionChecks:
         Raises:
             ColdRead: the records are not in the page cache, and the step may not wait.
         """
-        found = self._context.store.reader.get_message(
+        result = self._context.store.reader.get_message(
             topic, QUEUE_ID, queue_offset,
             count_max=count_max, size_max=READ_SIZE, may_wait=self._may_wait,
         )  # fmt: skip
-        next_offset = max(found.next_offset, queue_offset + 1)
-        if found.status is not GetStatus.FOUND:
+        next_offset = max(result.next_offset, queue_offset + 1)
+        if result.status is not GetStatus.FOUND:
             LOG.warning(
                 "%s has no message at %d (%s), going on at %d",
-                topic, queue_offset, found.status.value, next_offset,
+                topic, queue_offset, result.status.value, next_offset,
             )  # fmt: skip
             return [], next_offset
         try:
-            return decode_records(b"".join(found.chunks)), next_offset
+            return decode_records(b"".join(result.chunks)), next_offset
         except RecordDamaged as error:
             if count_max > 1:
                 return self._read(topic, queue_offset, 1)

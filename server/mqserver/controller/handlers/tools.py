@@ -8,13 +8,12 @@ from typing import Final
 
 from mqserver.controller.controller_config import CHANGEABLE, FIXED
 from mqserver.controller.controller_state import ControllerState
-from mqserver.controller.group_record import GroupRecord
 from mqserver.controller.group_rules import rule_clean
 from mqserver.runtime.properties import format_properties
 from mqserver.runtime.registry import handles
 from mqserver.runtime.request import Request, RequestRefused
 from mqserver.runtime.setting_changes import change_settings
-from remoting.bodies.controller import BrokerReplicasInfo, ReplicaIdentity, ReplicasInfo
+from remoting.bodies.controller import BrokerReplicasInfo
 from remoting.codes import LaterCode, LaterResponseCode
 from remoting.command import Command
 from remoting.headers.controller import CleanBrokerData, GetMetaDataResponse
@@ -48,32 +47,10 @@ def get_sync_state_data(state: ControllerState, request: Request) -> None:
         for name in names:
             record = await state.groups.read(name)
             if record is not None:
-                table[name] = replicas_info(record, set(state.groups.alive(record)))
+                table[name] = state.groups.describe(record)
         return request.command.response(body=BrokerReplicasInfo(replicas_info_table=table).encode())
 
     state.answer_as_leader(request, answer)
-
-
-def replicas_info(record: GroupRecord, alive: set[int]) -> ReplicasInfo:
-    """Return a group in the form that tools get."""
-    in_sync: list[ReplicaIdentity] = []
-    others: list[ReplicaIdentity] = []
-    for broker_id, replica in sorted(record.replicas.items()):
-        identity = ReplicaIdentity(
-            broker_name=record.broker_name,
-            broker_id=broker_id,
-            broker_address=replica.address,
-            alive=broker_id in alive,
-        )
-        (in_sync if broker_id in record.in_sync_set else others).append(identity)
-    return ReplicasInfo(
-        master_broker_id=record.master_id,
-        master_address=record.master_address,
-        master_epoch=record.master_epoch,
-        sync_state_set_epoch=record.in_sync_set_epoch,
-        in_sync_replicas=in_sync,
-        not_in_sync_replicas=others,
-    )
 
 
 @handles(LaterCode.CLEAN_BROKER_DATA)

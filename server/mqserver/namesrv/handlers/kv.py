@@ -50,7 +50,7 @@ def get_kv_config(state: NamesrvState, request: Request) -> Command:
 
 @handles(RequestCode.DELETE_KV_CONFIG)
 def delete_kv_config(state: NamesrvState, request: Request) -> Command:
-    """Remove one key; it is no error if the key is not set."""
+    """Remove one key; a missing key is not an error."""
     header = request.command.header(DeleteKVConfig)
     state.kv.delete(header.namespace, header.key)
     return request.command.response()

@@ -144,7 +144,7 @@ def _exact(text: str) -> Box:
 
 def _range_v4(text: str) -> Box:
     words = [word.strip() for word in text.split(".")]
-    # Java requires a number in the first part: there a pattern such as *.1.2.3 matches nobody.
+    # Java requires a number in the first part: there a pattern such as *.1.2.3 matches no address.
     if len(words) != _V4_PARTS or not words[0].isdecimal():
         raise BadAddress(text)
     return tuple(_span(word, text, base=10, top=255) for word in words)

@@ -3,7 +3,7 @@
     request ─ code of an administrator? ─ no ──────────────── passes
                        └ yes ─ loopback, own address ──────── passes
                              └ adminAddresses ─────────────── passes
-                             └ anybody else ── code 16, and how to allow it
+                             └ any other ───── code 16, and how to allow it
 
 Rule: a server that cannot identify the sender of a request refuses administration from the network.
 If a setting lets every address administer, a warning at the start says so.
@@ -59,7 +59,7 @@ def is_local(conn: ServerConn) -> bool:
 
 
 def warn_if_open(allowed: AddressList, *, key: str) -> None:
-    """Log one warning if a setting allows everybody to administer."""
+    """Log one warning if a setting allows every address to administer."""
     if allowed.is_everybody:
         LOG.warning("%s is *: every address that can connect may administer this server", key)
 

@@ -27,7 +27,7 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name
 
 SLICE_SIZE: Final = 32 << 20
-"""Bytes freed in one call, during which the file system serves nobody else."""
+"""Bytes freed in one call, during which the file system serves no other process."""
 _LOOK_BACK: Final = 512
 
 
@@ -80,7 +80,7 @@ class DeleteLogJob(DiskJob):
                 self.stop.wait(self.interval_s)
 
     def _free(self, file: DiskFile) -> None:
-        """Free the blocks of the unlinked file, unless somebody still reads it."""
+        """Free the blocks of the unlinked file, unless it is still being read."""
         size = file.size()
         while size and not self.stop.is_set() and file.is_ours_alone():
             started = time.perf_counter()
@@ -104,7 +104,7 @@ class QueueExtent(NamedTuple):
 
     @property
     def is_expired(self) -> bool:
-        """Tell whether all of its messages have expired."""
+        """Return whether all of its messages have expired."""
         return self.minimum == self.end > 0
 
 
@@ -230,7 +230,7 @@ class _Entries:
         return entries[0] if entries else (0, 0, 0)
 
     def all_below(self, start: int, end: int, log_min: int) -> bool:
-        """Tell whether the last message from ``start`` to ``end`` is below ``log_min``.
+        """Return whether the last message from ``start`` to ``end`` is below ``log_min``.
 
         Fillers are skipped, as they stand for no message; the result is False if too many of
         them come last.

@@ -96,7 +96,7 @@ class Dispatcher:
         except Exception:
             LOG.exception("no queue entry for the record at %d in the first try", entry.log_offset)
         queue = self._table.at(handle) if isinstance(handle, int) else handle
-        # Every offset that was given out has one entry, so this tells whether it is there.
+        # Every offset that was given out has one entry, so this says whether it is there.
         if queue is None or queue.deleted or queue.max_offset != entry.queue_offset:
             return
         try:
@@ -145,7 +145,7 @@ class Dispatcher:
 
     @property
     def keys_wait(self) -> bool:
-        """Tell whether the index lacks keys of dispatched records."""
+        """Return whether the index lacks keys of dispatched records."""
         return self.index is not None and bool(self._waiting)
 
     def put_keys(self, now_ms: int) -> None:

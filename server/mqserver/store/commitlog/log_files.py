@@ -10,7 +10,7 @@ its file. Files are allocated before they are written, so that a full disk is an
 ``open_next`` and not of a write. One write runs at a time; what is put meanwhile waits for the
 next one, and goes with it when it fails. All bytes after ``written_offset`` in its file are zero:
 the bytes of a failed write are erased before the next one, because whole old records there would
-be taken for stored ones after a crash.
+be mistaken for stored ones after a crash.
 
 Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
 """
@@ -100,12 +100,12 @@ class CommitLog:
 
     @property
     def is_writing(self) -> bool:
-        """Tell whether a write runs that ``begin_write`` handed over."""
+        """Return whether a write runs that ``begin_write`` handed over."""
         return self._writing is not None
 
     @property
     def is_pending(self) -> bool:
-        """Tell whether bytes were put since the last ``begin_write``."""
+        """Return whether bytes were put since the last ``begin_write``."""
         return self.end > self._handed.end
 
     @property
@@ -354,7 +354,7 @@ class CommitLog:
         self._open[base] = file
 
     def _is_written(self, base: int) -> bool:
-        """Tell whether a write that runs may use the file that starts at ``base``."""
+        """Return whether a write that runs may use the file that starts at ``base``."""
         return self._writing is not None and base + self.file_size > self._writing.begin
 
     def remove(self, base: int) -> None:
@@ -370,7 +370,7 @@ class CommitLog:
         self._known.discard(base)
 
     def is_at_rest(self, base: int) -> bool:
-        """Tell whether a file is full, synced, and not used by a sync job."""
+        """Return whether a file is full, synced, and not used by a sync job."""
         is_full = base + self.file_size <= self.flushed_offset
         return is_full and base not in self._unsynced and base not in self._syncing
 

@@ -61,7 +61,7 @@ class ReadSlices:
     """Splits the large reads of one thread into slices, between which others may run.
 
     Args:
-        is_waited_for: tells whether other work waits for this thread.
+        is_waited_for: returns whether other work waits for this thread.
     """
 
     __slots__ = ("_begun", "_begun_count", "_spare", "is_waited_for")
@@ -107,7 +107,7 @@ class ReadSlices:
             raise OthersWait(begun)
 
     def may_go_on(self, begun: PausedRead) -> bool:
-        """Tell whether the next read may continue ``begun``; if not, ask again one turn later."""
+        """Return whether the next read may continue ``begun``; if not, ask again one turn later."""
         begun.pause_count += 1
         if begun.pause_count < PAUSES_MAX and self.is_waited_for():
             return False

@@ -115,14 +115,12 @@ def parse_records(
         if pos < 0 or data_size - pos < RECORD_SIZE_MIN:
             return records, "truncated"
         head = _HEAD.unpack_from(data, pos)
-        size, magic, crc, queue_id, queue_offset, physical, sys_flag, store_ms, port, body_size = (
-            head
-        )
+        size, magic, crc, queue_id, queue_offset, place, sys_flag, store_ms, port, body_size = head
         if magic != MAGIC_V1 and magic != MAGIC_V2:
             return records, "magic"
         if size < RECORD_SIZE_MIN or (end := pos + size) > end_max:
             return records, "size"
-        if physical != pos + shift:
+        if place != pos + shift:
             return records, "physical offset"
         if end > data_size:
             return records, "truncated"
@@ -150,7 +148,7 @@ def parse_records(
         texts = data[texts_at:end]
         if end + shift > doubtful_from and (_NUL in texts or _NUL in name):
             return records, "text"
-        fields = physical, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
+        fields = place, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
         records.append(_new_found(ScannedRecord, fields))
         pos = end
     return records, ""

@@ -53,7 +53,7 @@ class LogWindow:
         self._end = 0
 
     def holds_wanted(self, log_offset: int, size: int) -> bool:
-        """Tell whether a record is wanted; True for a missing one, which the read leaves out.
+        """Return whether the filter accepts a record; True for a missing one, which is left out.
 
         Raises:
             OSError: the disk could not be read.

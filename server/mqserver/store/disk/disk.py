@@ -166,7 +166,7 @@ class DiskFile(Protocol):
         """Allow reads to fetch more than was requested, or prevent it."""
 
     def is_ours_alone(self) -> bool:
-        """Tell whether nobody else has the file open or mapped; False if that is unknown."""
+        """Return whether no other process has the file open or mapped; False if unknown."""
 
     def close(self) -> None:
         """Close the descriptor."""
@@ -198,7 +198,7 @@ class Disk(Protocol):
         """
 
     def is_dir(self, path: FilePath) -> bool:
-        """Tell whether the path is a directory."""
+        """Return whether the path is a directory."""
 
     def mkdir(self, path: FilePath) -> None:
         """Create a directory and its parents."""

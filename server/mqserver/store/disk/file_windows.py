@@ -84,7 +84,7 @@ class FileWindows:
     def close(self) -> None:
         """Wait until no thread reads the file any more."""
         if self._next is not None:
-            # Nobody used this part; a disk error will be raised for whoever reads it.
+            # This part was not used; a disk error will be raised where it is read.
             with contextlib.suppress(OSError):
                 self._next()
             self._next = None

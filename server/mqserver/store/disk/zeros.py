@@ -41,5 +41,5 @@ def first_data(file: DiskFile, pos: int, size: int) -> int | None:
 
 
 def is_blank_to(file: DiskFile, pos: int, size: int) -> bool:
-    """Tell whether a file holds only zeros from ``pos`` up to ``size``."""
+    """Return whether a file holds only zeros from ``pos`` up to ``size``."""
     return first_data(file, pos, size) is None

@@ -221,7 +221,7 @@ class Index:
         return gone
 
     def has_all(self, number: int, keys: tuple[str, ...]) -> bool:
-        """Tell whether the first ``number`` files have all keys of their last record."""
+        """Return whether the first ``number`` files have all keys of their last record."""
         return self._keys_at_end(self.files[:number]) >= len(keys)
 
     def close(self) -> None:

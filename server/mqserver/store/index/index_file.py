@@ -115,7 +115,7 @@ class IndexFile(IndexTable):
 
     @property
     def is_done(self) -> bool:
-        """Tell whether the file is full and fully written."""
+        """Return whether the file is full and fully written."""
         return self.is_full and self.is_written
 
     def release_slots(self) -> None:
@@ -124,7 +124,7 @@ class IndexFile(IndexTable):
         self._is_new = False
 
     def is_time_matched(self, begin_ms: int, end_ms: int) -> bool:
-        """Tell whether the file may hold records stored from ``begin_ms`` to ``end_ms``."""
+        """Return whether the file may hold records stored from ``begin_ms`` to ``end_ms``."""
         return (
             (begin_ms < self.begin_ms and end_ms > self.end_ms)
             or self.begin_ms <= begin_ms <= self.end_ms
@@ -156,7 +156,7 @@ class IndexFile(IndexTable):
         return count
 
     def is_blank(self) -> bool:
-        """Tell whether the file has only zeros after its header."""
+        """Return whether the file has only zeros after its header."""
         return is_blank_to(self._opened(), HEADER.size, self.file_size)
 
     def fdatasync(self) -> None:

@@ -86,7 +86,7 @@ def open_index_file(
 
 
 def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
-    """Tell whether a header can be right, and whether the file was synced when it was full.
+    """Return whether a header can be right, and whether the file was synced when it was full.
 
     The last entry must be of the record that the header names, unless there are no entries.
     """

@@ -12,7 +12,7 @@
 Rule: a broker with tens of thousands of queues uses few of them at a time, or each of them
 seldom. A queue that is not in use is evicted: it is a slot here, of 52 bytes, and not an object,
 whether or not all its entries are in files. Queues with unwritten or unsynced entries are
-found by scanning a column, so nobody has to maintain a list of them. The slot of a deleted
+found by scanning a column, so there is no list of them to maintain. The slot of a deleted
 queue is reused, unless one of its messages is still to be dispatched.
 """
 

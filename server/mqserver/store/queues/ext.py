@@ -237,11 +237,11 @@ class ExtFiles:
 
     @property
     def in_use(self) -> bool:
-        """Tell whether units were written for any queue since the start."""
+        """Return whether units were written for any queue since the start."""
         return bool(self._queues)
 
     def has(self, queue: ConsumeQueue) -> bool:
-        """Tell whether units were written for a queue, which then has to stay loaded."""
+        """Return whether units were written for a queue, which then has to stay loaded."""
         return queue in self._queues
 
     def remove(self, queue: ConsumeQueue) -> None:

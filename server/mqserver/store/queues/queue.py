@@ -233,7 +233,7 @@ class ConsumeQueue:
 
     @property
     def is_written_out(self) -> bool:
-        """Tell whether every queue offset given out has its entry in a file."""
+        """Return whether every queue offset given out has its entry in a file."""
         return self.next_offset == self.max_offset == self.written_count
 
     @property
@@ -258,7 +258,7 @@ class ConsumeQueue:
 
     @property
     def is_at_new_file(self) -> bool:
-        """Tell whether the next write has to create a file, which takes ten times as long."""
+        """Return whether the next write has to create a file, which takes ten times as long."""
         return self.written_count % self.file_entry_count == 0
 
     def recall(self) -> None:

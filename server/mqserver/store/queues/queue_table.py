@@ -5,7 +5,7 @@
     put ── handle ──> a ConsumeQueue, or the slot if many are loaded ──> backlog
 
 Rule: a queue exists from its first message on and gets a directory with its first written
-entries. It is an object ("loaded") only while it is in use: nobody keeps a reference for longer
+entries. It is an object ("loaded") only while it is in use: no code keeps a reference for longer
 than a call, unless one of its messages is still to be dispatched. While many queues are loaded,
 a put does not load another one: with tens of thousands of queues used in turn, loading would
 take as long as the put. A deleted topic leaves an empty directory, as in Java: it tells a later
@@ -92,7 +92,7 @@ class QueueTable:
         return len(self.columns)
 
     def has(self, topic: str, queue_id: int) -> bool:
-        """Tell whether a queue exists."""
+        """Return whether a queue exists."""
         return self.columns.slot(topic, queue_id) != NONE
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
@@ -128,7 +128,7 @@ class QueueTable:
                 self._evict_one(queue)
 
     def is_evicted(self, slot: int) -> bool:
-        """Tell whether the queue of a slot is not loaded."""
+        """Return whether the queue of a slot is not loaded."""
         return self.columns.written[slot] != NONE
 
     def evict_again(self, queue: ConsumeQueue) -> None:
@@ -192,12 +192,12 @@ class QueueTable:
 
     @property
     def has_room(self) -> bool:
-        """Tell whether the backlog has room for more unwritten entries."""
+        """Return whether the backlog has room for more unwritten entries."""
         return self.files.backlog.chunk_count < BACKLOG_MAX
 
     @property
     def is_crowded(self) -> bool:
-        """Tell whether so many queues are loaded that some should be evicted."""
+        """Return whether so many queues are loaded that some should be evicted."""
         return len(self.queues) > LOADED_MAX + SLACK
 
     def evict_idle(self) -> None:
@@ -308,7 +308,7 @@ class QueueTable:
         return sorted((columns.topic(slot), columns.queue_ids[slot]) for slot in columns)
 
     def has_topic(self, topic: str) -> bool:
-        """Tell whether a topic has any queue."""
+        """Return whether a topic has any queue."""
         return bool(self.columns.slots_of(topic))
 
     def forget(self, queue: ConsumeQueue) -> None:
@@ -333,7 +333,7 @@ class QueueTable:
         self.removals.remove(job)
 
     def is_being_removed(self, key: tuple[str, int]) -> bool:
-        """Tell whether the files of an older queue of this name may not be moved away yet."""
+        """Return whether the files of an older queue of this name may not be moved away yet."""
         return any(key in job.keys for job in self.removals)
 
     def take_topic(self, topic: str) -> list[ConsumeQueue]:

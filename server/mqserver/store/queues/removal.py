@@ -54,7 +54,7 @@ class RemoveJob(DiskJob):
         self._moved: list[Path] = []
 
     def work(self) -> None:
-        """Move, sync, record and delete; files that cannot be unlinked are no error."""
+        """Move, sync, record and delete; files that cannot be unlinked are not an error."""
         with self.lock:
             while self.left:
                 moved = move_away(self.disk, self.left[-1])

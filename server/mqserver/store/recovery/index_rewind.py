@@ -191,7 +191,7 @@ def _rewind(
 
 
 def _has_slot_beyond(file: DiskFile, entry_count: int, slot_count: int) -> bool:
-    """Tell whether any slot points at an entry that may not be synced."""
+    """Return whether any slot points at an entry that may not be synced."""
     for slot in range(0, slot_count, _SLOTS_A_READ):
         count = min(_SLOTS_A_READ, slot_count - slot)
         words = decode_slots(file.pread(4 * count, position_of_slot(slot)))

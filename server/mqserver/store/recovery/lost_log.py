@@ -64,7 +64,7 @@ def lost_log(
 
 
 def _is_blank(log: CommitLog) -> bool:
-    """Tell whether the files of a log hold zeros alone."""
+    """Return whether the files of a log hold zeros alone."""
     return all(is_blank_to(log.file_at(base), 0, log.file_size) for base in log.bases)
 
 
@@ -87,7 +87,7 @@ def first_foreign(index: Index, log: CommitLog) -> int:
 
 
 def _is_key_of(entry: IndexEntry, log: CommitLog) -> bool:
-    """Tell whether an entry points at a record with such a key."""
+    """Return whether an entry points at a record with such a key."""
     base = entry.log_offset - entry.log_offset % log.file_size
     if base not in log.bases:
         return False

@@ -259,7 +259,7 @@ class _Opening:
             self._report.notes.append(f"{why}; {SETTING}=true, so the queues are emptied")
 
     def _is_min_known(self, log: CommitLog) -> bool:
-        """Tell whether the first retained entries in the safe point are still right."""
+        """Return whether the first retained entries in the safe point are still right."""
         return self._point is not None and self._point.min_of == log.min_offset
 
     @staticmethod
@@ -401,7 +401,7 @@ class _Opening:
 
     def _mark_running(self, log: CommitLog, table: QueueTable, point: SafePoint) -> SafePoint:
         """Create ``abort`` and record that a broker runs, before the first message is stored."""
-        # A log file is durable only if its directory's name is, too.
+        # A log file is durable only if the name of its directory is as well.
         self._disk.mkdir(self._paths.commitlog)
         self._disk.open(self._paths.abort, create=True).close()
         point.state = StoreState.RUNNING
@@ -450,7 +450,7 @@ class _Opening:
             base = parse_log_file_name(entry.name)
             if base is None:
                 self._report.notes.append(
-                    f"commitlog/{entry.name} is no commit log file; it is ignored"
+                    f"commitlog/{entry.name} is not a commit log file; it is ignored"
                 )
             else:
                 sizes[base] = entry.size

@@ -36,7 +36,7 @@ class RestOfFiles(Enum):
 
     NOTHING = "zeros up to the end of the last file"
     ENTRIES = "something in the last file, and no other file"
-    ANYTHING = "nobody has looked, or there are other files"
+    ANYTHING = "not examined, or there are other files"
 
 
 class QueueRebuild:

@@ -64,7 +64,7 @@ class QueueRecovery:
     """``table`` and ``trusted`` have every queue with a record before those that are scanned."""
 
     lost_size: int = 0
-    """Bytes of the log so far that are no record, which bounds the lost records."""
+    """Bytes of the log so far without a record, which limits the number of lost records."""
     rebuilds: dict[tuple[str, int], QueueRebuild | None] = field(default_factory=dict)
     """By topic and queue id; None for a queue that must not exist."""
 
@@ -176,7 +176,7 @@ class QueueRecovery:
         return next(there, None)
 
     def _may_come_back(self, topic: str) -> bool:
-        """Tell whether a queue that is not on the disk may be created for this topic's record."""
+        """Return whether a queue that is not on the disk may be created for this topic's record."""
         if self.knows_deletions:
             return True
         gone = self._known_topics is not None and topic not in self._known_topics
@@ -241,7 +241,7 @@ class QueueRecovery:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether the queue offset of every record so far is decided."""
+        """Return whether the queue offset of every record so far is decided."""
         return not self._suspects
 
     @property

@@ -152,7 +152,7 @@ class Recovery:
         return bases[0] if bases else 0
 
     def _is_tail(self, gap: LogGap, following: ScannedRecord, last_data: int) -> bool:
-        """Tell whether the log ends at a gap although whole records follow it.
+        """Return whether the log ends at a gap although whole records follow it.
 
         A flush makes a beginning of the log durable, so records after a hole that was never
         synced were not synced either. A store of the Java broker does not record how far it was
@@ -189,7 +189,7 @@ class Recovery:
     def _report_gap(self, gap: LogGap) -> None:
         self.report.damaged.append((gap.start, gap.end - gap.start))
         self.report.notes.append(
-            f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "
+            f"commit log from {gap.start} to {gap.end} is not a record ({gap.reason}); "
             "it is left as it is, look at it with `mqadmin store verify`"
         )
         self.queues.lost_size += gap.end - gap.start
@@ -250,7 +250,7 @@ class Recovery:
             self.keys = []
 
     def _index_lacks(self, index: Index, entry: DispatchEntry) -> bool:
-        """Tell whether the index lacks a record with keys; drop the files that skipped it.
+        """Return whether the index lacks a record with keys; drop the files that skipped it.
 
         The index then lacks all later records too.
         """
@@ -330,7 +330,8 @@ def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
         return
     for base in reversed(log.bases):
         report.notes.append(
-            f"commit log file {base} follows one that was never synced and is gone; it goes, too"
+            f"removed commit log file {base}, because it follows one that was never synced and is "
+            "missing"
         )
         report.cut_size += log.file_size
         log.remove(base)

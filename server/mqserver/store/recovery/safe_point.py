@@ -92,7 +92,7 @@ class SafePoint:
 
     @property
     def names_all_queues(self) -> bool:
-        """Tell whether ``queues`` has every queue with a record below ``safe_log_offset``."""
+        """Return whether ``queues`` has every queue with a record below ``safe_log_offset``."""
         return self.state is not StoreState.RECOVERING
 
 
@@ -263,7 +263,7 @@ class Listing:
         return self._digest.hexdigest() + self.index_digest
 
     def is_index_changed(self, point: SafePoint | None, lock_ns: int) -> bool:
-        """Tell whether index files were changed after our broker's proper shutdown."""
+        """Return whether index files were changed after our broker's proper shutdown."""
         return (
             point is not None
             and point.state is StoreState.STOPPED

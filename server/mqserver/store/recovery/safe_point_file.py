@@ -56,7 +56,7 @@ class SafePointFile:
         return self._point.safe_log_offset
 
     def was_deleted(self, topic: str) -> bool:
-        """Tell whether a topic was deleted while the log still holds its older records."""
+        """Return whether a topic was deleted while the log still holds its older records."""
         return topic in self._point.deleted_topics
 
     def deleted_until(self, topic: str) -> int:

@@ -10,7 +10,7 @@ Rule: there are two ways to start. Either everything in the safe point is right,
 scanned from there; or something is not, and the whole log is scanned and everything is compared
 with it. What is read here does not grow with the number of messages: for each queue the ends of
 its files, and the record that its last entry points at. After a proper shutdown the names,
-sizes and modification times of all files show that nobody changed them, and no queue is read.
+sizes and modification times of all files show that nothing changed them, and no queue is read.
 
 Source: store/ConsumeQueue.java#recover (which examines the last three files only).
 """
@@ -72,7 +72,7 @@ def check_point(
         SafePointWrong: it does not describe them.
     """
     if point is None:
-        raise SafePointWrong("there is no dispatch.json that can be read")
+        raise SafePointWrong("dispatch.json is missing or cannot be read")
     if not point.has_counts:
         raise SafePointWrong("dispatch.json is of an earlier version")
     if point.lock_ns != lock_ns:
@@ -256,7 +256,7 @@ class QueueCheck:
         return "" if is_copy else "at another record"
 
     def _is_end(self, queue: ConsumeQueue, end: int) -> bool:
-        """Tell whether the last file holds only zeros from entry ``end`` on."""
+        """Return whether the last file holds only zeros from entry ``end`` on."""
         size = self.files.file_size
         start = end * ENTRY_SIZE % size
         if start == 0:

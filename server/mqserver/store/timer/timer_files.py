@@ -306,7 +306,7 @@ class TimerFiles:
 
 
 def timer_files_exist(disk: Disk, paths: StorePaths) -> bool:
-    """Tell whether a store has any file of the timer."""
+    """Return whether a store has any file of the timer."""
     return any(
         disk.stat(path) is not None
         for path in (

@@ -199,7 +199,7 @@ class TimerLog:
         """Drop the first files as long as their newest unit points at a deleted record.
 
         Args:
-            is_gone: tells whether the commit log no longer has a log offset.
+            is_gone: returns whether the commit log no longer has a log offset.
 
         Returns:
             The paths of these files, which the caller deletes.
@@ -252,5 +252,5 @@ def _units_size(data: bytes) -> int:
 
 
 def _is_blank(data: bytes, *, left: int) -> bool:
-    """Tell whether ``data`` begins with the blank that fills the ``left`` last bytes of a file."""
+    """Return whether ``data`` begins with the blank of the last ``left`` bytes of a file."""
     return len(data) >= BLANK_SIZE and BLANK.unpack_from(data)[::2] == (left, BLANK_MAGIC)

@@ -105,7 +105,7 @@ def test_messages_of_another_broker_are_not_printed(at: Run) -> None:
     assert at(*words, "another").out == ""
 
 
-SINCE_5 = ("haStatus", "updateSubGroupList", "updateTopicList")
+SINCE_5 = ("updateSubGroupList", "updateTopicList")
 """Names of the tool of 5.x, which a 4.9.7 tool prints nothing for."""
 
 

@@ -6,7 +6,15 @@ import pytest
 
 import mqserver.broker.handlers
 from mqserver.broker.acl.accounts import AclError
-from mqserver.broker.acl.rules import ADMIN_WRITES, JAVA, READS_LOG, STRICT, Level, rule_of
+from mqserver.broker.acl.rules import (
+    ADMIN_WRITES,
+    JAVA,
+    OPEN_CODES,
+    READS_LOG,
+    STRICT,
+    Level,
+    rule_of,
+)
 from mqserver.runtime.registry import collect
 from remoting.bodies import (
     BatchAck,
@@ -62,11 +70,12 @@ def passes(root: Path, code: int, by: str | None, *, strict: bool = True, **fiel
     return True
 
 
-CODES = {*RequestCode, *LaterCode, *ExtensionCode, 4711} - {ExtensionCode.GET_EPOCH}
+CODES = {*RequestCode, *LaterCode, *ExtensionCode, 4711} - OPEN_CODES
 
 
-def test_epoch_is_told_to_anybody(tmp_path: Path) -> None:
-    assert passes(write_home(tmp_path), ExtensionCode.GET_EPOCH, None)
+@pytest.mark.parametrize("code", sorted(OPEN_CODES))
+def test_epochs_and_notices_need_no_account(tmp_path: Path, code: int) -> None:
+    assert passes(write_home(tmp_path), code, None)
 
 
 @pytest.mark.parametrize("code", sorted(CODES))

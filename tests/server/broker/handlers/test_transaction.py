@@ -196,7 +196,7 @@ async def test_resume_of_what_is_not_there_is_refused(desk: Desk, msg_id: str | 
 async def test_resume_of_an_ordinary_message_is_refused(desk: Desk) -> None:
     answer = await resume(desk, (await desk.send()).ext["msgId"])
 
-    assert (answer.code, "it is no half message" in (answer.remark or "")) == (1, True)
+    assert (answer.code, "it is not a half message" in (answer.remark or "")) == (1, True)
 
 
 async def test_open_transactions_are_listed(desk: Desk) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from mqserver.broker.timer import messages, service
+from mqserver.broker.timer import service, timer_messages
 from mqserver.broker.timer.service import TimerService
 from mqserver.broker.timer.timer_messages import TimerRules
 from mqserver.store.disk.disk import Disk
 from mqserver.store.results import PutMessage, PutResult, PutStatus
 from mqserver.store.store import MessageStore
 from mqserver.store.store_config import StoreConfig
-from mqserver.store.timer import files, wheel
+from mqserver.store.timer import timer_files, wheel
 from remoting.codes import ResponseCode
 from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import SLOT_SIZE
@@ -43,9 +43,9 @@ def shrink_wheel(patch: pytest.MonkeyPatch) -> None:
     size = 2 * SMALL_SLOT_COUNT * SLOT_SIZE
     patch.setattr(wheel, "WHEEL_SIZE", size)
     patch.setattr(wheel, "_ALL_SLOTS", 2 * SMALL_SLOT_COUNT)
-    patch.setattr(files, "WHEEL_SIZE", size)
+    patch.setattr(timer_files, "WHEEL_SIZE", size)
     patch.setattr(service, "SLOT_COUNT", SMALL_SLOT_COUNT)
-    patch.setattr(messages, "SLOT_COUNT", SMALL_SLOT_COUNT)
+    patch.setattr(timer_messages, "SLOT_COUNT", SMALL_SLOT_COUNT)
 
 
 class Machine:

@@ -169,7 +169,7 @@ def _disk_numbers(broker: Broker) -> dict[str, str]:
 
 def _delay_numbers(broker: Broker) -> dict[str, str]:
     progress = broker.delay.offsets()
-    found = {
+    numbers = {
         f"{LEVEL_KEY}{level}": (
             f"{queue_offset},{broker.store.max_offset(SCHEDULE_TOPIC, level - 1)}"
         )
@@ -178,8 +178,8 @@ def _delay_numbers(broker: Broker) -> dict[str, str]:
     if progress.log_offset is not None:
         # This key is an extension. From it a slave knows, when it is promoted, which deliveries
         # in its log the delay offsets do not count.
-        found[DELIVERED_KEY] = str(progress.log_offset)
-    return found
+        numbers[DELIVERED_KEY] = str(progress.log_offset)
+    return numbers
 
 
 @handles(RequestCode.GET_BROKER_CONFIG)
@@ -213,8 +213,8 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
     broker.apply_settings(now_ms=request.now_ms)
     if any(entry.key == "brokerPermission" for entry in entries):
         broker.topics.touch(request.now_ms)
-    told = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
-    answer_when_saved(broker.files, request, name=FILE_NAME, remark=told)
+    idle_note = f"kept, and without a meaning here: {', '.join(idle)}" if idle else None
+    answer_when_saved(broker.files, request, name=FILE_NAME, remark=idle_note)
     return None
 
 

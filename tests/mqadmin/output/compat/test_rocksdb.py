@@ -1,0 +1,50 @@
+"""Settings of RocksDB as Java's tool of 5.4.0 printed them of the same directory."""
+
+from typing import Any
+
+import pytest
+
+from mqadmin.output.compat.java_text import Line
+from mqadmin.output.compat.layouts import layout_of
+from tests.golden import Golden
+from tests.mqadmin.conftest import Run
+
+COMMAND = "store rocksdb"
+
+
+def lines(golden: Golden) -> list[dict[str, Any]]:
+    return golden.expected("rocksdb")["lines"]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_line_prints_what_java_prints(run: Run, golden: Golden, number: int) -> None:
+    said = lines(golden)[number]
+    name, _, table, *more = said["words"]
+    config = golden.family("rocksdb", "separate") / "config"
+    flags = dict(zip((word.lstrip("-") for word in more[::2]), more[1::2], strict=True))
+
+    records = run.rows(*COMMAND.split(), str(config), table)
+    named = COMMAND if name == "rocksDBConfigToJson" else name
+    layout = layout_of(COMMAND, Line(named, {}, flags))
+
+    assert "".join(layout(records)) == said["stdout"]
+
+
+def test_all_lines_are_compared(golden: Golden) -> None:
+    assert len(lines(golden)) == 8
+
+
+@pytest.mark.parametrize("json", ["true", "false"])
+def test_the_name_of_java_prints_the_same(run: Run, golden: Golden, json: str) -> None:
+    config = golden.family("rocksdb", "separate") / "config"
+    words = ("-p", str(config), "-t", "topics", "-j", json)
+    (said,) = [
+        each["stdout"]
+        for each in lines(golden)
+        if each["words"][:3] == ["exportMetadataInRocksDB", "-t", "topics"]
+        and ("-j" in each["words"]) == (json == "true")
+    ]
+
+    done = run("exportMetadataInRocksDB", *words, "--compat")
+
+    assert (done.exit_code, done.out) == (0, said)
