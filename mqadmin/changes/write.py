@@ -227,8 +227,7 @@ async def _in_order(steps: Sequence[ChangeStep[T]]) -> list[StepResult[T]]:
         (done,) = await _written([step]) if step.is_write else [_settled(step)]
         made.append(done)
         if done.result in (REFUSED, UNREACHABLE):
-            stopped = f"not sent, because {step.target.node.broker} comes first and was "
-            f"{done.result}"
+            stopped = f"not sent, because {step.target.node.broker} was {done.result}"
     return made
 
 

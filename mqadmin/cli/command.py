@@ -1,10 +1,10 @@
-"""A command of the tree: click's, with what its rows are and what it works on.
+"""A command of the tree: click's, with its rows and what it works on.
 
     words --> LineParser --> values of the options and arguments --> ParsedLine
                                                                   `-> TextAnswer   --help, --schema
 
-Rule: to invoke a command here is to bind its values; ``mqadmin.cli.run`` runs what is bound, for
-the program, the shell, scripts and every tick of ``--watch`` alike.
+Rule: invoking a command only binds its values. ``mqadmin.cli.run`` runs the bound call, so that the
+program, the shell, scripts and ``--watch`` behave alike.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -48,9 +48,9 @@ class Needs(Enum):
 
 STORE: Final = "store"
 TYPED: Final = "typed"
-"""Where a context has the options of its line as they were typed."""
+"""Key of a context's options as they were typed."""
 OPEN_OPTION: Final = "open option"
-"""Where a context has the option that ends its line, whose value could follow."""
+"""Key of the option that ends a context's line and still lacks its value."""
 STORE_DIR: Final = Argument(
     [STORE],
     type=DIR,
@@ -73,8 +73,8 @@ class ParsedLine:
     """A call that is ready to run.
 
     Attributes:
-        values: the values of the parameters by name; empty where the line wants a text.
-        store: the store directory, or None where servers are asked.
+        values: the values of the parameters by name; empty if the line asks for a text.
+        store: the store directory, or None if servers are asked.
         spelled: the name on the line: RocketMQ's own, or that of the command.
         flags: of RocketMQ's own name, by their letters: the text on the line.
     """
@@ -89,7 +89,7 @@ class ParsedLine:
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """A text that answers a line: nothing runs; the exit code is not 0 where it is an error."""
+    """A text that answers a line: nothing runs; the exit code is not 0 for an error."""
 
     text: str
     exit_code: int = 0
@@ -98,10 +98,10 @@ class TextAnswer:
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack
 
-    # Every call would pay for making the class, and only a checker reads it.
+    # Every call would pay for creating the class, and only a type checker reads it.
 
     class Declared(TypedDict, total=False):
-        """What a command is declared with besides its name and its parameters."""
+        """The declaration of a command besides its name and its parameters."""
 
         details: str
         """Paragraphs of the help, after the examples."""
@@ -110,25 +110,25 @@ if TYPE_CHECKING:
         rows: type[Row]
         """Class of the rows, for the header of an empty table."""
         summary_rows: type[Row]
-        """Class of the rows where an option asks for a summary instead."""
+        """Class of the rows if an option asks for a summary instead."""
         columns: tuple[str, ...]
-        """What a table shows; all of the fields where left out."""
+        """Columns of a table; all fields if left out."""
         needs: Needs
-        """What it works on; servers where left out."""
+        """What it works on; servers if left out."""
         writes: bool
-        """It changes something on a server."""
+        """Whether it changes something on a server."""
         offline: str
-        """The command that a line with ``--store`` stands for; left out where it is this one."""
+        """The command that runs for a line with ``--store``, if it is another one."""
         direct: bool
-        """It asks one thing after another, so it needs no event loop, see ``mqadmin.session.link``;
-        rows of an async generator go through the loop anyway."""
+        """It sends one request after another, so it needs no event loop (see
+        ``mqadmin.session.link``); rows of an async generator go through the loop anyway."""
 
 
 class Command(click.Command):
     """One command.
 
     Args:
-        run: what is called with a ``Call`` and the values of the parameters.
+        run: is called with a ``Call`` and the values of the parameters.
 
     Attributes:
         native: the command that runs: another one for a name of RocketMQ's own tool.
@@ -179,7 +179,7 @@ class Command(click.Command):
         return stand_ins(self.params)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return all that may stand on the line, in the order in which it is shown."""
+        """Return all parameters of a line, in the order of the help."""
         store: list[click.Parameter] = []
         if self.needs is Needs.STORE:
             store = [STORE_DIR]
@@ -188,7 +188,7 @@ class Command(click.Command):
         return [*store, *self.params, *GLOBALS]
 
     def line_parser(self, ctx: click.Context) -> LineParser:
-        """Return the parser of a line, in which the command's own options hide global ones."""
+        """Return the parser of a line; the command's own options hide global ones."""
         own = self.get_params(ctx)[: -len(GLOBALS)]
         extra = [INSTEAD_OF_DIR] if self.needs is Needs.STORE else []
         return CommandParser(ctx, [*GLOBALS, *extra, *self.stand_ins, *own])
@@ -201,7 +201,7 @@ class Command(click.Command):
         return []
 
     def invoke(self, ctx: click.Context) -> ParsedLine:
-        """Return the call that the line stands for, without values if it wants a text."""
+        """Return the call of the line, without values if it asks for a text."""
         settings = settings_of(ctx, **self.implied(ctx))
         return ParsedLine(
             self.native,
@@ -217,11 +217,11 @@ class Command(click.Command):
         return {one.name: ctx.params[one.name] for one in self.params}
 
     def flags(self, ctx: click.Context) -> dict[str, str]:
-        """Return what is said by flags of RocketMQ's own name, by their letters."""
+        """Return the values of the flags of RocketMQ's own name, by their letters."""
         return {}
 
     def refuse_word(self, word: str) -> str:
-        """Return what is said of a word too many."""
+        """Return the error about an unexpected word."""
         return f"unexpected argument {word!r}"
 
     def implied(self, ctx: click.Context) -> dict[str, object]:
@@ -236,7 +236,7 @@ class Command(click.Command):
         return None if settings.namesrv or settings.context else opened
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the long names of options that begin with what is typed, its own first."""
+        """Return the long names of options that begin with the typed text, its own first."""
         return complete_options([*self.get_params(ctx), *self.stand_ins], incomplete)
 
 
@@ -257,7 +257,7 @@ def of_store(made: ParsedLine, whole: Command, ctx: click.Context) -> ParsedLine
 
 
 class TooManyArguments(click.UsageError):
-    """A line has a word more than its command takes."""
+    """A line has more words than its command takes."""
 
 
 class UnknownCommand(click.UsageError):
@@ -269,10 +269,10 @@ class UnknownCommand(click.UsageError):
 
 
 class CommandParser(LineParser):
-    """The parser of a command: words may be left out that the shell knows."""
+    """The parser of a command; words that the shell knows may be left out."""
 
     def split(self, words: Sequence[str]) -> SplitLine:
-        """Split; a line that asks for help may lack whatever it would need to run."""
+        """Split the line; one that asks for help may lack required words."""
         line = super().split(words)
         self.ctx.meta[TYPED] = line.typed
         asked = any(level.params.get(name) for level in levels(self.ctx) for name in TEXT_OPTIONS)
@@ -292,7 +292,7 @@ class CommandParser(LineParser):
 
 
 def _with_store(words: list[str], given: str | None, ctx: click.Context) -> list[str]:
-    """Return the words with the store directory first, where something else names it."""
+    """Return the words with the store directory first, if an option or the shell gives it."""
     opened = cast(ParseContext, ctx.obj).store
     if given is not None:
         return [given, *words]
@@ -306,7 +306,7 @@ def _looks_like_path(word: str) -> bool:
 
 
 def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]:
-    """Return the words with the shell's topic put in, where exactly one word is missing."""
+    """Return the words with the shell's topic inserted, if exactly one word is missing."""
     topic, words = cast(ParseContext, ctx.obj).topic, line.words
     required = [
         one
@@ -321,6 +321,6 @@ def _with_topic(made: Command, line: SplitLine, ctx: click.Context) -> list[str]
 
 
 def _is_needed(parameter: click.Parameter, line: SplitLine) -> bool:
-    """Return whether an argument is needed since the option that stands for it is missing."""
+    """Return whether an argument is needed because the option that replaces it is missing."""
     unless = parameter.unless if isinstance(parameter, Argument) else None
     return unless is not None and unless not in line.typed

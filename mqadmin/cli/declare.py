@@ -28,22 +28,21 @@ command is called or documented.
         store = StoreDir.open(call.store_dir)
         return Outcome(QueueRow(...) for entry in ...)
 
-Options are click's, and ``argument`` is click's with a help text. What many commands have stands
-in ``mqadmin.cli.decorators``; types are those of ``mqadmin.cli.types``, ``times`` and
-``positions``.
+Options are click's, and ``argument`` is click's with a help text. Options of many commands are in
+``mqadmin.cli.decorators``; types are those of ``mqadmin.cli.types``, ``times`` and ``positions``.
 
 What the function may rely on:
     - ``def`` or ``async def``; it returns an ``Outcome`` (``rows.one`` for a single object)
       and never prints; ``rows`` may be a generator, or an async one.
     - ``call.store_dir`` with ``Needs.STORE``: the command line then takes DIR as its first
-      argument or ``--store DIR``, or the shell's ``store open``; nothing of it is declared.
+      argument or ``--store DIR``, or the shell's ``store open``; the command does not declare it.
     - ``call.is_offline`` with ``Needs.EITHER``: ``--store DIR`` is read instead of servers. With
-      ``offline="store trace"`` such a line never comes here: it is that command's.
+      ``offline="store trace"`` that command runs instead.
     - ``await call.admin()`` with ``Needs.NAMESRV``; ``call.now_ms()``; ``call.dry_run``;
       ``call.confirm(text)`` before a destructive write; ``call.warn(text)``.
     - errors: raise one of ``mqadmin.errors``, or let errors of storefmt and mqclient through.
     - ``call.warn`` and ``Outcome.notes`` go to standard error.
-``columns`` are the ones a table shows; every other format has all of the fields.
+``columns`` are those of a table; every other format has all fields.
 An ``EpochMs`` field ``x_ms`` gives a second column ``x_time`` in ISO 8601.
 
 Java's names and flags are in ``mqadmin.cli.java.table``.
@@ -76,7 +75,7 @@ __all__ = [
     "exit_code_of",
     "one",
 ]
-"""What every command needs comes from here."""
+"""Everything that every command needs."""
 
 
 def command(name: str, **declared: "Unpack[Declared]") -> Callable[[Run], Command]:
@@ -87,7 +86,7 @@ def command(name: str, **declared: "Unpack[Declared]") -> Callable[[Run], Comman
     """
 
     def declare(run: Run) -> Command:
-        # Only click knows where its decorators leave the parameters.
+        # Only click knows where its decorators store the parameters.
         params = click.command("any")(run).params
         return Command(name, run=run, params=params, **declared)
 

@@ -5,8 +5,8 @@
     @on_masters
     async def run(call: Call, *, topic: str, from_: When, cluster: ..., broker: ...) -> Outcome:
 
-Rule: an option has the same name, type and help in every command that takes it. A decorator that
-is called takes click's keywords, for the help or the default of one command.
+Rule: an option has the same name, type and help in every command, so that users learn it once. A
+decorator that is called takes click's keywords, for the help or the default of one command.
 """
 
 from collections.abc import Callable
@@ -37,14 +37,14 @@ def argument(name: str, **declared: Any) -> Callable[[F], F]:
     """Declare an argument as ``click.argument`` does, with a help text."""
 
     def declare(run: F) -> F:
-        # Each use gets a decorator of its own: click 8.1.0 forgets ``cls`` after the first.
+        # Each use gets its own decorator, because click 8.1.0 forgets ``cls`` after the first.
         return click.argument(name, cls=Argument, **declared)(run)
 
     return declare
 
 
 def combine(*decorators: Decorator[F]) -> Decorator[F]:
-    """Return one decorator for several, in the order in which they are shown."""
+    """Return one decorator for several, in the order of the help."""
 
     def decorate(run: F) -> F:
         for one in reversed(decorators):
@@ -55,7 +55,7 @@ def combine(*decorators: Decorator[F]) -> Decorator[F]:
 
 
 def option_group(name: str, make: Callable[..., object], *decorators: Decorator[F]) -> Decorator[F]:
-    """Have the values of some options come to the command as one object.
+    """Pass the values of some options to the command as one object.
 
         @option_group("where", Engine, click.option("--engine"), click.option("--master"))
         def run(call: Call, *, where: Engine) -> Outcome: ...
@@ -116,7 +116,7 @@ only_on_broker = broker_option(help="only on this broker: a name or HOST:PORT")
 
 
 def broker_map(text: str) -> Decorator[Any]:
-    """Return the option of brokers that have another name elsewhere, with its help."""
+    """Return the option that maps broker names, with its help."""
     return click.option(
         "--map", "brokers", type=NAME_VALUE, multiple=True, metavar="OLD=NEW", help=text
     )
@@ -128,7 +128,7 @@ clamp_option = click.option(
 
 
 class Where(NamedTuple):
-    """Which brokers a line names: one, those of a cluster, or neither."""
+    """The brokers that a line names: one, those of a cluster, or all."""
 
     broker: str | None = None
     cluster: str | None = None
@@ -140,7 +140,7 @@ of_brokers = option_group("where", Where, of_broker, of_cluster(help="of the bro
 on_brokers = option_group("where", Where, on_broker, of_cluster(help="on the brokers of a cluster"))
 to_clean = option_group("where", Where, on_broker, of_cluster(help="on the masters of a cluster"))
 on_masters = option_group("where", Where, of_cluster(help="on its masters"), only_on_broker)
-"""Where a topic or a group is made or changed."""
+"""Where a topic or a group is created or changed."""
 
 # Which file
 
@@ -162,10 +162,10 @@ to_page = click.option(
     metavar="FILE",
     help="file to write; - writes to standard output",
 )
-"""Pages have the older name --html, too."""
+"""Pages also have the older name --html."""
 replace_option = click.option("--replace", is_flag=True, help="overwrite an existing file")
 
-# Which messages, and how much of them
+# Which messages, and how many
 
 stored_from = partial(
     click.option, "--from", "from_", type=TIME, help="stored at this time or later"
@@ -201,4 +201,4 @@ jobs_option = click.option(
     type=Integer(min=1),
     help="processes for a large log; by default 1 below 4 cores, otherwise one per core, up to 8",
 )
-"""The rows are the same for every number; small stores never start another process."""
+"""The rows do not depend on the number; small stores never start another process."""

@@ -30,7 +30,7 @@ def explain(
     answer: Command | RemotingError | None,
     elapsed_ms: float,
 ) -> None:
-    """Print one exchange; no answer means that none was asked for."""
+    """Print one exchange; a one-way request has no answer."""
     if answer is None:
         end = "one-way"
     elif isinstance(answer, RemotingError):

@@ -1,4 +1,4 @@
-"""Global options: they may stand before or after the command, for every command."""
+"""Global options, which every command takes, before or after its name."""
 
 from collections.abc import Iterator
 from typing import Final, get_args
@@ -38,12 +38,10 @@ GLOBALS: Final = (
         is_flag=False,
         flag_value=LAYOUT,
         metavar="[strict|honest]",
-        help="print the layout of Java's mqadmin, see below",
+        help="the layout of Java's mqadmin, see below",
     ),
     click.Option(["--no-headers"], is_flag=True, help="omit the header line"),
-    click.Option(
-        ["--csv-raw"], is_flag=True, help="csv: do not escape texts that look like formulas"
-    ),
+    click.Option(["--csv-raw"], is_flag=True, help="csv: leave formula-like texts unescaped"),
     click.Option(
         ["--watch"],
         type=SECONDS,
@@ -62,7 +60,7 @@ GLOBALS: Final = (
         ["--access-key"],
         type=TextType(),
         metavar="KEY",
-        help="access key of an ACL account (also MQADMIN_ACCESS_KEY)",
+        help="its access key (also MQADMIN_ACCESS_KEY)",
     ),
     click.Option(
         ["--secret-key"],
@@ -99,7 +97,7 @@ def is_given(ctx: click.Context, name: str) -> bool:
 
 
 def levels(ctx: click.Context) -> Iterator[click.Context]:
-    """Yield a context, then those of the groups above it up to the program's own."""
+    """Yield a context, then those of the groups above it up to that of the program."""
     level: click.Context | None = ctx
     while level is not None:
         yield level

@@ -41,7 +41,7 @@ are ours."""
 
 
 def text_about(line: ParsedLine) -> str:
-    """Return the text that a line with a command wants instead of running it."""
+    """Return the text that a line with a command asks for instead of running it."""
     made, settings = line.command, line.settings
     if settings.version:
         # Only --version needs it.
@@ -59,7 +59,7 @@ def text_about(line: ParsedLine) -> str:
 
 
 def java_help(name: str, made: Command, settings: GlobalOptions) -> str:
-    """Return the help that RocketMQ's tool has of one of its names, and what the name is here.
+    """Return the help of RocketMQ's tool for one of its names, and the command that it runs here.
 
     ``--compat`` leaves out what the tool does not print.
     """
@@ -109,7 +109,7 @@ def overview() -> str:
 
 
 def listing(words: Sequence[str]) -> str:
-    """Return what the commands below some words do, a line each."""
+    """Return one line for each command below some words."""
     commands = {
         name: tree.COMMANDS[name] for name in tree.commands_below(words) if name in tree.COMMANDS
     }
@@ -173,7 +173,7 @@ def _summaries(commands: Mapping[str, str]) -> list[str]:
 
 
 def _listing(parameters: Iterable[click.Parameter], ways: Mapping[str, str] = NO_WAYS) -> list[str]:
-    """Return a line for each parameter; ``ways`` are options that say the same as an argument."""
+    """Return a line for each parameter; ``ways`` are options that replace an argument."""
     shown = [(_label(one), one) for one in parameters]
     width = min(max(len(label) for label, _ in shown), 34)
     lines = []

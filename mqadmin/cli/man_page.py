@@ -1,4 +1,4 @@
-"""Man pages from the declarations: the help of a command, in the language of man.
+"""Man pages from the declarations: the help of a command, as roff.
 
     mqadmin.1                 all commands, the global options, exit codes
     mqadmin-topic-list.1      one command
@@ -84,6 +84,6 @@ def _verbatim(text: str) -> list[str]:
 
 
 def escape(line: str) -> str:
-    """Return a line as text that means nothing to man."""
+    """Return a line with its roff characters escaped."""
     line = line.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + line if line.startswith((".", "'")) else line

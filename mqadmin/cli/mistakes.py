@@ -29,7 +29,7 @@ OTHER_WORDS: Final = {
     "topics": "topic list",
     "brokers": "broker list",
 }
-"""What people type who come from other tools; only commands that read, or ask first."""
+"""Words that users of other tools type; only commands that read, or ask first."""
 OTHER_VERBS: Final = {
     **dict.fromkeys(("describe", "status", "info", "detail", "members", "get"), "show"),
     **dict.fromkeys(("ls", "all"), "list"),
@@ -70,7 +70,7 @@ def _usage(ctx: click.Context | None) -> str:
 
 
 def _nearest(error: click.NoSuchOption) -> str:
-    """Return a hint for an option that there is not."""
+    """Return a hint for an unknown option."""
     assert error.ctx is not None
     made = error.ctx.command
     parameters = made.get_params(error.ctx)
@@ -89,9 +89,7 @@ def _nearest(error: click.NoSuchOption) -> str:
 def unknown_command(words: Sequence[str]) -> Usage:
     """Return the error about words that do not name a command, with the nearest command.
 
-    A command that takes something away is never proposed; where the nearest is one, the hint
-    lists all that there are.
-    """
+    A destructive command is never proposed; if the nearest one is, the hint lists all commands."""
     if len(words) > 1 and words[-1].lower() == tree.HELP_WORD:
         words = words[:-1]
     typed = " ".join(words).lower()
@@ -124,7 +122,7 @@ def unknown_command(words: Sequence[str]) -> Usage:
 
 
 def _meant(words: Sequence[str]) -> str | None:
-    """Return the command that other tools call by these words; None where none is known."""
+    """Return the command that other tools call by these words; None if unknown."""
     noun, *rest = (word.lower() for word in words)
     if not rest:
         return OTHER_WORDS.get(noun)
@@ -134,7 +132,7 @@ def _meant(words: Sequence[str]) -> str | None:
 
 
 def _with_verb(word: str) -> list[str]:
-    """Return the commands that end with a word, as in `status`: its noun was left out."""
+    """Return the commands that end with a word such as `status`, whose noun was left out."""
     return [
         name
         for name in tree.COMMANDS

@@ -31,11 +31,11 @@ STAND_INS: Final = {
     ValueKind.QUEUE: ("--queue",),
     ValueKind.FILE: ("-f", "--file"),
 }
-"""The option that names the same as an argument of a kind, in every command."""
+"""The option that replaces an argument of a kind, in every command."""
 
 
 def normalize(token: str) -> str:
-    """Return an option's name as it is compared; the case of a letter counts."""
+    """Return an option's name as it is compared; the case of a single letter matters."""
     return token if len(token) == 1 else fold(token)
 
 
@@ -43,15 +43,15 @@ class Argument(click.Argument):
     """click's argument with a help text, which click itself knows from 8.5 on only.
 
     Attributes:
-        unless: the option that stands for an argument that is not required; where that is not
-            on the line, the command needs the argument.
+        unless: the option that replaces an argument that is not required; without that option, the
+            command needs the argument.
     """
 
     def __init__(self, param_decls: Sequence[str], **declared: Any) -> None:
         text: str | None = declared.pop("help", None)
         self.unless: str | None = declared.pop("unless", None)
         super().__init__(param_decls, **declared)
-        # Afterwards, since click 8.5 sets it, too.
+        # Afterwards, because click 8.5 also sets it.
         self.help: str | None = text
 
 
@@ -61,7 +61,7 @@ class SplitLine:
 
     Attributes:
         typed: values by the name of the parameter, in the order of the line.
-        words: what is left over: words that are neither options nor their values.
+        words: the words that are neither options nor their values.
         open_option: the option that ends the line and whose value could follow.
     """
 
@@ -96,7 +96,7 @@ class LineParser:
                 self._names[normalize(spelled.lstrip("-"))] = option
 
     def split(self, words: Sequence[str]) -> SplitLine:
-        """Return the parts of a line; while completing, as many as can be read.
+        """Return the parts of a line; while completing, as many as can be parsed.
 
         Raises:
             click.UsageError: an option is unknown, lacks its value or takes none.
@@ -176,7 +176,7 @@ class LineParser:
             line.typed[option.name] = value
 
     def _next_value(self, option: click.Option, line: SplitLine, rest: list[str]) -> object:
-        """Return the value of an option from the words behind it, or what it means alone."""
+        """Return the value of an option from the words behind it, or its value without one."""
         if option.is_flag:
             return option.flag_value if isinstance(option.flag_value, str) else True
         if not rest:
@@ -191,9 +191,9 @@ class LineParser:
         return rest.pop(0)
 
     def _fill_arguments(self, line: SplitLine) -> None:
-        """Give each argument its word; one that repeats has what the others leave.
+        """Give each argument its word; a repeated one gets the remaining words.
 
-        One that an option has named gets no word.
+        An argument that an option has set gets no word.
         """
         open_ones = [one for one in self.arguments if one.nargs == -1 or one.name not in line.typed]
         for number, argument in enumerate(open_ones):
@@ -210,9 +210,9 @@ class LineParser:
 
 
 def stand_ins(parameters: Sequence[click.Parameter]) -> list[click.Option]:
-    """Return the options that may name what an argument names, as ``-t`` a topic.
+    """Return the options that may replace an argument, such as ``-t`` for a topic.
 
-    An argument has one if no other is of its kind, and if the option means nothing else there.
+    An argument has one if no other argument is of its kind, and if the option has no other meaning.
     """
     arguments = [one for one in parameters if isinstance(one, click.Argument)]
     kinds = [kind_of(one) for one in arguments]
@@ -236,13 +236,13 @@ def stand_ins(parameters: Sequence[click.Parameter]) -> list[click.Option]:
 def convert_line(
     ctx: click.Context, line: SplitLine, parameters: Sequence[click.Parameter]
 ) -> None:
-    """Put the converted values of a line into its context, defaults where nothing is typed.
+    """Put the converted values of a line, or defaults, into its context.
 
     Raises:
         click.UsageError: a value is wrong or missing; while completing, it is None instead.
     """
     places = {name: place for place, name in enumerate(line.typed)}
-    # What is typed is judged first, in the order of the line.
+    # Typed values are checked first, in the order of the line.
     for parameter in sorted(parameters, key=lambda one: places.get(one.name, len(places))):
         is_typed = parameter.name in line.typed
         raw = line.typed[parameter.name] if is_typed else default_of(parameter)
@@ -258,7 +258,7 @@ def convert_line(
 
 
 def converted(parameter: click.Parameter, raw: object, ctx: click.Context) -> object:
-    """Return the value that a text or a default stands for.
+    """Convert a text or a default to its value.
 
     Raises:
         click.UsageError: the value is wrong, or a required value is missing.
@@ -284,17 +284,17 @@ def leaves_value_out(option: click.Option, rest: list[str], ctx: click.Context) 
 
 
 def long_of(option: click.Option) -> str:
-    """Return the name of an option that is shown: ``--topic``."""
+    """Return the displayed name of an option: ``--topic``."""
     return next(name for name in option.opts if name.startswith("--"))
 
 
 def kind_of(parameter: click.Parameter) -> ValueKind:
-    """Return what a parameter's value names."""
+    """Return the kind of thing that a parameter's value names."""
     return parameter.type.kind if isinstance(parameter.type, TextType) else ValueKind.TEXT
 
 
 def metavar_of(parameter: click.Parameter) -> str:
-    """Return the word that stands for a parameter's value."""
+    """Return the placeholder for a parameter's value."""
     if parameter.metavar is not None:
         return parameter.metavar
     if isinstance(parameter.type, Choice):
@@ -307,19 +307,20 @@ def metavar_of(parameter: click.Parameter) -> str:
 
 
 def default_of(parameter: click.Parameter) -> object:
-    """Return the default of a parameter; None for none, where click has a mark of its own."""
+    """Return the default of a parameter, None if there is none; click has its own marker for
+    that."""
     return parameter.to_info_dict()["default"]
 
 
 def label_of(parameter: click.Parameter) -> str:
-    """Return how a message calls a parameter: ``TOPIC``, ``--kind``."""
+    """Return the name of a parameter in messages: ``TOPIC``, ``--kind``."""
     return long_of(parameter) if isinstance(parameter, click.Option) else metavar_of(parameter)
 
 
 def complete_options(
     parameters: Iterable[click.Parameter], incomplete: str
 ) -> list[CompletionItem]:
-    """Return the long names of options that begin with what is typed, with one dash or two."""
+    """Return the long names of options that begin with the typed text, with one dash or two."""
     if not incomplete.startswith("-"):
         return []
     return [

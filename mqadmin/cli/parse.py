@@ -1,4 +1,4 @@
-"""Find the command that a line names, through groups that know their words from the tree.
+"""Find the command of a line, through groups that get their words from the tree.
 
     mqadmin -n h:1 topic list --kind retry
             ----- CommandGroup()
@@ -6,8 +6,9 @@
                          ---- its module is imported now
                               ------------ Command
 
-Rule: one module of ``mqadmin.commands`` is imported by a line, none for lists of commands. A
-word that is both a group and a command (``export``) is the group where one of its words follows.
+Rule: a line imports one module of ``mqadmin.commands``, and lists of commands import none, because
+imports take most of the time of a short command. A word that is both a group and a command
+(``export``) is the group if one of its words follows.
 """
 
 import importlib
@@ -35,7 +36,7 @@ from mqadmin.cli.types import ParseContext
 PROGRAM: Final = "mqadmin"
 EVERYTHING: Final = "all"
 HELPS_WITH: Final = "helps with"
-"""Where a context has the words behind ``help``."""
+"""Key of the words behind ``help`` in a context."""
 
 
 class CommandGroup(click.Group):
@@ -63,7 +64,7 @@ class CommandGroup(click.Group):
         return ctx.args
 
     def invoke(self, ctx: click.Context) -> ParsedLine | TextAnswer:
-        """Return the call that the words behind the group stand for, or the group's own text."""
+        """Return the call of the words behind the group, or the group's own text."""
         if not ctx.args:
             return _text_of_group(ctx, self.words)
         word, made, rest = self.resolve_command(ctx, ctx.args)
@@ -89,7 +90,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return what the first word is, and the words behind it."""
+        """Return the command of the first word, and the words behind it."""
         word, *rest = args
         if word.lower() == tree.HELP_WORD:
             # `help topic list` and `topic help list` are `topic list --help`.
@@ -127,7 +128,7 @@ class CommandGroup(click.Group):
         return bool(left) and (tree.command_named(at) is not None or bool(tree.commands_below(at)))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the words or options that begin with what is typed."""
+        """Return the words or options that begin with the typed text."""
         if ctx.args:
             # The words before do not name a command.
             return []
@@ -159,8 +160,8 @@ def _of_java(word: str) -> Command | None:
 
 
 def java_words(typed: str) -> dict[str, str]:
-    """Return the names of RocketMQ's own tool that begin with what is typed."""
-    # Only words that begin no name of ours need the table.
+    """Return the names of RocketMQ's own tool that begin with the typed text."""
+    # The table is only needed for words that do not begin a name of ours.
     from mqadmin.cli.java.table import native_of, spellings
 
     names = {name: native_of(name) for name in spellings() if name.lower().startswith(typed)}
@@ -170,7 +171,7 @@ def java_words(typed: str) -> dict[str, str]:
 def _text_of_group(ctx: click.Context, words: tuple[str, ...]) -> TextAnswer:
     """Answer a line that ends with a group."""
     settings = settings_of(ctx)
-    # The texts need what no run needs.
+    # The texts need modules that no run needs.
     from mqadmin.cli.help import first_screen, listing, overview
 
     if settings.version:
@@ -189,7 +190,7 @@ def _text_of_group(ctx: click.Context, words: tuple[str, ...]) -> TextAnswer:
 
 
 def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLine | TextAnswer:
-    """Return the call that a line stands for, or the text that answers it.
+    """Return the call of a line, or the text that answers it.
 
     Raises:
         Usage: the line is wrong.
@@ -201,7 +202,7 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
             if isinstance(made, TextAnswer):
                 return made
             if made.settings.wants_text:
-                # The texts need what no run needs.
+                # The texts need modules that no run needs.
                 from mqadmin.cli.help import text_about
 
                 return TextAnswer(text_about(made))
@@ -209,18 +210,18 @@ def parse(words: Sequence[str], context: ParseContext | None = None) -> ParsedLi
                 return of_store(made, load(made.command.offline), ctx)
             return made
     except click.UsageError as error:
-        # Only a wrong line needs to know what is like it.
+        # Only a wrong line needs similar names.
         from mqadmin.cli.mistakes import usage_of_error
 
         raise usage_of_error(error) from None
 
 
 def complete(words: Sequence[str], incomplete: str, context: ParseContext) -> list[CompletionItem]:
-    """Return what may stand for a word that begins with ``incomplete`` behind some words."""
+    """Return the completions of a word that begins with ``incomplete``, behind some words."""
     words = list(words)
     name, equals, value = incomplete.partition("=")
     if equals and (not name or name.startswith("-")):
-        # Bash makes words of `--topic=or` that differ by its version.
+        # How bash splits `--topic=or` depends on its version.
         words, incomplete = [*words, *([name] if name else [])], value
     ctx = _context_of(words, context)
     if isinstance(ctx.command, Command) and HELPS_WITH in ctx.meta:
@@ -237,7 +238,7 @@ def complete(words: Sequence[str], incomplete: str, context: ParseContext) -> li
 
 
 def _context_of(words: Sequence[str], context: ParseContext) -> click.Context:
-    """Return the context of the last group or command that some words name."""
+    """Return the context of the last group or command in some words."""
     root = CommandGroup()
     ctx = root.make_context(PROGRAM, list(words), obj=context, resilient_parsing=True)
     while isinstance(ctx.command, CommandGroup) and ctx.args:

@@ -1,12 +1,12 @@
-"""Where an offset is to go, as typed: ``--to earliest|latest|TIME|+N|-N|N``.
+"""The target of an offset as typed: ``--to earliest|latest|TIME|+N|-N|N``.
 
     earliest latest      the ends of each queue
     -1h  2026-11-21...   a time, in the forms of ``mqadmin.output.times``
-    +5  -5               from where the group is now
+    +5  -5               relative to the group's present offset
     17                   this entry (a number from 10^12 on is a time in epoch ms)
 
-Rule: pure; the ends and the current offset are arguments, and the result lies within the
-ends, for a broker stores any number it is told.
+Rule: pure; the ends and the current offset are arguments, and the result lies within the ends,
+because a broker stores any number.
 """
 
 import re
@@ -49,7 +49,7 @@ class Position:
 
     @property
     def is_time_like(self) -> bool:
-        """Return whether a broker can move online members there: it only takes times."""
+        """Return whether a broker can move online members there; it only accepts times."""
         return self.mark in {PositionKind.EARLIEST, PositionKind.LATEST, PositionKind.TIME}
 
     def within(self, *, low: int, high: int, current: int | None) -> int:
@@ -72,10 +72,10 @@ class Position:
 
 
 def parse_timestamp(text: str) -> Position:
-    """Return the position that Java's ``-s`` says: a number is always a time, -1 the end.
+    """Return the position of Java's ``-s``: a number is always a time, -1 the end.
 
     Raises:
-        ValueError: it says none.
+        ValueError: the text is not a position.
     """
     if text.strip() == "-1":
         return Position(text, PositionKind.LATEST)
@@ -86,7 +86,7 @@ def parse_force(text: str) -> bool:
     """Return True for Java's ``-f true`` of a skip, which only ever moves forward.
 
     Raises:
-        ValueError: it is false, so that nothing would be moved, or it is neither true nor false.
+        ValueError: it is false, which would move nothing, or neither true nor false.
     """
     if not truth(text):
         raise ValueError("false has no effect, because skipping moves forward; omit it")
@@ -94,10 +94,10 @@ def parse_force(text: str) -> bool:
 
 
 def parse_position(text: str) -> Position:
-    """Return the position that ``text`` says.
+    """Return the position in ``text``.
 
     Raises:
-        ValueError: it says none.
+        ValueError: the text is not a position.
     """
     word = text.strip()
     if word.lower() in {"earliest", "latest"}:

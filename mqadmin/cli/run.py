@@ -3,8 +3,8 @@
     tokens -> parser -> Command.run -> Outcome -> printer -> exit code
                                             errors -> one line (or json) on standard error
 
-Rule: this is the only place that turns errors into text and exit codes; the one-shot
-program, the shell and scripts all go through ``run_line``.
+Rule: only this module turns errors into text and exit codes, so that the one-shot program, the
+shell and scripts, which all call ``run_line``, report them alike.
 """
 
 import inspect
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 IDEMPOTENT: Final = frozenset(
     {"cold-data remove", "group delete", "namesrv kv delete", "topic delete", "user delete"}
 )
-"""Deletions that succeed in Java's tool where there is nothing to delete: scripts rely on it."""
+"""Deletions that succeed in Java's tool if there is nothing to delete; scripts rely on it."""
 FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
 BATCH_COUNT: Final = 256
 BATCH_S: Final = 0.05
 NAMESRV_REQUESTS: Final = re.compile("request type (105|106|206) not supported")
-"""What a server says that is not a name server: all of those know the route of a topic, the
+"""Remarks of servers that are not name servers: every name server knows the route of a topic, the
 brokers, and the list of topics."""
 READER_HINT: Final = "the server may be busy or stopped; --timeout allows more time"
 
@@ -49,7 +49,7 @@ READER_HINT: Final = "the server may be busy or stopped; --timeout allows more t
 def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
     """Run the command that ``tokens`` name and return its exit code.
 
-    Every error is printed on ``console.err``; only BrokenPipeError is left to the caller.
+    Every error is printed on ``console.err``; only BrokenPipeError reaches the caller.
     """
     settings: GlobalOptions | None = None
     try:
@@ -71,7 +71,7 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
     is_strict = STRICT in {settings.compat, console.env.get(COMPAT_VARIABLE)}
     if not is_strict or exit_code == Interrupted.exit_code:
         return exit_code
-    # RocketMQ's own tool has one exit code for a wrong line and one for everything else.
+    # RocketMQ's own tool has one exit code for wrong usage and one for everything else.
     return 1 if exit_code == Usage.exit_code else 0
 
 
@@ -79,7 +79,7 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
     """Print an error: one line, or an object with ``-o json``; the trace with ``-v``."""
     failure = describe(error)
     if verbose and failure.exit_code != Interrupted.exit_code:
-        # Only an error that is looked into needs it.
+        # Only -v needs it.
         import traceback
 
         console.err.write(printable_lines("".join(traceback.format_exception(error))))
@@ -178,7 +178,7 @@ def _run_once(call: Call, parsed: ParsedLine) -> int:
 
 
 def _hint_at_broker(error: Exception, call: Call) -> None:
-    """Say so where ``-n`` names a server that does not know what every name server knows."""
+    """Add a hint if ``-n`` names a server that is not a name server."""
     # Only an error needs the errors of the client.
     from mqclient.client.instance import parse_addresses
     from mqclient.errors import BrokerRefused
@@ -224,7 +224,7 @@ def _stopped(console: Console) -> int:
 
 
 def _check_protected(call: Call, made: Command) -> None:
-    """Refuse a write to a protected context that is not named on the line."""
+    """Refuse a write to a protected context unless the line names it."""
     if not made.writes or call.dry_run or call.settings.context or call.settings.namesrv:
         return
     context = call.context()
@@ -235,7 +235,7 @@ def _check_protected(call: Call, made: Command) -> None:
 
 
 def _layout(parsed: ParsedLine, variant: str = "") -> "Layout":
-    # Only --compat needs what Java's printf does.
+    # Only --compat needs Java's printf.
     from mqadmin.output.compat.java_text import Line
     from mqadmin.output.compat.layouts import layout_of
 
@@ -246,10 +246,10 @@ def _layout(parsed: ParsedLine, variant: str = "") -> "Layout":
 def _check_columns(
     settings: GlobalOptions, row_class: type[Row], summary_class: type[Row] | None
 ) -> None:
-    """Check that the rows, or those of a summary, have every column that a line names.
+    """Check that the rows, or those of a summary, have every column that the line names.
 
     Raises:
-        Usage: neither have one of them.
+        Usage: a column is in neither.
     """
     named = settings.columns.split(",") if settings.columns else []
     if settings.sort:
@@ -263,7 +263,7 @@ def _check_columns(
 
 
 def _print(outcome: Outcome, parsed: ParsedLine, call: Call) -> None:
-    """Print the rows as they come; close the document whatever ends them."""
+    """Print the rows as they arrive; close the document whatever ends them."""
     settings, made = call.settings, parsed.command
     if outcome.document:
         call.console.out.write(outcome.document)
@@ -354,11 +354,10 @@ def _iterate(outcome: Outcome, workplace: Workplace) -> Iterator[Row]:
 
 
 def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) -> Iterator[Row]:
-    """Yield from an async generator that lives in the loop thread.
+    """Yield from an async generator that runs in the loop thread.
 
-    Rows come over in batches: a switch of threads costs as much as printing ten of them. A
-    batch that takes long to fill is handed over as it is, and one that ends in an error before
-    the error.
+    Rows are handed over in batches, because a switch of threads costs as much as printing ten
+    rows. A batch that fills slowly is handed over early, and the last one before an error.
     """
     failures: list[Exception] = []
 
@@ -385,7 +384,7 @@ def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) 
 
 
 def _format(call: Call, *, default: str = "") -> Format:
-    """Return the format: of the line, else of the shell, of the context, of the command."""
+    """Return the format: that of the line, the shell, the context or the command, in this order."""
     chosen = call.settings.output or cast("Format | None", call.workplace.output)
     if chosen is not None:
         return chosen

@@ -1,8 +1,8 @@
-"""Times and spans of time, as options take them.
+"""Times and time spans as options.
 
     When | None  --bound_ms-->  epoch ms, None for an open end
 
-Rule: both ends of a range of times belong to it.
+Rule: both ends belong to a time range.
 """
 
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ from mqadmin.output.times import When, parse_duration, parse_when
 
 
 def parse_span(text: str) -> int:
-    """Return the ms of a span of time that can be counted by.
+    """Return the ms of a time span, which must be longer than 0.
 
     Raises:
         ValueError: it is not a duration, or not longer than 0.
@@ -31,7 +31,7 @@ END_OF_TIME: Final = When("9999-12-31T23:59:59Z")
 
 
 def bound_ms(when: When | None, now_ms: int) -> int | None:
-    """Return the epoch ms of one end of a range of times; None for an open end.
+    """Return the epoch ms of one end of a time range; None for an open end.
 
     Raises:
         ValueError: the text is not a time.
@@ -40,7 +40,7 @@ def bound_ms(when: When | None, now_ms: int) -> int | None:
 
 
 class TimeSpan(NamedTuple):
-    """A range of times as typed."""
+    """A time range as typed."""
 
     from_: When
     to: When
@@ -51,7 +51,7 @@ class TimeSpan(NamedTuple):
 
 
 class OpenTimeSpan(NamedTuple):
-    """A range of times as typed, where an end may be open."""
+    """A time range as typed, whose ends may be open."""
 
     from_: When | None
     to: When | None

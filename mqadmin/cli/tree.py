@@ -1,4 +1,4 @@
-"""The commands by name, and what each does: all that is known before a module is imported.
+"""The commands by name with their summaries: all that is known before a module is imported.
 
     topic list          -> mqadmin/commands/topic/list.py
     message query id    -> mqadmin/commands/message/query_id.py
@@ -27,7 +27,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "topic order-conf": "show or set the order configuration of a topic",
         "topic perm": "set who may read and write a topic",
         "topic route": "show which brokers have a topic",
-        "topic show": "show the queues of a topic with offsets and permission",
+        "topic show": "show the queues of a topic: offsets and permission",
         "topic static grow": "create a static topic, or let one grow",
         "topic static plan": "show how logical queues would be mapped",
         "topic static remap": "move the logical queues of a topic to other brokers",
@@ -83,7 +83,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
     },
     "Clusters and brokers": {
         "cluster list": "list clusters and brokers with versions and rates",
-        "cluster rt": "measure the round-trip time of a message to every broker",
+        "cluster rt": "measure round trips of messages to every broker",
         "cluster status": "show today's counts and the state of every broker",
         "broker clean expired-log": "delete expired commit log files",
         "broker clean expired-queues": "delete consume queues whose messages are all gone",
@@ -117,7 +117,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "ha epochs": "show under which masters each log was written",
         "ha reset-flush-offset": "tell a slave how far its master has flushed",
         "ha status": "show masters, and how far behind their slaves are",
-        "controller clean": "remove brokers, or a whole group, from controllers",
+        "controller clean": "remove brokers or a group from controllers",
         "controller config get": "show the settings of controllers",
         "controller config set": "change a setting of running controllers",
         "controller elect": "make a broker the master of its group",
@@ -128,7 +128,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "acl set": "create an account, or change the named fields",
         "acl show": "show one account of brokers with access control",
         "acl version": "show when the accounts of each broker changed",
-        "acl white-addr": "show or replace the addresses that need no account",
+        "acl white-addr": "show or replace addresses without account",
         "acl2 copy": "copy rules of ACL 2.0 from elsewhere",
         "acl2 delete": "delete rules of ACL 2.0",
         "acl2 list": "list the rules of brokers with ACL 2.0",
@@ -212,7 +212,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "pipeline restore": "restore an archive into a store or a topic",
         "pipeline rewind plan": "show what a reset to a time would replay, on Spark",
         "pipeline stats": "count messages and bytes by topic and hour, on Spark",
-        "pipeline timeline": "show when the messages of a store were stored, on Spark",
+        "pipeline timeline": "show when messages were stored, on Spark",
         "pipeline trace": "show the life of messages in many stores, on Spark",
         "pipeline verify": "look for damage in stores, on Spark",
         "pipeline views": "print SQL views of the tables of a store, for Spark",
@@ -230,7 +230,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "completion names": "list live names for completion",
     },
 }
-"""What each command does, in the order in which ``--help`` lists them."""
+"""The summary of each command, in the order of ``--help``."""
 
 DESTRUCTIVE_WORDS: Final = frozenset(
     {

@@ -1,12 +1,12 @@
 """Find out who reads which queue of a topic now, for ``rebalance show`` and ``plan``.
 
-    every member says which queues it has      -> owners
-    what its strategy gives every member       -> given
+    every member reports its queues            -> owners
+    its strategy assigns queues to members     -> given
     its properties name its strategy           -> strategy
-    a member that says nothing                 -> what the strategy would give it, assumed
+    a member that does not answer            -> what the strategy would give it, assumed
 
 Rule: a member's own report takes precedence; a computed assignment is called assumed, so that
-nobody takes it for a report.
+it is not mistaken for a report.
 """
 
 import re
@@ -41,13 +41,13 @@ STRATEGY_OF_CLASS: Final = {
     None: Strategy.MACHINE_ROOM_NEARBY,
 }
 NEED_MORE: Final = frozenset({Strategy.CONFIG, Strategy.MACHINE_ROOM})
-"""Strategies that go by settings which only the members have."""
+"""Strategies that depend on settings which only the members know."""
 ASSUMED: Final = " (assumed)"
 
 
 @dataclass(frozen=True, slots=True)
 class QueueOwner(Row):
-    """Who reads one queue; ``assumed`` where the member did not say so itself."""
+    """Who reads one queue; ``assumed`` if the member did not report it itself."""
 
     group: str
     topic: str
@@ -60,7 +60,7 @@ class QueueOwner(Row):
 
 @dataclass(frozen=True, slots=True)
 class PlannedOwner(QueueOwner):
-    """Who would read one queue, and who does now."""
+    """Who would read one queue, and who reads it now."""
 
     was: str | None = None
     moves: bool = False
@@ -68,12 +68,13 @@ class PlannedOwner(QueueOwner):
 
 @dataclass(frozen=True, slots=True)
 class GroupAssignment:
-    """The queues of a topic, the members of a group, and who has what.
+    """The queues of a topic, the members of a group, and their assignment.
 
     Attributes:
-        given: what the strategy gives; an orderly member reads a queue only once it has locked it.
-        orderly: a member says that it consumes in order.
-        answers: what each member said, those that were silent among them.
+        given: the queues that the strategy assigns; an orderly member reads a queue only once it
+            has locked it.
+        orderly: a member reports that it consumes in order.
+        answers: the answer of each member, including those that did not answer.
     """
 
     queues: list[MessageQueue]
@@ -87,21 +88,21 @@ class GroupAssignment:
 
     @property
     def strategy_text(self) -> str:
-        """Return the strategy, marked where no member said so."""
+        """Return the strategy, marked if no member reported it."""
         return str(self.strategy) + (ASSUMED if self.assumed else "")
 
     @property
     def unheard(self) -> dict[str, str]:
-        """Return why each member that said nothing did not, by client id."""
+        """Return why members did not answer, by client id."""
         return {who: one.remark for who, one in self.answers.items() if one.info is None}
 
     def is_assumed(self, queue: MessageQueue) -> bool:
-        """Return whether the owner of a queue is only worked out."""
+        """Return whether the owner of a queue is only computed."""
         owner = self.owners.get(queue)
         return owner is not None and owner in self.unheard
 
     def strategy_of(self, queue: MessageQueue) -> str:
-        """Return the strategy that gave a queue away, marked where that is only assumed."""
+        """Return the strategy that assigned a queue, marked if that is only assumed."""
         is_assumed = self.assumed or self.is_assumed(queue)
         return str(self.strategy) + (ASSUMED if is_assumed else "")
 
@@ -119,8 +120,8 @@ async def find_assignment(
 
     Args:
         asked: asks the members, each once in a command.
-        known: a group that no broker knows is an error.
-        answers: passes over a broker that does not answer; without it that is an error.
+        known: whether a group that no broker knows is an error.
+        answers: skips brokers that do not answer; without it, that is an error.
 
     Raises:
         NoRoute: the topic does not exist.
@@ -164,7 +165,7 @@ async def find_assignment(
 async def topics_of(
     admin: "Admin", group: str, topic: str | None, *, answers: Answers | None = None
 ) -> list[str]:
-    """Return the topic that is named, else all that the group reads or has read, sorted.
+    """Return the named topic, otherwise all that the group reads or has read, sorted.
 
     Raises:
         ItemNotFound: no broker knows the group, or it has read nothing.
@@ -183,7 +184,7 @@ async def topics_of(
 def _strategy_of(info: ConsumerRunningInfo) -> Strategy | None:
     """Return the strategy that a member's properties name.
 
-    A Java member has a class name with a hash there, one of ours the strategy's own name.
+    A Java member reports a class name with a hash, ours the name of the strategy.
     """
     ours = info.properties.get(OUR_STRATEGY_PROPERTY)
     if ours in list(Strategy):

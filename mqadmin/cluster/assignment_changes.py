@@ -5,8 +5,8 @@
     sample at 4 s   app-2: 2 3 ...               moved again; the third time within a minute:
                                                flapping
 
-Rule: pure; owners and the time are arguments. A queue flaps where its owner changed
-``CHANGES_MIN`` times within ``WINDOW_MS``, and is told once until it rests that long.
+Rule: pure; owners and the time are arguments. A queue flaps if its owner changed ``CHANGES_MIN``
+times within ``WINDOW_MS``, and is reported once until it rests that long.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ CHANGES_MIN: Final = 3
 
 
 class AssignmentEvent(StrEnum):
-    """What happened."""
+    """Kinds of changes."""
 
     JOINED = "joined"
     LEFT = "left"
@@ -34,7 +34,7 @@ class AssignmentEvent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AssignmentChange:
-    """One thing that happened; ``queue`` is None for a member that came or went."""
+    """One change; ``queue`` is None for a member that joined or left."""
 
     at_ms: int
     what: AssignmentEvent
@@ -45,7 +45,7 @@ class AssignmentChange:
 
 @dataclass(slots=True)
 class AssignmentTracker:
-    """Compares each look with the one before."""
+    """Compares each sample with the one before."""
 
     _members: frozenset[str] | None = None
     _owners: dict[MessageQueue, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class AssignmentTracker:
     def look(
         self, at_ms: int, members: Collection[str], *, owners: Mapping[MessageQueue, str]
     ) -> list[AssignmentChange]:
-        """Return what changed since the last look; the first finds everything as it is."""
+        """Return what changed since the last sample; the first one reports the present state."""
         first = self._members is None
         before = self._members or frozenset()
         changes = [

@@ -42,9 +42,9 @@ def picture(
 
     Args:
         queues: the columns, in this order.
-        before: who read what until now; marks what a member takes.
-        unsure: the members that did not say what they read.
-        width: cells of a line; at least one queue is drawn whatever it says.
+        before: the present owners; marks the queues that a member takes.
+        unsure: the members that did not report their queues.
+        width: cells of a line; at least one queue is always drawn.
     """
     counts = Counter(owners[queue] for queue in queues if queue in owners)
     lines = [f"{title}: {evenness(queues, members, owners=owners, before=before)}"]
@@ -80,7 +80,7 @@ def _parts(
 
 
 def _widths(part: Sequence[MessageQueue], digits: int, room: int) -> list[int]:
-    """Return the cells of each queue; the last one of a broker has room for the broker's name.
+    """Return the cells of each queue; the last cell of a broker has room for the broker's name.
 
     The name of the last broker has the rest of the line.
     """
@@ -111,7 +111,7 @@ def evenness(
     owners: Owners,
     before: Owners | None = None,
 ) -> str:
-    """Return in words who has how much: ``3 members read 8 queues, 2 to 3 each; 5 move``."""
+    """Return the distribution in words: ``3 members read 8 queues, 2 to 3 each; 5 move``."""
     counts = Counter(owners[queue] for queue in queues if queue in owners)
     each = [counts[member] for member in members]
     read = sum(each)

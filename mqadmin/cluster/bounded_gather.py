@@ -3,8 +3,9 @@
     items  g1 g2 g3 g4 g5 ...        width 3
            [asked......] waiting     g1 is yielded, then g4 is asked about
 
-Rule: at most ``width`` answers are held, however many items there are: a listing of thousands
-costs the memory of a screenful. An error ends the iteration and the questions on their way.
+Rule: at most ``width`` answers are held, however many items there are, so that a listing of
+thousands costs the memory of a screenful. An error ends the iteration and cancels the pending
+requests.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ R = TypeVar("R")
 
 
 PARALLEL_MAX: Final = 32
-"""Requests on their way at the same time in a command that asks about every group or topic."""
+"""Number of parallel requests of a command that asks about every group or topic."""
 
 
 async def each(items: Iterable[T], ask: Callable[[T], Awaitable[R]]) -> list[R]:
@@ -28,7 +29,7 @@ async def each(items: Iterable[T], ask: Callable[[T], Awaitable[R]]) -> list[R]:
 async def bounded_gather(
     items: Iterable[T], ask: Callable[[T], Awaitable[R]], *, width: int = PARALLEL_MAX
 ) -> AsyncIterator[R]:
-    """Yield ``await ask(item)`` for each item in order, with ``width`` of them under way."""
+    """Yield ``await ask(item)`` for each item in order, with ``width`` of them in progress."""
     waiting: deque[asyncio.Future[R]] = deque()
     left = iter(items)
     try:
@@ -44,5 +45,5 @@ async def bounded_gather(
     finally:
         for future in waiting:
             future.cancel()
-        # Wait for the cancelled ones, so that none outlives the command.
+        # Wait for the cancelled tasks, so that no task outlives the command.
         await asyncio.gather(*waiting, return_exceptions=True)

@@ -4,8 +4,8 @@
     --broker B    one broker: its name, or HOST:PORT
     neither       the masters of the only cluster
 
-Rule: a name that no name server knows is "not found" (exit 3), told before anything is
-sent to a broker.
+Rule: a name that no name server knows is "not found" (exit code 3), and nothing is sent to any
+broker.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class ServerNode(NamedTuple):
 
 
 async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[ServerNode]:
-    """Return every broker that the name server knows, or this one of several, sorted.
+    """Return every broker that the name server, or the given one of several, knows, sorted.
 
     Without a name server, a broker can only be found by its address.
     """
@@ -64,7 +64,7 @@ async def masters(
     """Return the masters that a line names.
 
     Args:
-        every: all clusters where neither is given (for commands that only read).
+        every: all clusters if neither is given (for commands that only read).
 
     Raises:
         ItemNotFound: the broker or cluster does not exist, or no broker is registered.
@@ -89,7 +89,7 @@ async def masters(
 
 
 async def processes(admin: "TopicCalls", where: Where) -> list[ServerNode]:
-    """Return masters and slaves of all brokers, or of the ones that are named, sorted.
+    """Return masters and slaves of all brokers, or of the named ones, sorted.
 
     Raises:
         ItemNotFound: the broker or cluster does not exist, or no broker is registered.
@@ -122,7 +122,7 @@ def masters_of_route(route: TopicRouteData) -> list[ServerNode]:
 
 
 def peers_of(node: ServerNode, numbers: Mapping[str, str]) -> list[ServerNode]:
-    """Return the other masters of its name that a master of ours knows.
+    """Return the other masters with its name that a master of ours knows.
 
     Args:
         numbers: its runtime information.
@@ -174,7 +174,7 @@ def _broker(known: list[ServerNode], wanted: str) -> ServerNode:
     if here:
         return min(here, key=lambda node: node.broker_id)
     if ":" in wanted:
-        # An address that is not advertised may still reach a broker, by a forwarded port.
+        # An address that is not advertised may still reach a broker through a forwarded port.
         return ServerNode("", wanted, MASTER, wanted)
     names = sorted({node.broker for node in known})
     raise ItemNotFound(f"broker {wanted!r} not found", hint=_nearest(wanted, names))

@@ -1,4 +1,4 @@
-"""Find the controllers that a line means.
+"""Find the controllers that a line names.
 
 --controller HOST:PORT[;HOST:PORT]   these
 not given                            those that a broker of the cluster names (controllerAddr)
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def controllers(call: "Call", given: str | None) -> list[str]:
-    """Return the addresses of the controllers, one at least.
+    """Return the addresses of the controllers, at least one.
 
     Raises:
         ItemNotFound: none are given, and no broker names any.
@@ -53,7 +53,7 @@ async def leader(call: "Call", given: str | None) -> str:
 
     Raises:
         ItemNotFound: no controller is given or known.
-        ClientError: no controller says who leads; the error is that of the last one.
+        ClientError: no controller knows the leader; the error is that of the last one.
     """
     admin = await call.admin()
     *others, last = await controllers(call, given)

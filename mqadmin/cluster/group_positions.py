@@ -1,4 +1,4 @@
-"""Find where groups stand in every queue, for every command and check that speaks of lag.
+"""Find the positions of groups in every queue, for every command and check about lag.
 
     GET_ALL_CONSUMER_OFFSET, GET_ALL_TOPIC_CONFIG     once for each broker
     GET_TOPIC_STATS_INFO                              once for each broker and topic
@@ -7,8 +7,8 @@
                         QueuePosition, ... (mqadmin.cluster.standing)
 
 A broker's own progress (GET_CONSUME_STATS) leaves out queues beyond the read queues, topics that
-were deleted, and topics that the members who were heard last do not want. Those are added from
-its offset table.
+were deleted, and topics that the member with the latest heartbeat does not subscribe to. Those are
+added from its offset table.
 
 Rule: queues of a broker that did not answer are ``UNKNOWN`` if a route says that the group reads
 there.
@@ -50,8 +50,8 @@ class GroupReader:
     Args:
         admin: asks the brokers.
         nodes: the masters.
-        answers: passes over brokers that do not answer.
-        members: asks the members, where they disagree on what the group reads.
+        answers: skips brokers that do not answer.
+        members: asks the members if their subscriptions differ.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class GroupReader:
         self.answers = answers
         self.members = members
         self.consume_tps: dict[tuple[str, str], float] = {}
-        """Messages a second by broker and group, as GET_CONSUME_STATS says."""
+        """Messages a second by broker and group, from GET_CONSUME_STATS."""
         self._memo: dict[Hashable, asyncio.Task[object]] = {}
 
     async def positions(self, group: str, topic: str | None = None) -> list[QueuePosition]:
-        """Return where a group stands in every queue, or in those of one topic, sorted."""
+        """Return the positions of a group in every queue, or in those of one topic, sorted."""
         parts = await self.answers.each(
             self.nodes, lambda node: self._positions_at(node, group, topic)
         )
@@ -126,7 +126,7 @@ class GroupReader:
         return await self._once(("ends", node.address, topic), ask)
 
     async def connection_at(self, node: ServerNode, group: str) -> ConsumerConnection | None:
-        """Return who of a group is connected to a broker; None where no one is."""
+        """Return the members of a group that are connected to a broker; None if there are none."""
         return await self._once(
             ("connection", node.address, group), lambda: connection(self.admin, node, group)
         )
@@ -150,8 +150,8 @@ class GroupReader:
             queue = MessageQueue(position.topic, node.broker, position.queue_id)
             at = stats.offset_table.get(queue)
             if at is not None:
-                # Both numbers are of one moment here, and only this answer has inflight. It says 0
-                # for a queue in which the group has committed nothing.
+                # Only this answer has both numbers of one moment, and inflight. It has 0 for a
+                # queue in which the group has committed nothing.
                 unknown = position.consumer_offset is None
                 position = replace(
                     position,
@@ -192,7 +192,7 @@ class GroupReader:
             low, high = await self._ends(node, topic, queue_id, ends)
             offset = offsets.get(queue_id)
             if queue_id >= readable and (not high or offset == high):
-                # It can't be read, and nothing in it was left unread.
+                # It cannot be read, and has no unread messages.
                 continue
             listed.append(
                 QueuePosition(
@@ -224,9 +224,9 @@ class GroupReader:
     async def _is_wanted(
         self, node: ServerNode, group: str, topic: str, online: ConsumerConnection | None
     ) -> bool:
-        """Return whether a member wants a topic that its broker leaves out of its progress.
+        """Return whether a member subscribes to a topic that its broker leaves out of its progress.
 
-        A broker keeps one subscription for a group, that of the member heard last.
+        A broker keeps one subscription for a group, that of the latest heartbeat.
         """
         if online is None or not online.subscription_table or topic.startswith(RETRY_PREFIX):
             return True
@@ -235,7 +235,7 @@ class GroupReader:
         clients = [one.client_id for one in online.connection_set if one.client_id]
         answers = await self.members.ask(group, dict.fromkeys(clients, node.address))
         if any(answer.info is None for answer in answers.values()):
-            # Who said nothing may want it.
+            # A member that did not answer may subscribe to it.
             return len(answers) > 1
         return any(topic in subscriptions_of(info) for info in infos_of(answers).values())
 
@@ -277,9 +277,9 @@ class GroupReader:
 def position_of(
     group: str, queue: MessageQueue, at: OffsetWrapper, config: TopicConfig | None
 ) -> QueuePosition:
-    """Return where a group stands in a queue by the progress that a broker says of all groups.
+    """Return the position of a group in a queue from a broker's progress of all groups.
 
-    This answer counts write queues, so that queues beyond the read queues are in it.
+    This answer covers write queues, so it includes queues beyond the read queues.
     """
     readable = config.read_queue_nums if config is not None and config.perm & PERM_READ else 0
     state = QueueState.READABLE if queue.queue_id < readable else QueueState.UNREADABLE
@@ -298,7 +298,7 @@ def position_of(
 def _read_without_offsets(online: ConsumerConnection) -> set[str]:
     """Return the topics whose messages wait for a group although it has no offset in them.
 
-    In a retry topic without offsets nothing waits, and a broker of 5 leaves it out.
+    A retry topic without offsets has no waiting messages, and a 5.x broker leaves it out.
     """
     return {name for name in online.subscription_table if not name.startswith(RETRY_PREFIX)}
 
@@ -314,13 +314,13 @@ async def uncommitted_positions(
 ) -> list[QueuePosition]:
     """Return the queues of topics to which a group subscribes and has committed nothing.
 
-    The progress that a broker says of all groups leaves them out. Their messages wait all the
-    same: a new group whose first messages are stuck has no offset.
+    A broker's progress of all groups leaves them out, but their messages are waiting: a new group
+    whose first messages are stuck has no offset.
 
     Args:
-        online: who of the group is connected to the broker.
-        known: topics of which the progress says something.
-        topics: those of the broker, with their settings.
+        online: the members of the group that are connected to the broker.
+        known: topics that the progress covers.
+        topics: the topics of the broker, with their settings.
     """
     if online.message_model is MessageModel.BROADCASTING:
         return []

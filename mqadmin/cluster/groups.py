@@ -1,7 +1,7 @@
 """Find a group on the brokers, and its members.
 
-Rule: a group is known where a broker has settings or offsets of it, or where a member is
-connected; a group that is in none of the three is "not found".
+Rule: a group exists if a broker has settings or offsets of it, or if a member is connected; a group
+that is in none of the three is "not found".
 """
 
 import asyncio
@@ -39,7 +39,7 @@ SYSTEM_GROUPS: Final = frozenset(
 
 @dataclass(slots=True)
 class GroupAt:
-    """A group as one broker knows it; offsets by topic and queue id, in entries."""
+    """A group on one broker; offsets by topic and queue id, in entries."""
 
     node: ServerNode
     settings: SubscriptionGroup | None = None
@@ -48,7 +48,7 @@ class GroupAt:
 
     @property
     def is_known(self) -> bool:
-        """Return whether the broker has heard of the group."""
+        """Return whether the broker knows the group."""
         return bool(self.settings or self.offsets or self.members)
 
 
@@ -64,17 +64,17 @@ class GroupOffset(Row):
 
 
 def is_system(group: str) -> bool:
-    """Return whether a broker makes this group itself."""
+    """Return whether a broker creates this group itself."""
     return group in SYSTEM_GROUPS or group.startswith(SYSTEM_PREFIX)
 
 
 async def find_group(
     admin: "Admin", group: str, *, broker: str | None = None, answers: Answers | None = None
 ) -> list[GroupAt]:
-    """Return the group as each master knows it, or one broker.
+    """Return the group on each master, or on one broker.
 
     Args:
-        answers: leaves masters out that do not answer; without it, one is an error.
+        answers: skips masters that do not answer; without it, that is an error.
 
     Raises:
         ItemNotFound: no broker knows the group.
@@ -99,7 +99,7 @@ async def _at(admin: "Admin", node: ServerNode, group: str) -> GroupAt:
 
 
 async def connection(admin: "Admin", node: ServerNode, group: str) -> ConsumerConnection | None:
-    """Return who is connected to one broker; None where no one is."""
+    """Return the members that are connected to one broker; None if there are none."""
     try:
         return await admin.consumer_connection(node.address, group)
     except BrokerRefused:

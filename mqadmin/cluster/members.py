@@ -1,13 +1,13 @@
-"""Ask the members of groups what they hold: side by side, a few at a broker, each once.
+"""Ask the members of groups about their queues: in parallel, a few per broker, each once.
 
     command -> broker (a thread of it waits up to 10 s) -> client
        |
-       |- at most PARALLEL_AT_BROKER questions are out at one broker
-       |- one that was silent is not asked again, nor is another client of the same process
-       `- after SILENT_MAX silences at a broker the others there are not asked
+       |- at most PARALLEL_AT_BROKER requests are pending at one broker
+       |- a member that did not answer is not asked again, nor is another client of its process
+       `- after SILENT_MAX members without answer at a broker, its others are not asked
 
-Rule: a member that says nothing is an answer of its own, never an empty one. A broker's admin
-threads wait for the client, so that many questions at a time would keep it from its other work.
+Rule: a member that does not answer is reported as such, never as an empty answer. A broker's admin
+threads wait for the client, so many requests at a time would keep it from its other work.
 """
 
 import asyncio
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 PARALLEL_AT_BROKER: Final = 4
-"""A broker of 4.9 has 16 admin threads: four commands at a time leave it able to answer."""
+"""A 4.9 broker has 16 admin threads, so it still answers when four commands run at a time."""
 SILENT_MAX: Final = 12
 """Three rounds of silence, some 30 s; after that a broker's other members are left out."""
 PROCESS_END: Final = "#"
-"""A client id is IP@PID#NANOS: what comes before names the process."""
+"""A client id is IP@PID#NANOS: the part before this mark names the process."""
 
 
 GROUPS_NOTED_MAX: Final = 3
-"""More groups with silent members share a sentence."""
+"""More groups with members that did not answer share a sentence."""
 
 
 class MemberOutcome(StrEnum):
-    """How a question to a member ended."""
+    """How a request to a member ended."""
 
     ANSWERED = "answered"
     SILENT = "silent"
     NOT_ASKED = "not asked"
     UNABLE = "unable"
-    """Its broker, its version or its language does not pass on or know the question."""
+    """Its broker, its version or its language does not support the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberAnswer:
-    """What one member said, or why it said nothing."""
+    """The answer of one member, or why there is none."""
 
     client_id: str
     outcome: MemberOutcome
@@ -61,16 +61,16 @@ class MemberAnswer:
 
     @property
     def is_silent(self) -> bool:
-        """Return whether it should have answered and did not."""
+        """Return whether it should have answered but did not."""
         return self.outcome in (MemberOutcome.SILENT, MemberOutcome.NOT_ASKED)
 
 
 class MemberSurvey:
-    """What members said in one command.
+    """The answers of members in one command.
 
     Args:
         admin: asks the brokers.
-        now_ms: the clock, to say for how long one was silent.
+        now_ms: the clock, to report how long a member did not answer.
     """
 
     def __init__(self, admin: "Admin", now_ms: "Callable[[], int]") -> None:
@@ -84,11 +84,11 @@ class MemberSurvey:
     async def ask(
         self, group: str, members: Mapping[str, str], *, jstack: bool = False
     ) -> dict[str, MemberAnswer]:
-        """Return what each member said, sorted by client id.
+        """Return the answer of each member, sorted by client id.
 
         Args:
             members: the address of each member's broker, by client id.
-            jstack: have each tell the stacks of its threads.
+            jstack: ask each for the stacks of its threads.
         """
         tasks = []
         for client_id, address in sorted(members.items()):
@@ -101,7 +101,7 @@ class MemberSurvey:
 
     @property
     def silent(self) -> list[tuple[str, MemberAnswer]]:
-        """Return group and answer of every member that said nothing, sorted."""
+        """Return group and answer of every member that did not answer, sorted."""
         done = (
             (key[0], task.result())
             for key, task in self._answers.items()
@@ -113,9 +113,10 @@ class MemberSurvey:
         )
 
     def notes(self, consequence: str) -> tuple[str, ...]:
-        """Return a sentence for each group with silent members, which ends in a consequence.
+        """Return a sentence for each group with members that did not answer, ending in the
+        consequence.
 
-        Many groups have one sentence for all: their members often are of one process.
+        Many groups share one sentence, because their members are often in one process.
         """
         by_group: dict[str, list[MemberAnswer]] = {}
         for group, answer in self.silent:
@@ -123,7 +124,7 @@ class MemberSurvey:
         if len(by_group) > GROUPS_NOTED_MAX:
             names = ", ".join([*by_group][:GROUPS_NOTED_MAX])
             more = len(by_group) - GROUPS_NOTED_MAX
-            # The first that was asked says for how long.
+            # The first that was asked has the waiting time.
             first = min(
                 (one for answers in by_group.values() for one in answers),
                 key=lambda one: one.outcome is MemberOutcome.NOT_ASKED,
@@ -137,7 +138,7 @@ class MemberSurvey:
         )
 
     def exit_code(self) -> int:
-        """Return 5 where a member was silent."""
+        """Return 5 if a member did not answer."""
         return PARTLY if self.silent else 0
 
     async def _ask(self, address: str, group: str, client_id: str, *, jstack: bool) -> MemberAnswer:
@@ -172,7 +173,7 @@ class MemberSurvey:
 
 
 def process_of(client_id: str) -> str:
-    """Return what clients of one process have in common."""
+    """Return the part of a client id that names its process."""
     return client_id.partition(PROCESS_END)[0]
 
 
@@ -183,7 +184,7 @@ def is_silence(error: ClientError) -> bool:
 
 
 def silence_text(group: str, answers: Iterable[MemberAnswer]) -> str:
-    """Return who of a group said nothing, and for how long."""
+    """Return which members of a group did not answer, and for how long."""
     said = [f"{answer.client_id} ({answer.remark})" for answer in answers]
     more = f" and {len(said) - 3} more" if len(said) > 3 else ""
     noun = "member" if len(said) == 1 else "members"
@@ -191,7 +192,7 @@ def silence_text(group: str, answers: Iterable[MemberAnswer]) -> str:
 
 
 def infos_of(answers: Mapping[str, MemberAnswer]) -> dict[str, ConsumerRunningInfo]:
-    """Return what those said that answered, by client id."""
+    """Return the reports of the members that answered, by client id."""
     return {who: answer.info for who, answer in answers.items() if answer.info is not None}
 
 
@@ -206,7 +207,7 @@ def owners_of(infos: Mapping[str, ConsumerRunningInfo]) -> dict[MessageQueue, st
 
 
 def subscriptions_of(info: ConsumerRunningInfo) -> dict[str, str]:
-    """Return topic -> expression of a member, its own retry topic left out."""
+    """Return topic -> expression of a member, without its retry topic."""
     return {
         data.topic or "": data.sub_string or "*"
         for data in info.subscription_set
@@ -215,7 +216,7 @@ def subscriptions_of(info: ConsumerRunningInfo) -> dict[str, str]:
 
 
 def disagreement(infos: Mapping[str, ConsumerRunningInfo]) -> str:
-    """Return how the members of a group differ in what they read; empty where they agree."""
+    """Return how the subscriptions of a group's members differ; empty if they are equal."""
     by_wish: dict[str, list[str]] = {}
     for member, info in sorted(infos.items()):
         wish = ", ".join(

@@ -1,11 +1,11 @@
-"""Read from many brokers, of which one may be silent or refuse.
+"""Read from many brokers, some of which may not answer or refuse.
 
     asked      broker-a  broker-b (hangs)  broker-c (refuses)  broker-d
     answers    rows      a warning         a warning           rows      exit code 5
 
-Rule: for reads only, and the same for every command. What the others said is shown; a broker that
-is silent or refuses is named, and not asked again in the same command, because a question to a
-silent one takes the whole timeout. Where no broker answers, the first error ends the command.
+Rule: for reads only, and the same for every command. The answers of the others are shown; a broker
+that does not answer or refuses is named, and not asked again in the same command, because that
+would take another timeout. If no broker answers, the first error ends the command.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,14 +23,14 @@ PASSED_OVER: Final = (BrokerRefused, TimedOut, Unreachable, BadAnswer)
 
 
 class Warns(Protocol):
-    """What takes the warnings: a call, or a list of them."""
+    """Receives the warnings: a call, or a list."""
 
     def warn(self, text: str) -> None:
         """Take one line."""
 
 
 class Unsaid:
-    """Takes warnings that become rows or findings instead of lines on standard error."""
+    """Collects warnings that become rows or findings instead of lines on standard error."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -61,7 +61,7 @@ class Answers:
         Raises:
             ClientError: no server has answered, now or before.
         """
-        # A command that asks one thing at a time has no event loop and need not import it.
+        # A command that sends one request at a time has no event loop and need not import it.
         import asyncio
 
         asked = [node for node in nodes if node.address not in self._failed]
@@ -88,10 +88,10 @@ class Answers:
         return found
 
     def miss(self, error: ClientError, *, address: str = "", broker: str = "") -> None:
-        """Note that an address is silent or refuses, and say so once.
+        """Note that an address does not answer or refuses, and warn once.
 
         Args:
-            broker: its name; "" where only the address is known.
+            broker: its name; "" if only the address is known.
         """
         where = address or error.address
         if where not in self._failed:
@@ -100,7 +100,7 @@ class Answers:
             self._call.warn(f"data of {name} is missing: {error}")
 
     def exit_code(self) -> int:
-        """Return 5 where something is missing."""
+        """Return 5 if something is missing."""
         return PARTLY if self._failed else 0
 
 

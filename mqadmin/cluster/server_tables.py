@@ -1,4 +1,4 @@
-"""What servers tell of themselves: tables of keys and values as rows, and what they count."""
+"""Tables of keys and values from servers as rows, and the counts of brokers."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServerValue(Row):
-    """One setting or number, as the server says it."""
+    """One setting or number, as the server returns it."""
 
     broker: str
     address: str
@@ -31,7 +31,7 @@ def values_of(
     """Return a row for each key of each server, sorted by key, or for ``keys`` in their order.
 
     Args:
-        missing: what is said of a key that no server has, before the key.
+        missing: beginning of the error for a key that no server has.
 
     Raises:
         ItemNotFound: no server has one of the keys.
@@ -51,13 +51,13 @@ def values_of(
 
 @dataclass(frozen=True, slots=True)
 class BrokerCounts:
-    """What a broker counts, by its own names, or why it does not answer."""
+    """The counts of a broker, by its own names, or why it does not answer."""
 
     counts: Mapping[str, str]
     error: str | None = None
 
     def number(self, key: str) -> int | None:
-        """Return a whole number; None where the broker does not tell it."""
+        """Return a whole number; None if the broker does not report it."""
         text = self.counts.get(key, "")
         return int(text) if text.removeprefix("-").isdecimal() else None
 
@@ -70,7 +70,7 @@ class BrokerCounts:
             return None
 
     def between(self, first: str, last: str) -> int | None:
-        """Return what was counted between two of the broker's marks."""
+        """Return the count between two of the broker's marks."""
         low, high = self.number(first), self.number(last)
         return None if low is None or high is None else high - low
 
@@ -78,7 +78,7 @@ class BrokerCounts:
 async def ask_counts(
     admin: "Admin", nodes: list[ServerNode]
 ) -> list[tuple[ServerNode, BrokerCounts]]:
-    """Ask every broker at once what it counts; one that does not answer has its error instead."""
+    """Ask every broker for its counts at once; one that does not answer has its error instead."""
 
     async def ask(node: ServerNode) -> BrokerCounts:
         try:
@@ -90,7 +90,7 @@ async def ask_counts(
 
 
 async def statistic(admin: "Admin", address: str, name: str, *, key: str) -> BrokerStatsData:
-    """Return a statistic of a broker; an empty one where nothing was counted."""
+    """Return a statistic of a broker; an empty one if nothing was counted."""
     try:
         return await admin.broker_stats(address, name, key)
     except BrokerRefused:
@@ -98,6 +98,6 @@ async def statistic(admin: "Admin", address: str, name: str, *, key: str) -> Bro
 
 
 def count_of_day(counted: BrokerStatsData) -> int:
-    """Return what was counted in a day; a young broker has only an hour, or a minute."""
+    """Return the count of a day; a broker that just started only has an hour, or a minute."""
     spans = (counted.stats_day, counted.stats_hour, counted.stats_minute)
     return next((span.sum for span in spans if span is not None and span.sum), 0)

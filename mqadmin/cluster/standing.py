@@ -1,6 +1,6 @@
-"""Where a group stands in one queue: the one judgement that every command and check uses.
+"""The position of a group in one queue, judged once for every command and check.
 
-    what is known of the queue          where the committed offset lies
+    state of the queue                  place of the committed offset
     readable  unreadable  gone  silent   below the first · within · at the end · past the end
               \\________________________________________/
                       STANDINGS  ->  GroupStanding  ->  is it lag, is it wrong, what to do
@@ -16,17 +16,17 @@ from typing import Final, NamedTuple
 
 
 class QueueState(StrEnum):
-    """What is known of a queue itself."""
+    """The state of a queue itself."""
 
     READABLE = "readable"
     UNREADABLE = "unreadable"
     """It is beyond the topic's read queues, or the topic has no read permission there."""
     UNSUBSCRIBED = "unsubscribed"
-    """The group is online, and no member wants the topic."""
+    """The group is online, but no member subscribes to the topic."""
     LOCAL = "local"
-    """The group broadcasts: each member keeps its own offset, and brokers know none."""
+    """The group broadcasts: each member keeps its own offset, and brokers do not have it."""
     GONE = "gone"
-    """Its topic or the queue was deleted; the group's offset stayed."""
+    """Its topic or the queue was deleted, but the group's offset remains."""
     SILENT = "silent"
     """Its broker did not answer."""
 
@@ -60,7 +60,7 @@ STANDINGS: Final[dict[tuple[QueueState, OffsetSide], GroupStanding]] = {
     (QueueState.READABLE, OffsetSide.WITHIN): GroupStanding.BEHIND,
     (QueueState.READABLE, OffsetSide.END): GroupStanding.AT_END,
     (QueueState.READABLE, OffsetSide.PAST): GroupStanding.AHEAD,
-    # What cannot be read any more and was read to the end is as good as any other queue.
+    # A queue that is no longer readable but was read to the end is as good as any other.
     **{(QueueState.UNREADABLE, side): GroupStanding.UNREADABLE for side in _LEFT},
     (QueueState.UNREADABLE, OffsetSide.END): GroupStanding.AT_END,
     (QueueState.UNREADABLE, OffsetSide.PAST): GroupStanding.AHEAD,
@@ -74,12 +74,12 @@ STANDINGS: Final[dict[tuple[QueueState, OffsetSide], GroupStanding]] = {
 
 
 class StandingMeaning(NamedTuple):
-    """What a standing says about a group.
+    """The meaning of a standing.
 
     Attributes:
-        is_lag: its messages wait for the group, which will read them.
+        is_lag: its messages are waiting, and the group will read them.
         is_wrong: the group will miss messages, or this is unknown.
-        sentence: what it is, after "N queues ".
+        sentence: description, to follow "N queues ".
         hint: what to do next; ``{group}`` and ``{topic}`` are filled in.
     """
 
@@ -140,8 +140,8 @@ class QueuePosition:
     """A group in one queue; offsets in entries.
 
     Attributes:
-        consumer_offset: the next one to read; None where the group has committed none.
-        min_offset: the first message that is left; None where the caller did not ask for it.
+        consumer_offset: the next one to read; None if the group has not committed any.
+        min_offset: the first remaining message; None if the caller did not ask for it.
         end_offset: the next one to be written; None if there is none, or it is unknown.
     """
 
@@ -158,7 +158,7 @@ class QueuePosition:
 
     @property
     def side(self) -> OffsetSide:
-        """Return where the committed offset lies; a group without one begins at the first."""
+        """Return where the committed offset lies; a group without one starts at the first."""
         low, end = self.min_offset or 0, self.end_offset or 0
         offset = low if self.consumer_offset is None else self.consumer_offset
         if offset == end:
@@ -169,7 +169,7 @@ class QueuePosition:
 
     @property
     def standing(self) -> GroupStanding:
-        """Return where the group stands."""
+        """Return the standing of the group."""
         return STANDINGS[self.state, self.side]
 
     @property
@@ -190,7 +190,7 @@ class QueuePosition:
 
     @property
     def lag(self) -> int:
-        """Return what RocketMQ calls the lag: end less offset, negative where it is ahead."""
+        """Return what RocketMQ calls the lag: end minus offset, negative if it is ahead."""
         return (self.end_offset or 0) - (self.consumer_offset or 0)
 
     @property
@@ -201,13 +201,13 @@ class QueuePosition:
 
 @dataclass(frozen=True, slots=True)
 class StandingTotal:
-    """A group over all its queues: what waits, and how many queues stand otherwise."""
+    """A group over all its queues: waiting messages, and queues with other standings."""
 
     waiting_count: int
     queue_count: int
     standings: Counter[GroupStanding]
     unread_count: int
-    """Messages in queues that stand wrong."""
+    """Messages in queues with a wrong standing."""
 
     @classmethod
     def of(cls, positions: Iterable[QueuePosition]) -> "StandingTotal":
@@ -226,7 +226,7 @@ class StandingTotal:
 
     @property
     def is_sure(self) -> bool:
-        """Return whether ``waiting_count`` is all there is to say."""
+        """Return whether ``waiting_count`` covers everything."""
         return not any(MEANINGS[standing].is_wrong for standing in self.standings)
 
     @property

@@ -71,7 +71,7 @@ async def topic_queues(call: "Call", topic: str) -> Outcome:
 
 
 async def _message_types(admin: "TopicCalls", topic: str, at: Mapping[str, str]) -> dict[str, str]:
-    """Return what messages the topic is for on each broker that tells it.
+    """Return the message type of the topic on each broker that reports it.
 
     Args:
         admin: asks the brokers.

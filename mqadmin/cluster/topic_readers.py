@@ -1,4 +1,4 @@
-"""Ask who reads each of many topics, and in which clusters it is: two requests for each topic.
+"""Ask for the groups and clusters of many topics, with two requests for each topic.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_TOPIC_CONSUME_BY_WHO.
 """

@@ -10,7 +10,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import DIR, PORT, Integer
 from mqadmin.errors import CommandError
 from mqadmin.output.rows import OMIT, omitted
-from mqadmin.shell.server import EmbeddedGroup, EmbeddedServer
+from mqadmin.shell.server import EmbeddedReplicas, EmbeddedServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def embedded(
 ) -> Outcome:
     """Return one row for each broker when they are ready, and end when they end."""
     if replicas is not None:
-        group = EmbeddedGroup(replicas=replicas, store=store, namesrv_port=port)
+        group = EmbeddedReplicas(replicas=replicas, store=store, namesrv_port=port)
         return Outcome(_run_group(group), follow=True)
     if port == 0:
         broker_port = 0 if broker_port == BROKER_PORT else broker_port
@@ -90,7 +90,7 @@ def _run(starting: EmbeddedServer) -> Iterator[EmbeddedRow]:
         raise CommandError(f"the servers ended with exit code {exit_code}")
 
 
-def _run_group(starting: EmbeddedGroup) -> Iterator[EmbeddedRow]:
+def _run_group(starting: EmbeddedReplicas) -> Iterator[EmbeddedRow]:
     with starting as group:
         at = group.addresses
         for broker in at.brokers:

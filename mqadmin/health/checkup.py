@@ -329,8 +329,7 @@ def route_findings(
         for what, routed, held in pairs:
             if routed != held:
                 found = f"{what}: {routed} in the route, {held} on the broker"
-                hint = "wait for the next registration (30 s); after `broker write-perm wipe`, "
-                "use `add`"
+                hint = "wait for the next registration (30 s); `broker write-perm add` if wiped"
                 yield CheckupFinding(CheckupSeverity.WARNING, Check.ROUTE, subject, found, hint)
     for broker in sorted((set(told) & set(asked)) - set(configs)):
         subject = f"topic {topic} on {broker}"

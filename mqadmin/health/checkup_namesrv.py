@@ -67,8 +67,7 @@ def _registered(place: ServerNode, views: Sequence[NamesrvView]) -> Iterator[Che
 def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[CheckupFinding]:
     # A missing broker is a finding already; its queues would say the same again.
     both = {place.broker for place in one.brokers} & {place.broker for place in other.brokers}
-    hint = "wait for the next registration (30 s); if the difference remains, use `topic delete` "
-    "or `write-perm` there"
+    hint = "wait for the next registration (30 s), then use `topic delete` or `write-perm` there"
     for topic in sorted({*one.routes, *other.routes}):
         here, there = (view.routes.get(topic, {}) for view in (one, other))
         for broker in sorted(both & {*here, *there}):

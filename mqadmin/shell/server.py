@@ -144,7 +144,7 @@ class EmbeddedServer(EmbeddedProcess):
         self.addresses = ServerAddresses(**json.loads(line))
 
 
-class EmbeddedGroup(EmbeddedProcess):
+class EmbeddedReplicas(EmbeddedProcess):
     """A name server, a controller and a group of brokers, which are on free ports.
 
     Args:

@@ -184,22 +184,6 @@ class ApplyBrokerIdResponse(Header):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangeHaInfo(Header):
-    """Ask a broker where slaves connect (request code 906), and its answer.
-
-    Only a master answers with addresses. The fields are those of Java's two headers.
-    """
-
-    master_ha_address: str | None = None
-    """The HA port, ``host:port``; a request that has it would change it, so ours never do."""
-    master_flush_offset: Int64 | None = None
-    master_address: str | None = None
-    broker_name: str | None = None
-    master_epoch: Int32 | None = None
-    """Our extension: the epoch by which the master leads."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AddBroker(Header):
     """Start a broker in a BrokerContainer of RocketMQ 5 (request code 902)."""
 
@@ -222,3 +206,19 @@ class ResetMasterFlushOffset(Header):
 
     master_flush_offset: Int64
     """A log offset, in bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeHaInfo(Header):
+    """Ask a broker where slaves connect (request code 906), and its answer.
+
+    Only a master answers with addresses. The fields are those of Java's two headers.
+    """
+
+    master_ha_address: str | None = None
+    """The HA port, ``host:port``; a request that has it would change it, so ours never do."""
+    master_flush_offset: Int64 | None = None
+    master_address: str | None = None
+    broker_name: str | None = None
+    master_epoch: Int32 | None = None
+    """Our extension: the epoch by which the master leads."""

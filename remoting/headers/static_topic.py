@@ -11,9 +11,7 @@ from remoting.header import Header, Int32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateStaticTopic(Header):
-    """Create or change one broker's part of a static topic; the mapping is in the body
-    (request code 513).
-    """
+    """Create or change one broker's part of a static topic (request code 513)."""
 
     topic: str
     default_topic: str

@@ -73,7 +73,7 @@ SMALL: Final = {
 
 
 @dataclass(slots=True)
-class Member:
+class BrokerProcess:
     """One broker: where it listens, its files, and its process."""
 
     address: str
@@ -104,7 +104,8 @@ class Member:
         process.terminate()
         process.send_signal(signal.SIGCONT)
         try:
-            await asyncio.wait_for(process.wait(), STOP_WAIT_S)
+            async with asyncio.timeout(STOP_WAIT_S):
+                await process.wait()
         except TimeoutError:
             process.kill()
             await process.wait()
@@ -141,7 +142,7 @@ class EmbeddedGroup:
             SystemClock(),
         )
         self._broker_ports = list(zip(ports[1::2], ports[2::2], strict=True))
-        self._members: list[Member] = []
+        self._members: list[BrokerProcess] = []
 
     async def start(self) -> None:
         """Start everything and return once all brokers are in the in-sync set.
@@ -210,7 +211,7 @@ class EmbeddedGroup:
             }
         )
 
-    def _member(self, number: int, port: int, ha_port: int) -> Member:
+    def _member(self, number: int, port: int, ha_port: int) -> BrokerProcess:
         store = self._directory / str(number)
         settings = {
             **SMALL,
@@ -227,7 +228,7 @@ class EmbeddedGroup:
         }
         conf = self._directory / f"broker-{number}.conf"
         write_atomic(conf, format_properties(settings.items()))
-        return Member(join_address(LOOPBACK, port), store, conf)
+        return BrokerProcess(join_address(LOOPBACK, port), store, conf)
 
 
 def _free_ports(count: int) -> list[int]:

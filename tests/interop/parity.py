@@ -310,7 +310,7 @@ OWN: dict[str, Own] = {
         "every field of the account", "changes what is named only; secrets are never printed"
     ),
     "deleteAclConfig": Own(
-        "that there is no account any more", "asks first; `undo` brings the account back"
+        "that there is no account any more", "asks first; `undo` restores the account"
     ),
     "getAclConfig": Own("every field of every account", "secrets are never printed"),
     "clusterAclConfigVersion": Own("file and time of its last change"),
@@ -351,7 +351,8 @@ FIVE: dict[str, str] = {
         _PRINTS,
     ),
     "exportPopRecord": f"{_PRINTS}; `-d true` is a dry run, where Java's takes `-d false` for one",
-    "rocksDBConfigToJson": f"{_PRINTS} with `-c`; a directory (`-p`) is not read",
+    "exportMetadataInRocksDB": f"{_PRINTS} (`tests/mqadmin/output/compat/test_rocksdb.py`)",
+    "rocksDBConfigToJson": f"{_PRINTS} with `-c` and `-p`; instead of `-e`, redirect the output",
     **dict.fromkeys(
         ("updateStaticTopic", "remappingStaticTopic"),
         f"{_PRINTS}, and each broker leads as many queues; `-mf`, which Java's never reads, is "

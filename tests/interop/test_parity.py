@@ -7,12 +7,12 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from mqadmin.cli.java.table import native_of
+from mqadmin.cli.java.table import JAVA, native_of
 from tests.golden import REPOSITORY
 from tests.interop.kit.process import Child
 from tests.interop.kit.scene import TOPIC, Scene, blank, play, settle
@@ -39,6 +39,16 @@ beside it, byte for byte.
 
 | Java | ours | result on 4.9.7 | compared | on 5.4.0 |
 | --- | --- | --- | --- | --- |
+"""
+
+
+OPTIONS_HEAD = """
+## Options that came with 5.x
+
+Names of 4.9.7 have further options in the tool of 5.4.0. Ours takes each, or says why not.
+
+| Java | option | in ours |
+| --- | --- | --- |
 """
 
 
@@ -239,14 +249,34 @@ def compared_on_five() -> dict[str, str]:
     """Return what the lines of ``test_compat_five`` say of each name on 5.4.0."""
     said = {line.split()[0]: "prints the same" for line in SAME}
     for line, how in DIFFERS.items():
-        said[line.split()[0]] = f"prints the layout of 4.9.7; 5.4.0 has {how}"
+        said[line.split()[0]] = f"prints the layout of 4.9.7; that of 5.4.0: {how}"
     return said | dict.fromkeys(EXPORTS, "writes the same keys")
 
 
 def page_of(four: set[str], five: set[str]) -> str:
     """Return docs/parity.md."""
     names = sorted(four | five, key=str.lower)
-    return HEAD + "".join(f"| {' | '.join(row_of(name, five))} |\n" for name in names)
+    rows = [row_of(name, five) for name in names]
+    options = sorted(newer_options(four), key=lambda row: row[0].lower())
+    return HEAD + _table(rows) + OPTIONS_HEAD + _table(options)
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def newer_options(four: set[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the options that names of 4.9.7 have in 5.x alone, and what ours does with each."""
+    for java in JAVA:
+        for flag in java.options:
+            if flag.since_5 and java.name in four:
+                filled = f"fills `{flag.field.rstrip('_').replace('_', '-')}` of `{java.command}`"
+                meaning = filled if flag.field else "accepted, and changes nothing here"
+                if java.name == "updateTopic":
+                    meaning += "; of the attributes `+message.type=` alone"
+                if flag.refused:
+                    meaning = f"refused: {flag.refused}"
+                yield f"`{java.name}`", f"`{flag.spelled}`", meaning
 
 
 def row_of(name: str, five: set[str]) -> tuple[str, ...]:

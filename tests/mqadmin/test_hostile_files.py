@@ -59,7 +59,7 @@ def test_broken_note_of_an_import_is_named(run: Run, tmp_path: Path, note: str) 
 
     done = run("message", "import", str(file), "--resume", "-y", *NOWHERE)
 
-    assert (done.exit_code, "holds no number" in done.err) == (1, True), done.err
+    assert (done.exit_code, "does not contain a number" in done.err) == (1, True), done.err
     assert len(done.err) < 1_000
 
 

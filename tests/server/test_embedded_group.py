@@ -11,17 +11,12 @@ import pytest
 from mqclient import BlockingAdmin, BlockingClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
-from mqserver.broker.config import BrokerConfig
 from mqserver.pytest_plugin import RocketMQGroup
 from remoting.bodies import ReplicasInfo
 from storefmt.config.tables import TopicConfig
 from tests.waiting import wait
 
 TOPIC = "Survives"
-pytestmark = pytest.mark.skipif(
-    not hasattr(BrokerConfig, "enable_controller_mode"),
-    reason="this broker does not join groups with a controller",
-)
 
 
 def info_of(group: RocketMQGroup) -> ReplicasInfo | None:

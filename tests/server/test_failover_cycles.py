@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.failover import counted, namespaces_fail
 from benchmarks.failover_load import Seen
-from mqserver.broker.config import BrokerConfig
 from tests.golden import REPOSITORY
 from tests.programs import ran
 
@@ -51,10 +50,6 @@ def test_the_gap_is_the_longest_time_without_an_accepted_send(
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(
-    not hasattr(BrokerConfig, "enable_controller_mode"),
-    reason="this broker does not join groups with a controller",
-)
 def test_no_fault_of_the_master_loses_an_acknowledged_message(tmp_path: Path) -> None:
     total = play(tmp_path, "--brokers", "ours", "ours", "ours", "--controller", "ours")
 

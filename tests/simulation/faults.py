@@ -114,7 +114,6 @@ class Faults:
 
     def __init__(self, simulation: "Simulation") -> None:
         self._sim = simulation
-        self._counts: dict[tuple[Kind, str], int] = {}
 
     def begin(self, fault: Fault) -> None:
         """Let a fault begin, and end later."""

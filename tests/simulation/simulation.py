@@ -77,9 +77,7 @@ def shape_of(randomness: random.Random) -> Shape:
     controllers = randomness.choice([1, 2, 3])
     initial = [0] * brokers
     if randomness.random() < 0.3:
-        initial = [randomness.randrange(20) for _ in range(brokers)]
-        if len(set(initial)) < brokers:
-            initial = sorted(range(brokers), key=lambda _: randomness.random())
+        initial = randomness.sample(range(20), k=brokers)
     rates = [1.0] * (brokers + controllers)
     if randomness.random() < 0.5:
         rates = [randomness.uniform(0.9, 1.1) for _ in rates]
@@ -112,7 +110,6 @@ class Simulation:
         self.controllers: dict[str, SimController] = {}
         self.faults = Faults(self)
         self.refused_count = 0
-        self._is_quiet = False
         rates = iter(shape.rates)
         for number in range(shape.broker_count):
             name = f"b{number}:1"

@@ -27,7 +27,7 @@ def java_command(native: Command, word: str, load: Callable[[str], Command]) -> 
 
 
 class JavaCommand(Command):
-    """A native command with Java's options; all of them are options, none an argument."""
+    """A native command with Java's options; it has no arguments."""
 
     def __init__(self, native: Command, java: Java, load: Callable[[str], Command]) -> None:
         by_name = {one.name: one for one in (*native.params, *GLOBALS)}
@@ -54,7 +54,7 @@ class JavaCommand(Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Parse a line; flags on it may make another command of the name."""
+        """Parse a line; its flags may turn the name into another command."""
         words = list(args)
         ctx = super().make_context(info_name, args, parent, **extra)
         for branch in self.spelling.branches:
@@ -65,7 +65,7 @@ class JavaCommand(Command):
         return ctx
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse a line, and refuse what Java's name lacks or what nothing here means."""
+        """Parse a line, and refuse missing options and flags without a meaning here."""
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             self._check(ctx)
@@ -85,7 +85,7 @@ class JavaCommand(Command):
         }
 
     def implied(self, ctx: click.Context) -> dict[str, object]:
-        """Return what Java's name and its own flags say of the global options."""
+        """Return the global options that Java's name and its flags imply."""
         made = {
             one.name: one.type.convert(self._implied[one.name], one, ctx)
             for one in GLOBALS
@@ -116,7 +116,7 @@ class JavaCommand(Command):
         return made
 
     def _preset(self, native: click.Parameter) -> object:
-        """Return what Java's name implies of a parameter, None for nothing."""
+        """Return the value that Java's name implies for a parameter, None if none."""
         text = self._implied.get(native.name)
         return True if text is not None and is_flag(native) else text
 
@@ -126,9 +126,14 @@ class JavaCommand(Command):
         for flag in java.options:
             if flag.refused and flag.key in given:
                 raise RefusedOption(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
+        # Flags of Java's that only lead to this command are never required in Java's own list.
+        needed = {one.name for one in self.native.params if one.required and java.is_branch}
         for flag in java.options:
-            if flag.required and flag.key not in given:
+            if (flag.required or flag.field in needed) and flag.key not in given:
                 raise click.UsageError(f"{java.name} needs {flag.spelled}", ctx)
+        if any(given.issuperset(branch.flags) for branch in java.branches):
+            # The other command of the name says what it needs.
+            return
         one_of = [flag for flag in java.options if flag.field in java.any_of]
         if one_of and given.isdisjoint(flag.key for flag in one_of):
             names = ", ".join(flag.spelled for flag in one_of)
@@ -143,7 +148,7 @@ class JavaCommand(Command):
                 is_flag=not flag.has_arg,
                 type=TextType(read=flag.parse) if flag.parse is not None else None,
             )
-        # One that fills a global option may read it otherwise: it is kept beside that.
+        # A flag that fills a global option may convert it differently, so it is kept beside that.
         name = f"java_{native.name}" if native.name in NAMES else native.name
         more: dict[str, Any] = {"help": native.help}
         if not (native.required or is_flag(native) or is_many(native)):

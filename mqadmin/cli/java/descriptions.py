@@ -1,6 +1,6 @@
-"""What RocketMQ's own tool says of its options: name -> letter -> text.
+"""Descriptions of options in RocketMQ's own tool: name -> letter -> text.
 
-The texts are those that 4.9.7 shows, as they are; a test compares every page with the tool itself.
+The texts are those of 4.9.7, unchanged; a test compares every page with the tool itself.
 """
 
 from typing import Final

@@ -6,7 +6,7 @@ Rule: a test compares names and flags with the tool of 5.4.0.
 from collections.abc import Mapping
 from typing import Final
 
-from mqadmin.cli.java.names import Java, JavaOption
+from mqadmin.cli.java.names import Branch, Java, JavaOption
 from mqadmin.cli.types import Read, truth
 
 READ_AHEAD: Final = {"0": "normal", "1": "random"}
@@ -14,7 +14,7 @@ ENGINES: Final = {"R": "ROCKSDB", "F": "FILES"}
 NO_MAP_FILE: Final = (
     "the tool of 5.4.0 never reads it: it looks for a flag -f that it does not have"
 )
-OFFLINE: Final = "name -c or -b: the configuration of a stopped broker is not read"
+TO_A_FILE: Final = "leave it out, and redirect the output into the file"
 
 
 def _one_of(words: Mapping[str, str]) -> Read:
@@ -103,6 +103,15 @@ LATER: Final = (
     Java("deleteUser", "user delete", (BROKER, CLUSTER, USER), any_of=SERVERS),
     Java("dumpCompactionLog", "store compaction", (JavaOption("f", "file", "file"),)),
     Java(
+        "exportMetadataInRocksDB",
+        "store rocksdb",
+        (
+            JavaOption("p", "path", "config", required=True),
+            JavaOption("t", "configType", "table", required=True),
+            JavaOption("j", "jsonEnable"),
+        ),
+    ),
+    Java(
         "exportPopRecord",
         "broker pop-records transfer",
         (CLUSTER, BROKER, JavaOption("d", "dryRun", "dry_run", parse=truth)),
@@ -155,13 +164,27 @@ LATER: Final = (
         "broker rocksdb dump",
         (
             JavaOption("t", "configType", "kinds", parse=_of_semicolons),
-            JavaOption("p", "configPath", refused=OFFLINE),
-            JavaOption("e", "exportFile", refused=OFFLINE),
-            JavaOption("j", "jsonEnable", refused=OFFLINE),
+            JavaOption("p", "configPath"),
+            JavaOption("e", "exportFile", refused=TO_A_FILE),
+            JavaOption("j", "jsonEnable"),
             JavaOption("c", "cluster", "cluster"),
             BROKER,
         ),
         any_of=SERVERS,
+        branches=(Branch(("p",), "store rocksdb"),),
+    ),
+    Java(
+        "rocksDBConfigToJson",
+        "store rocksdb",
+        (
+            JavaOption("t", "configType", "table"),
+            JavaOption("p", "configPath", "config"),
+            JavaOption("e", "exportFile", refused=TO_A_FILE),
+            JavaOption("j", "jsonEnable"),
+            JavaOption("c", "cluster"),
+            JavaOption("b", "brokerAddr"),
+        ),
+        is_branch=True,
     ),
     Java(
         "setCommitLogReadAheadMode",

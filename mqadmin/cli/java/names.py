@@ -1,4 +1,4 @@
-"""What a name of RocketMQ's own tool is made of; ``table.py`` has them all."""
+"""How a name of RocketMQ's own tool is declared; ``table.py`` has them all."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,14 @@ class JavaOption(NamedTuple):
     """A flag of the Java tool: ``-t``, ``--topic``, and the parameter it fills.
 
     Attributes:
-        field: name of the parameter; empty for one that is taken and changes nothing here, or
-            only leads to another command, see ``Branch``.
+        field: name of the parameter; empty for a flag that is ignored here, or that only leads to
+            another command (see ``Branch``).
         has_arg: Java's flag takes a value; one for a flag of ours is true or false.
-        value: what a flag without value stands for, where ours takes one.
-        parse: how Java reads the value, where we read ours in another way.
+        value: the value of a flag without one, if our option takes a value.
+        parse: how Java reads the value, if ours is read differently.
         since_5: the tool of 4.9 does not have it, that of 5.x has. One that is ``-o`` there has
             only its long name here, because ``-o`` remains the output of commands of 4.9.
-        refused: why it is not taken, or what says the same here; empty for one that is.
+        refused: why the flag is refused, or its replacement; empty if it is accepted.
     """
 
     short: str
@@ -31,12 +31,12 @@ class JavaOption(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Return the name that a flag of one command is known by: its letter where it has one."""
+        """Return the name of a flag: its letter if it has one."""
         return self.short or self.long.strip()
 
     @property
     def names(self) -> list[str]:
-        """Return its names as options are spelled; Java has some with a stray blank."""
+        """Return its names spelled as options; some of Java's have a stray blank."""
         return [*([f"-{self.short}"] if self.short else []), f"--{self.long.strip()}"]
 
     @property
@@ -46,10 +46,10 @@ class JavaOption(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """Flags of a Java name that make another command of it, as ``queryMsgById -s true`` sends.
+    """Flags that turn a Java name into another command: ``queryMsgById -s true`` sends.
 
     Attributes:
-        flags: short names; all of them must be there, and none be ``false``.
+        flags: short names; all must be present, and not be ``false``.
         command: the native name of the other command, which has an entry of this name.
     """
 
@@ -64,8 +64,8 @@ class Java(NamedTuple):
         command: the native name.
         preset: arguments that the name itself implies, as (field, text) pairs.
         any_of: fields of which one must be given.
-        branches: flags that make another command of it.
-        is_branch: the name is found by way of another command's ``branches`` alone.
+        branches: flags that turn it into another command.
+        is_branch: the name is only found through another command's ``branches``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The names of RocketMQ's own tool: what command each is, and what its flags fill there.
+"""The names of RocketMQ's own tool, their commands, and the parameters that their flags fill.
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
 them with the tool itself. Most names that came with 5.x are in ``later.py``. Flags without a
@@ -73,9 +73,9 @@ KEY: Final = JavaOption("k", "key", "key", required=True)
 VALUE: Final = JavaOption("v", "value", "value", required=True)
 """Flags that many names have."""
 SERVERS: Final = ("broker", "cluster")
-"""Of which many names want one."""
+"""Options of which many names need one."""
 EXPORTS: Final = (("directory", "/tmp/rocketmq/export"),)
-"""Where Java's tool writes what it exports."""
+"""Where Java's tool writes its exports."""
 
 JAVA: Final = (
     Java(
@@ -222,15 +222,6 @@ JAVA: Final = (
         ),
     ),
     Java("exportConfigs", "export configs", (ONE_CLUSTER, DIRECTORY), preset=EXPORTS),
-    Java(
-        "exportMetadataInRocksDB",
-        "store rocksdb",
-        (
-            JavaOption("p", "path", "config", required=True),
-            JavaOption("t", "configType", "table", required=True),
-            JavaOption("j", "jsonEnable"),
-        ),
-    ),
     Java(
         "exportMetadata",
         "export metadata",
@@ -583,7 +574,7 @@ JAVA: Final = (
 
 
 def java_of(word: str, command: str | None = None) -> Java | None:
-    """Return the entry of a name in any case, for one of its commands where that is said."""
+    """Return the entry of a name in any case, for one of its commands if given."""
     folded = fold(word)
     for one in JAVA:
         wanted = not one.is_branch if command is None else one.command == command
@@ -593,7 +584,7 @@ def java_of(word: str, command: str | None = None) -> Java | None:
 
 
 def native_of(word: str) -> str | None:
-    """Return the command that a name of Java's tool stands for, None for no such name."""
+    """Return the command of a name of Java's tool, None if the name is unknown."""
     found = java_of(word)
     return found.command if found is not None else None
 

@@ -7,7 +7,7 @@
      -t,--topic <arg>         topic name
 
 Rule: options come in the order of their letters, and lines are broken at 110 columns, as
-commons-cli 1.2 does it. What an option is for is in ``descriptions.py``.
+commons-cli 1.2 does it. Descriptions are in ``descriptions.py``.
 
 Source: tools/command/MQAdminStartup.java, srvutil/ServerUtil.java (4.9.7).
 """
@@ -21,11 +21,11 @@ from mqadmin.cli.java.names import Java
 WIDTH: Final = 110
 LEFT_PAD: Final = " "
 GAP: Final = 3
-"""Blanks between an option and what it is for."""
+"""Blanks between an option and its description."""
 
 
 class UsageOption(NamedTuple):
-    """An option as the help shows it; ``group`` names those of which one may be given."""
+    """An option as the help shows it; ``group`` names alternatives of which one may be given."""
 
     short: str
     long: str
@@ -48,7 +48,7 @@ class UsageOption(NamedTuple):
 
 
 def usage_text(java: Java) -> str | None:
-    """Return what `mqadmin help NAME` of 4.9.7 prints; None for a name that came with 5.x."""
+    """Return the output of `mqadmin help NAME` of 4.9.7; None for a name that came with 5.x."""
     if java.name not in TEXTS:
         return None
     options = sorted(_options(java), key=lambda one: (one.short or one.long).lower())
@@ -88,7 +88,7 @@ def _usage_words(options: Sequence[UsageOption]) -> Iterator[str]:
 
 
 def _wrapped(text: str, *, indent: int) -> list[str]:
-    """Return a text on lines of ``WIDTH``, of which all but the first are indented."""
+    """Return a text in lines of ``WIDTH``; all but the first are indented."""
     lines = []
     while (end := _line_end(text)) is not None:
         lines.append(text[:end].rstrip())
@@ -97,7 +97,7 @@ def _wrapped(text: str, *, indent: int) -> list[str]:
 
 
 def _line_end(text: str) -> int | None:
-    """Return where a line is broken: at its last blank that fits; None where all of it fits."""
+    """Return where to break a line: at its last blank that fits; None if all of it fits."""
     if len(text) <= WIDTH:
         return None
     end = text.rfind(" ", 0, WIDTH + 1)

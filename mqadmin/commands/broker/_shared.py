@@ -1,4 +1,4 @@
-"""What ``broker promote`` and ``broker demote`` share."""
+"""What verbs of ``broker`` share: changes of a role, and of the storage of 5.x brokers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mqadmin.changes.write import attempt
 from mqadmin.cli.declare import Call, Outcome, Row, exit_code_of
 from mqadmin.cluster.brokers import ServerNode
+from mqadmin.output.rows import UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,55 @@ async def change_role(
     result, remark = await attempt(call, ask)
     row = RoleChange.of(node, log_end=log_end, result=result, remark=remark)
     return Outcome([row], exit_code=exit_code_of([result]))
+
+
+@dataclass(frozen=True, slots=True)
+class StorageChange(Row):
+    """A mode of one broker after the call; ``was`` is the one before."""
+
+    broker: str
+    address: str
+    master: str | None
+    mode: str | None
+    was: str | None
+    result: str
+    remark: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StorageTask(Row):
+    """The result of a task on one broker."""
+
+    broker: str
+    address: str
+    result: str
+    remark: str | None
+
+
+async def give_task(
+    call: Call,
+    nodes: list[ServerNode],
+    ask: Callable[[ServerNode], Awaitable[str | None]],
+    *,
+    needs: tuple[str, str],
+    otherwise: str,
+    question: str = "",
+) -> Outcome:
+    """Give a task to each broker whose settings call for it.
+
+    Args:
+        needs: a setting, and the value with which there is something to do.
+        otherwise: remark on the other brokers, which are not asked.
+    """
+    admin = await call.admin()
+    if question:
+        await call.confirm(question)
+    rows = []
+    for node in nodes:
+        settings = await admin.broker_config(node.address)
+        if settings.get(needs[0], "").lower() == needs[1].lower():
+            result, remark = await attempt(call, lambda node=node: ask(node))  # type: ignore[misc]
+        else:
+            result, remark = UNCHANGED, otherwise
+        rows.append(StorageTask(node.broker, node.address, result, remark))
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -8,7 +8,7 @@ from typing import Final
 from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where, on_brokers
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves
-from mqadmin.commands.broker._storage import StorageTask, give_task
+from mqadmin.commands.broker._shared import StorageTask, give_task
 
 PATIENCE_S: Final = 30.0
 """How long Java's tool waits for the transfer."""

@@ -12,7 +12,7 @@ from mqadmin.cli.declare import Call, Outcome, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, on_brokers
 from mqadmin.cli.types import Choice
 from mqadmin.cluster.brokers import MASTER, ServerNode, brokers_and_slaves
-from mqadmin.commands.broker._storage import StorageChange
+from mqadmin.commands.broker._shared import StorageChange
 
 
 def _masters_of(nodes: list[ServerNode]) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from mqadmin.cli.times import TIME
 from mqadmin.cli.types import Choice
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.commands.broker._storage import StorageTask, give_task
+from mqadmin.commands.broker._shared import StorageTask, give_task
 from mqadmin.output.times import When
 
 MONTH_MS: Final = 30 * 86_400_000

@@ -11,7 +11,7 @@ from mqadmin.cli.declare import Call, Outcome, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, on_masters
 from mqadmin.cli.types import Choice
 from mqadmin.cluster.brokers import masters
-from mqadmin.commands.broker._storage import StorageChange
+from mqadmin.commands.broker._shared import StorageChange
 
 
 @command(

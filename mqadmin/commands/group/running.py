@@ -20,8 +20,7 @@ from mqadmin.output.rows import PARTLY
 from remoting.bodies import ConsumerRunningInfo
 
 START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
-DIFFERENT: Final = "the members' subscriptions differ, so some members do not get all messages "
-"they subscribe to"
+DIFFERENT: Final = "subscriptions of members differ: some members miss messages they subscribe to"
 NOBODY: Final = "the group has no members online"
 COLUMNS: Final = (
     *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),

@@ -132,16 +132,19 @@ async def send_message(
         )
     is_chosen = to is not None or is_new
     sent = producer.send(message, queue=to) if is_chosen else _send_to_any(call, producer, message)
-    done = await sent
+    result = await sent
     if is_new:
-        call.warn(f"topic {topic} did not exist: {done.queue.broker_name} created it")
+        call.warn(f"topic {topic} did not exist: {result.queue.broker_name} created it")
     if tracer is not None:
         await tracer.shutdown()
-    at = done.queue
-    place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
-    handle = done.recall_handle or None
+    return _outcome_of(result)
+
+
+def _outcome_of(result: SendResult) -> Outcome:
+    queue, handle = result.queue, result.recall_handle or None
+    place = (queue.topic, queue.broker_name, queue.queue_id, result.queue_offset)
     return Outcome(
-        (SentMessage(str(done.status), done.offset_msg_id, done.msg_id, *place, handle),),
+        (SentMessage(str(result.status), result.offset_msg_id, result.msg_id, *place, handle),),
         notes=(f"`message recall {handle}` recalls it before its time",) if handle else (),
     )
 

@@ -36,7 +36,7 @@ from mqadmin.cluster.static_topics import (
     round_up,
 )
 from mqadmin.errors import ItemNotFound, ServerRefused, Usage
-from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
+from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, WOULD_CHANGE
 from mqclient.errors import ClientError
 from remoting.bodies import LogicQueueMappingItem, MessageQueue, TopicRemappingDetailWrapper
 
@@ -47,7 +47,7 @@ SENT: Final = (CHANGED, UNCHANGED, WOULD_CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
-class QueuePart(Row):
+class LogicalQueuePart(Row):
     """A part of a logical queue; offsets in entries. ``logic_offset`` is None until decided."""
 
     identity = "logic_queue"
@@ -63,7 +63,7 @@ class QueuePart(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class StaticTopicChange(QueuePart):
+class StaticTopicChange(LogicalQueuePart):
     """A part after the call; ``files`` are those that have the mapping before and after."""
 
     result: str
@@ -74,10 +74,10 @@ class StaticTopicChange(QueuePart):
 COLUMNS: Final = ("logic_queue", "generation", "broker", "queue_id", "logic_offset", "is_leader")
 
 
-def _rows(topic: str, configs: Configs) -> Iterator[QueuePart]:
+def _rows(topic: str, configs: Configs) -> Iterator[LogicalQueuePart]:
     for queue_id, parts in queues_of(configs).items():
         for part in parts:
-            yield QueuePart(
+            yield LogicalQueuePart(
                 topic,
                 queue_id,
                 part.gen,
@@ -117,7 +117,7 @@ async def _configs(admin: "Admin", topic: str, nodes: Iterable[ServerNode]) -> C
     examples=(("mqadmin topic static show orders", "which broker has which part of a queue"),),
     details="A logical queue goes on in another broker where it was remapped. Its parts are read "
     "one after the other, and the last one is written to.",
-    rows=QueuePart,
+    rows=LogicalQueuePart,
     columns=COLUMNS,
 )
 @topic_argument()
@@ -160,7 +160,7 @@ queues_option = click.option("--queues", type=Integer(min=1), help="logical queu
     ),
     details="With --queues the plan is that of `topic static grow`, without it that of `topic "
     "static remap`.",
-    rows=QueuePart,
+    rows=LogicalQueuePart,
     columns=COLUMNS,
 )
 @topic_argument()
@@ -180,13 +180,13 @@ async def plan_static(
         ItemNotFound: there is no such broker or cluster, or no such topic to remap.
         Usage: the topic has as many queues or more.
     """
-    work = await StaticTopicChangeWork.of(call, topic, brokers, clusters)
+    work = await StaticTopicWork.of(call, topic, brokers, clusters)
     plan = work.growth(queues) if queues is not None else work.remap()
     return Outcome(list(_rows(topic, plan.configs)), picture=_picture(plan.configs))
 
 
 @dataclass(frozen=True, slots=True)
-class StaticTopicChangeWork:
+class StaticTopicWork:
     """A change of one static topic.
 
     Attributes:
@@ -205,7 +205,7 @@ class StaticTopicChangeWork:
     @classmethod
     async def of(
         cls, call: Call, topic: str, brokers: tuple[str, ...], clusters: tuple[str, ...]
-    ) -> "StaticTopicChangeWork":
+    ) -> "StaticTopicWork":
         """Read what there is; raises ItemNotFound for an unknown broker or cluster."""
         admin = await call.admin()
         nodes = {node.broker: node for node in await masters(admin, every=True)}
@@ -302,24 +302,38 @@ def _split(texts: Iterable[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
-INTERRUPTED: Final = "some brokers have the change and some do not: repeat the command"
+INTERRUPTED: Final = (
+    "brokers before it have the new mapping, the others do not; `topic static show` names them"
+)
 
 
 async def _carry_out(
-    work: StaticTopicChangeWork,
+    work: StaticTopicWork,
     plan: MappingPlan,
     files: tuple[str, ...],
     send: Callable[[], Awaitable[None]],
 ) -> Outcome:
-    """Send a plan; a failure is told with what it leaves behind."""
+    """Send a plan and read the mapping back; a failure says what it leaves behind."""
     if work.call.dry_run:
         return work.outcome(plan, WOULD_CHANGE, None, files)
     try:
         await send()
+        now = await _configs(work.admin, work.topic, work.nodes.values())
+        is_there = _places(now) == _places(plan.configs)
     except (ClientError, ServerRefused) as error:
         result, remark = result_of(error)
         return work.outcome(plan, result, f"{remark}; {INTERRUPTED}", files)
+    if not is_there:
+        return work.outcome(plan, REFUSED, "the brokers took it, but have something else", files)
     return work.outcome(plan, CHANGED, None, files)
+
+
+def _places(configs: Configs) -> dict[int, list[tuple[object, ...]]]:
+    """Return where each logical queue is, without what a broker may add."""
+    return {
+        queue_id: [(part.gen, part.bname, part.queue_id, part.logic_offset) for part in parts]
+        for queue_id, parts in queues_of(configs).items()
+    }
 
 
 @command(
@@ -355,7 +369,7 @@ async def grow_static(
     """
     if queues is None:
         raise Usage("nothing says how many logical queues", hint="name --queues")
-    work = await StaticTopicChangeWork.of(call, topic, brokers, clusters)
+    work = await StaticTopicWork.of(call, topic, brokers, clusters)
     plan = work.growth(queues)
     await call.confirm(f"give static topic {topic} {queues} logical queues, for good?")
     files = work.save(save, plan, "CREATE_OR_UPDATE")
@@ -392,7 +406,7 @@ async def remap_static(
         ItemNotFound: there is no such broker, cluster or topic.
         ServerRefused: the topic is not static, or the brokers contradict each other.
     """
-    work = await StaticTopicChangeWork.of(call, topic, brokers, clusters)
+    work = await StaticTopicWork.of(call, topic, brokers, clusters)
     plan = work.remap()
     if plan.moved:
         await call.confirm(f"move {len(plan.moved)} logical queues of {topic}?")

@@ -223,10 +223,10 @@ class BrokerConfig:
     slave_resync: bool = setting(False)
     """Extension: when a slave starts, cut its log where it was found to diverge from its
     master's."""
-    enable_controller_mode: bool = setting(False, important=True)
+    enable_controller_mode: bool = setting(False)
     """Extension: join the group of brokerName, whose master a controller elects, as in 5.x;
     brokerId and brokerRole have no effect then."""
-    controller_addr: str = setting("", important=True)
+    controller_addr: str = setting("")
     """Extension: the controllers, ``host:port`` joined by ``;``, as in 5.x."""
     broker_heartbeat_interval_ms: int = setting(500, key="brokerHeartbeatInterval", low=10)
     """Extension: the time in ms between two heartbeats to controllers; 1,000 in 5.x."""

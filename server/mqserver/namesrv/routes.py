@@ -166,8 +166,7 @@ class RouteTable:
             announced: the result of ``announce`` for its topics, of version ``data_version``.
             conn_id: the connection it registers on; ``filter_servers`` are its addresses.
             now_ms: the wall clock.
-            epoch: time (ms) at which the newest promotion that the broker knows of was ordered;
-                0 for none.
+            epoch: when the newest promotion that the broker knows of was ordered, in ms; or 0.
             registrar: who registers it.
 
         Raises:
@@ -182,8 +181,7 @@ class RouteTable:
         self._check_broker_limits(registrar, broker, filter_servers)
         if broker.broker_id == MASTER_ID and self.is_changed(address, data_version):
             yield from self._check_topic_limits(registrar, name, announced)
-        self._check_epoch(broker, epoch, registrar)
-        self._check_state_version(broker, data_version)
+        self._check_epoch(broker, epoch, registrar, data_version)
         group = self._group_of(broker, registrar)
         is_new = broker.broker_id not in group.addresses
         group.addresses[broker.broker_id] = address
@@ -292,12 +290,20 @@ class RouteTable:
                 f"{limits.size}; registeredSizeMax of the name server raises it"
             )
 
-    def _check_epoch(self, broker: RegisterBroker, reported: HaEpoch, registrar: Registrar) -> None:
+    def _check_epoch(
+        self,
+        broker: RegisterBroker,
+        reported: HaEpoch,
+        registrar: Registrar,
+        data_version: DataVersion,
+    ) -> None:
         """Keep an epoch that is the highest of its name, and refuse a master with a lower one.
 
         Raises:
+            BadRegistration: a controller has elected another master since.
             OldEpoch: the master was replaced by a promotion; its address is dropped.
         """
+        self._check_state_version(broker, data_version)
         name, address = broker.broker_name, broker.broker_addr
         highest = self.epoch(name).ha_epoch
         if reported.ha_epoch > highest:

@@ -15,7 +15,7 @@ from storefmt.dispatch.record_entries import is_queued
 from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import CqEntry, is_ext_address
 from storefmt.names import SCHEDULE_TOPIC
-from storefmt.offline.verify.entries import DELAY_MS_MAX, REBUILD, EntryPass, entry_place
+from storefmt.offline.verify.entries import DELAY_MS_MAX, EntryPass, entry_place, rebuild_hint
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.missing import MissingEntries
 from storefmt.offline.views.config import ConfigTables
@@ -135,7 +135,8 @@ class ConsumeQueueCheck:
             field=name,
             found=found,
             expected=wanted,
-            hint=f"the record at log offset {expected.log_offset} is whole; {REBUILD}",
+            hint=f"the record at log offset {expected.log_offset} is whole; "
+            f"{rebuild_hint(self.store)}",
             size=size,
         )
 

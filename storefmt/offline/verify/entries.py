@@ -23,11 +23,21 @@ BLOCK_ENTRIES: Final = 4096
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 """A tags code of the delay topic is a time; one further ahead than this is not believed."""
 REBUILD: Final = "move the queue away; a broker rebuilds it from the log after an unclean stop"
+_REBUILD_ROCKSDB: Final = (
+    "stop the broker and move the files of RocksDB in consumequeue away; it rebuilds the queues "
+    "from the log when it starts"
+)
 _HINTS: Final = {
-    "queue_hole": f"readers stop here; {REBUILD}",
+    "queue_hole": "readers stop here; {rebuild}",
     "queue_beyond_end": "the log has lost these messages; take it from a slave or a backup",
-    "queue_entry_wrong": f"readers get nothing or a wrong message here; {REBUILD}",
+    "queue_entry_wrong": "readers get nothing or a wrong message here; {rebuild}",
 }
+
+
+def rebuild_hint(store: StoreView) -> str:
+    """Return how a broker is made to rebuild the queues of a store."""
+    is_rocksdb = bool(store.tree.rocksdb_queues) and not store.tree.queue_files()
+    return _REBUILD_ROCKSDB if is_rocksdb else REBUILD
 
 
 @dataclass(slots=True)
@@ -135,7 +145,7 @@ class EntryPass:
             field="size" if torn else "log_offset",
             found=entry.size if torn else entry.log_offset,
             expected=wanted.record.size if torn else wanted.log_offset,
-            hint=_HINTS["queue_entry_wrong"],
+            hint=_HINTS["queue_entry_wrong"].format(rebuild=rebuild_hint(self.store)),
             size=4 if torn else 8,
         )
 
@@ -202,7 +212,7 @@ class EntryPass:
             expected="an entry"
             if run.kind == "queue_hole"
             else f"the start of a record, {log.min_offset} to {log.end}",
-            hint=_HINTS[run.kind],
+            hint=_HINTS[run.kind].format(rebuild=rebuild_hint(self.store)),
             size=run.count * ENTRY_SIZE,
             count=run.count,
         )

@@ -23,7 +23,7 @@ from typing import Final
 from storefmt.errors import StoreError
 from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
 from storefmt.names import TopicKind, kind_of
-from storefmt.offline.verify.entries import REBUILD, missing_place
+from storefmt.offline.verify.entries import missing_place, rebuild_hint
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.matching import ExpectedEntry, Matching, is_entry_of
@@ -164,15 +164,15 @@ class MissingEntries:
             return Severity.INFO, "the topic is in no topics.json: it was deleted"
         if reason == "queue_missing" and self.store.is_never_run:
             return Severity.INFO, "no broker has run on this store; the first builds its queues"
-        behind = first.log_offset >= self.queue_end
+        behind, rebuild = first.log_offset >= self.queue_end, rebuild_hint(self.store)
         if self.store.aborted and behind and reason in ("queue_behind", "queue_missing"):
             return Severity.INFO, "a broker writes the entries when it runs on or recovers"
         if reason != "queue_behind":
-            return Severity.ERROR, f"readers do not get these messages; {REBUILD}"
+            return Severity.ERROR, f"readers do not get these messages; {rebuild}"
         if self.store.aborted:
             return Severity.WARNING, "other queues go further; a broker that recovers fills this up"
         if not behind:
-            return Severity.ERROR, f"other queues go further, so no broker fills this up; {REBUILD}"
+            return Severity.ERROR, f"other queues go further, so no broker fills this up; {rebuild}"
         if any(end > self.queue_end for _, end in self.holes):
             return Severity.INFO, "left behind damage by a recovery; a broker overwrites it"
         return Severity.WARNING, "a broker writes the entries when it starts"

@@ -111,7 +111,7 @@ def test_n_with_the_port_of_a_broker_says_so(run: Run, servers: ServerAddresses)
         done = run("-n", servers.broker, *words.split())
 
         assert done.exit_code == 1
-        assert f"{servers.broker} is not a name server, and brokers answer like this" in done.err
+        assert f"{servers.broker} is not a name server but probably a broker" in done.err
 
 
 def test_o_name_prints_the_ids_of_messages(run: Run, servers: ServerAddresses) -> None:

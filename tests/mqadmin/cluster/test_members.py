@@ -76,7 +76,7 @@ def test_a_member_is_asked_once_in_a_command() -> None:
     assert set(clients.asked.values()) == {1}
     assert members.exit_code() == 5
     (note,) = members.notes("its queues are not known")
-    assert note.startswith("member 10.0.0.7@0#1 (no answer for ")
+    assert note.startswith("member 10.0.0.7@0#1 (no answer within ")
     assert note.endswith(" of group g did not answer: its queues are not known")
 
 
@@ -92,7 +92,7 @@ def test_many_groups_with_silent_members_share_a_note() -> None:
 
     assert members.notes("its queues are not known") == (
         "members of groups g0, g1, g2 and 2 more did not answer, such as 10.0.0.7@0#1 "
-        "(no answer for 10 s): its queues are not known",
+        "(no answer within 10 s): its queues are not known",
     )
 
 
@@ -107,7 +107,7 @@ def test_other_clients_of_a_silent_process_are_not_asked() -> None:
         MemberOutcome.SILENT: PARALLEL_AT_BROKER,
         MemberOutcome.NOT_ASKED: 9 - PARALLEL_AT_BROKER,
     }
-    assert "of the same process was silent" in answers[names[-1]].remark
+    assert "of the same process did not answer" in answers[names[-1]].remark
 
 
 def test_after_many_silences_the_others_at_a_broker_are_not_asked() -> None:
@@ -143,5 +143,5 @@ def test_members_that_disagree_are_told_apart() -> None:
 
     assert disagreement({"a": wants("T"), "b": wants("T")}) == ""
     assert disagreement({"a": wants("T"), "b": wants("U"), "c": wants()}) == (
-        "members disagree on what they read: a: T (*); b: U (*); c: nothing"
+        "members have different subscriptions: a: T (*); b: U (*); c: nothing"
     )

@@ -43,7 +43,7 @@ def test_one_that_fails_is_passed_over_and_named_once(error: ClientError) -> Non
     assert found == ["a", "a"]
     assert answers.exit_code() == 5
     assert answers.failed == {B.address: error}
-    assert unsaid.texts == [f"what b (b:10911) has is missing: {error}"]
+    assert unsaid.texts == [f"data of b (b:10911) is missing: {error}"]
 
 
 def test_all_answer() -> None:

@@ -75,7 +75,7 @@ def test_only_what_is_named_changes(acl: Run) -> None:
 
     # The broker hides the secret, and takes nothing without it.
     assert blind["result"] == "refused"
-    assert "its secret is not known" in blind["remark"]
+    assert "its secret is unknown" in blind["remark"]
     assert (told["default_topic_perm"], told["group_perms"]) == ("PUB", ["g=SUB"])
     assert told["was"] == {"default_topic_perm": None}
     reset = acl.row("acl", "set", "changedAccount", "--secret", NEW, "--replace", "--admin", "true")
@@ -185,7 +185,7 @@ def test_accounts_go_round_as_a_document(acl: Run) -> None:
     }
     results = [told[f"declared{name}"]["result"] for name in ("One", "Two", "Three")]
     assert results == ["changed", "changed", "refused"], told
-    assert "its secret is not known" in told["declaredThree"]["remark"]
+    assert "its secret is unknown" in told["declaredThree"]["remark"]
 
     del document["accounts"]["declaredThree"]
     assert acl.rows("diff", "-", stdin=json.dumps(document)) == []

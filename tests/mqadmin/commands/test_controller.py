@@ -77,7 +77,7 @@ async def test_a_broker_outside_the_set_needs_unclean(tmp_path: Path, run: Run) 
     assert refused.exit_code == 1
     assert "acknowledged messages would be lost" in refused.err
     assert unknown.exit_code == 3
-    assert "it has 1, 2, 3" in unknown.err
+    assert "its brokers are 1, 2, 3" in unknown.err
     assert unclean.rows[0]["master_id"] == 3
 
 

@@ -40,7 +40,7 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(written.out)
     assert here("diff", str(file)).exit_code == 0
-    assert "are alike" in here("diff", str(file)).err
+    assert "are equal" in here("diff", str(file)).err
 
     del document["topics"]["EXTRA"]
     document["topics"]["KEPT"]["*"] = {"read_queues": 5}

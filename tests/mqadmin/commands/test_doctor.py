@@ -47,7 +47,7 @@ def test_a_healthy_cluster_is_healthy(at: Run) -> None:
     done = at("doctor", *NOT_THE_DISK, "-ojson")
 
     assert (done.exit_code, done.rows) == (0, [])
-    assert "nothing found" in done.err
+    assert "no findings" in done.err
 
 
 def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
@@ -67,7 +67,7 @@ def test_messages_that_wait_for_a_group_are_found(at: Run, odd: None) -> None:
     found = at.rows("doctor", "--check", "backlog", "--backlog", "0")
 
     assert cells(found, "subject", "found") == [
-        (f"group {GROUP}, topic {TOPIC}", "1 messages wait")
+        (f"group {GROUP}, topic {TOPIC}", "1 messages are waiting")
     ]
     assert at.rows("doctor", "--check", "backlog") == []
 

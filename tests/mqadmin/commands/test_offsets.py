@@ -67,7 +67,7 @@ def test_messages_are_skipped(at: Run, topic: str) -> None:
 def test_a_skip_that_would_move_nothing_is_refused(at: Run, topic: str) -> None:
     refused = at("skipAccumulatedMessage", "-g", "SkipG", "-t", topic, "-f", "false", "-y")
 
-    assert (refused.exit_code, "false moves nothing" in refused.err) == (2, True)
+    assert (refused.exit_code, "false has no effect" in refused.err) == (2, True)
 
 
 def test_without_force_a_group_is_only_moved_back(at: Run, topic: str) -> None:

@@ -242,7 +242,7 @@ def test_a_time_is_shown_in_full_and_one_to_come_is_refused(at: Run, member: Mem
     assert "note: -1h is 20" in past.err
     assert "(1 h ago)" in past.err or "(59 min ago)" in past.err
     assert (past.exit_code, future.exit_code) == (0, 2)
-    assert "which is yet to come" in future.err
+    assert "which is in the future" in future.err
 
 
 def test_a_reset_online_without_force_moves_nobody_forward(at: Run, member: Member) -> None:

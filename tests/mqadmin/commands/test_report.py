@@ -61,7 +61,7 @@ def test_names_are_text_and_what_is_cut_is_counted() -> None:
     assert "<script" not in page
     assert "\x1b" not in page
     assert "and 7 more groups" in page
-    assert "there is no topic" in page
+    assert "there are no topics" in page
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

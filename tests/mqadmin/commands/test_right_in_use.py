@@ -23,17 +23,17 @@ def test_a_topic_that_a_send_has_made_is_told(at: Run) -> None:
     done = at("message", "send", "MADE_BY_SEND", "a body")
 
     assert done.exit_code == 0
-    assert "topic MADE_BY_SEND was not there: broker-a has made it" in done.err
+    assert "topic MADE_BY_SEND did not exist: broker-a created it" in done.err
     # The broker tells the name server in its own time.
     wait(lambda: at("topic", "route", "MADE_BY_SEND").exit_code == 0)
-    assert "was not there" not in at("message", "send", "MADE_BY_SEND", "again").err
+    assert "did not exist" not in at("message", "send", "MADE_BY_SEND", "again").err
 
 
 def test_a_person_is_asked_before_a_topic_is_made(at: Run) -> None:
     done = at("message", "send", "NOT_MADE", "a body", stdin="n\n", can_ask=True)
 
     assert done.exit_code == 1
-    assert "topic NOT_MADE is not there: send, so that a broker makes it?" in done.err
+    assert "topic NOT_MADE does not exist: send anyway, so that a broker creates it?" in done.err
     assert at("topic", "route", "NOT_MADE").exit_code == 3
 
 

@@ -128,7 +128,7 @@ def test_what_the_silent_one_may_know_is_exit_code_five_everywhere(
 def test_the_silent_one_and_the_question_are_named(ask: Run) -> None:
     done = ask("group", "lag", "readers")
 
-    assert "what broker-b (127.0.0.1:" in done.err
+    assert "data of broker-b (127.0.0.1:" in done.err
     assert "did not answer GET_ALL_CONSUMER_OFFSET in 3 s" in done.err
 
 

@@ -58,7 +58,7 @@ def test_a_topic_is_deleted_with_the_offsets_of_its_groups(at: Run) -> None:
     again = at("topic", "delete", topic, "--offsets", "-y")
 
     for told in (planned, kept):
-        assert f"group {group}: offsets in {topic} stay" in told.err
+        assert f"group {group} keeps offsets in {topic}" in told.err
         assert f"`topic delete {topic} --offsets`" in told.err
     assert cells(done.rows, "result", "remark") == [("changed", f"offsets of group {group}")]
     assert again.exit_code == 3
@@ -77,7 +77,7 @@ def test_offsets_in_a_topic_that_is_gone_are_named_and_counted_nowhere(at: Run) 
     done = at("group", "lag", group, "-ojson")
 
     assert (done.exit_code, done.rows) == (0, [])
-    assert f"group {group}, topic {topic}: it is gone" in done.err
+    assert f"group {group}, topic {topic}: the topic is gone" in done.err
 
 
 def test_queues_with_unread_messages_are_taken_away_by_force_alone(at: Run) -> None:
@@ -126,7 +126,7 @@ def test_a_topic_whose_messages_would_go_in_vain_is_not_made(at: Run) -> None:
     refused = at.row(*words, exit_code=1)
     forced = at(*words, "--force")
 
-    assert "queues 4 to 7 would be written and never read" in refused["remark"]
+    assert "queues 4 to 7 would be written but never read" in refused["remark"]
     assert forced.exit_code == 0
 
 

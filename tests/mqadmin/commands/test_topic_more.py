@@ -208,7 +208,7 @@ def test_topics_and_groups_of_a_file_are_made_and_changed(at: Run, tmp_path: Pat
     ("text", "says"),
     [
         ("{", "no JSON"),
-        ("[]", "empty array"),
+        ("[]", "the array is empty"),
         ('{"topicName": "x"}', "expected an array"),
         ('[{"topicName": "fine"}, {"topicName": "no good"}]', "no good"),
         ('[{"topicName": "fine", "perm": "many"}]', "entry 1"),

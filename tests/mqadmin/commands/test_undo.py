@@ -56,7 +56,7 @@ def test_a_deleted_topic_comes_back_without_its_messages(at: Run) -> None:
 
     assert rows(undone)[0]["result"] == "changed"
     assert "the messages are gone" in deleted.err
-    assert "the messages of undo-delete do not come back" in undone.err
+    assert "the messages of undo-delete are not restored" in undone.err
 
     queues = at.rows("topic", "show", "undo-delete")
     assert [row["message_count"] for row in queues] == [0, 0, 0]

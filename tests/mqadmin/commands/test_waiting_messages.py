@@ -74,7 +74,7 @@ def test_a_group_without_dead_letters_is_told_so(at: Run) -> None:
     done = at("dead-letter", "show", "NEVER")
 
     assert done.exit_code == 3
-    assert done.err.startswith("error: group NEVER has never given up a message; ")
+    assert done.err.startswith("error: group NEVER has no dead letters; ")
 
 
 def test_dead_letters_are_shown_by_what_is_asked_for(at: Run, dead: list[object]) -> None:

@@ -120,8 +120,8 @@ def test_routes() -> None:
     assert check(held, route()) == []
     assert check(held, None) == [("error", "the broker has it, but the name server does not")]
     assert check(held, route(write_queue_nums=2, perm=4)) == [
-        ("warning", "write queues: the route says 2, the broker 4"),
-        ("warning", "permission: the route says R--, the broker RW-"),
+        ("warning", "write queues: 2 in the route, 4 on the broker"),
+        ("warning", "permission: R-- in the route, RW- on the broker"),
     ]
     assert check({}, route()) == [("warning", "the name server has it, but the broker does not")]
     assert check({}, route(), asked="another") == []
@@ -152,7 +152,7 @@ def test_messages_that_wait() -> None:
     found = list(backlog_findings("g", waiting, limit=10))
 
     assert brief(found) == [("warning", "backlog")]
-    assert (found[0].subject, found[0].found) == ("group g, topic T", "11 messages wait")
+    assert (found[0].subject, found[0].found) == ("group g, topic T", "11 messages are waiting")
 
 
 def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
@@ -173,7 +173,7 @@ def test_second_master_that_takes_messages_is_named() -> None:
 
     assert brief([found]) == [("error", "master")]
     assert found.subject == "broker-a at 10.0.0.9:10911"
-    assert "second master of this name, beside 10.0.0.0:10911" in found.found
+    assert "second master with this name, beside 10.0.0.0:10911" in found.found
 
 
 def test_slave_is_held_against_the_master_that_leads() -> None:
@@ -208,7 +208,7 @@ def test_a_broker_that_is_registered_at_only_some() -> None:
     )
 
     assert told(*three) == [
-        ("error", "broker-b (0) at 10.0.0.b:10911", "registered at n1, n3, not at n2")
+        ("error", "broker-b (0) at 10.0.0.b:10911", "registered at n1, n3, but not at n2")
     ]
 
 
@@ -220,9 +220,9 @@ def test_routes_that_differ() -> None:
         (
             "warning",
             "topic T on broker-a",
-            "n1 says 4 read and 4 write queues, RW-, n2 4 read and 2 write queues, R--",
+            "n1 has 4 read and 4 write queues, RW-, n2 has 4 read and 2 write queues, R--",
         ),
-        ("warning", "topic U on broker-a", "n1 says 1 read and 1 write queues, RW-, n2 nothing"),
+        ("warning", "topic U on broker-a", "n1 has 1 read and 1 write queues, RW-, n2 has nothing"),
     ]
 
 

@@ -67,20 +67,20 @@ def brief(found: list[CheckupFinding]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("outcome", [MemberOutcome.SILENT, MemberOutcome.NOT_ASKED])
 def test_a_silent_member_is_an_error(outcome: MemberOutcome) -> None:
-    answers = {"m": MemberAnswer("m", outcome, remark="no answer for 10 s")}
+    answers = {"m": MemberAnswer("m", outcome, remark="no answer within 10 s")}
 
     (found,) = member_findings([GroupFacts("g", answers, standing(5))])
 
     assert brief([found]) == [("error", "member")]
     assert found.member == "m"
-    assert found.found == "no answer for 10 s; 5 messages wait for the group"
+    assert found.found == "no answer within 10 s; 5 messages wait for the group"
     assert "group running g --client m --jstack" in found.hint
 
 
 def test_a_silent_process_with_members_in_many_groups_is_one_finding() -> None:
-    late = MemberAnswer("p@1#9", MemberOutcome.SILENT, remark="no answer for 10 s")
+    late = MemberAnswer("p@1#9", MemberOutcome.SILENT, remark="no answer within 10 s")
     skipped = MemberAnswer("p@1#2", MemberOutcome.NOT_ASKED, remark="not asked")
-    other = MemberAnswer("q@7#1", MemberOutcome.SILENT, remark="no answer for 9 s")
+    other = MemberAnswer("q@7#1", MemberOutcome.SILENT, remark="no answer within 9 s")
     groups = [
         GroupFacts(name, {"m": skipped if name != "c" else late}, standing(1)) for name in "abcde"
     ]
@@ -93,9 +93,9 @@ def test_a_silent_process_with_members_in_many_groups_is_one_finding() -> None:
     assert [(one.subject, one.found) for one in found] == [
         (
             "group a, b, c and 2 more, member p@1#9",
-            "no answer for 10 s; 45 messages wait for the groups",
+            "no answer within 10 s; 45 messages wait for the groups",
         ),
-        ("group x, member q@7#1", "no answer for 9 s"),
+        ("group x, member q@7#1", "no answer within 9 s"),
     ]
 
 
@@ -215,7 +215,7 @@ def test_locks() -> None:
 def test_half_messages_that_wait_for_long() -> None:
     assert list(half_findings("b", [60_000], LIMITS)) == []
     (found,) = half_findings("b", [1, 60_001, 120_000], LIMITS)
-    assert found.found == "2 half messages wait for a decision, the oldest for 120 s"
+    assert found.found == "2 half messages are undecided, the oldest for 120 s"
 
 
 def test_members_that_do_not_say_what_they_hold_are_judged_by_their_offsets() -> None:
@@ -277,4 +277,4 @@ def test_a_check_that_was_not_run_says_how_to_run_it() -> None:
     found = not_run(Check.STUCK, "group g", "2 members did not answer")
 
     assert brief([found]) == [("not run", "stuck")]
-    assert found.hint == "`doctor --check stuck` runs it alone"
+    assert found.hint == "run `doctor --check stuck`"

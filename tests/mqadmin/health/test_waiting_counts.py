@@ -87,7 +87,7 @@ def test_a_java_broker_says_how_many_half_messages_there_are_at_most() -> None:
     counts = asyncio.run(count(Java()))
 
     assert counts.text() == ""
-    assert counts.unknown == ("b: of 3 half message(s) at most, it does not list topics",)
+    assert counts.unknown == ("b does not list the topics of its half messages (at most 3)",)
     assert asyncio.run(count(Java(half_end=9))) == WaitingCounts()
 
 

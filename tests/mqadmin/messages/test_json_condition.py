@@ -45,5 +45,5 @@ def test_a_body_without_json_has_nothing(body: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "=1", "a..b", ".a", "a.", "a[x]", "a[-1]", "[0]b", "a[0"])
 def test_a_path_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no path"):
+    with pytest.raises(ValueError, match="is not a path"):
         parse_json_condition(text)

@@ -196,11 +196,11 @@ def test_account_files_that_others_can_read_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "no contexts file"),
-        ("[" * 100_000, "no contexts file"),
-        ("[]", "no object"),
-        ('{"contexts": []}', "`contexts` is no object"),
-        ('{"contexts": {"a": 5}}', "a is no object"),
+        ("{", "not a contexts file"),
+        ("[" * 100_000, "not a contexts file"),
+        ("[]", "not an object"),
+        ('{"contexts": []}', "`contexts` is not an object"),
+        ('{"contexts": {"a": 5}}', "a is not an object"),
         ('{"contexts": {"a": {}}}', "a has no `namesrv`"),
         ('{"contexts": {"a": {"namesrv": 5}}}', "a: `namesrv` is 5"),
         ('{"contexts": {"a": {"namesrv": "h:1", "timeout_s": "x"}}}', "a: `timeout_s` is 'x'"),
@@ -217,7 +217,7 @@ def test_a_file_that_somebody_broke_is_told_in_one_line(
     for words in (("topic", "list"), ("context", "list")):
         done = run(*words)
         assert done.exit_code == 1
-        assert done.err.startswith(f"error: {path}: no contexts file")
+        assert done.err.startswith(f"error: {path}: not a contexts file")
         assert said in done.err
         assert done.err.count("\n") == 1
 

@@ -81,5 +81,5 @@ def test_a_wrong_filter_is_refused_by_name(words: str) -> None:
 
 
 def test_json_of_a_table_is_refused() -> None:
-    with pytest.raises(Usage, match="are no json"):
+    with pytest.raises(Usage, match="is not JSON"):
         apply("TOPIC\nT\n", ["json", "topic"])

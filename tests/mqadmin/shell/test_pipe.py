@@ -60,7 +60,7 @@ def test_a_filter_that_has_enough_ends_the_command() -> None:
 
 
 def test_a_filter_that_cannot_read_a_line_says_so_at_that_line() -> None:
-    with pytest.raises(Usage, match="record: the rows before are no json"):
+    with pytest.raises(Usage, match="record: its input is not JSON"):
         pipe("record")[0].write("TOPIC\n")
 
 
@@ -130,7 +130,7 @@ def test_another_word_is_a_program_that_gets_the_lines() -> None:
 def test_a_program_that_fails_or_is_not_there_is_told() -> None:
     with pytest.raises(CommandError, match="false ended with exit code 1"):
         pipe("false")[0].finish()
-    with pytest.raises(Usage, match="no filter and no program `no-such-program`"):
+    with pytest.raises(Usage, match="unknown filter or program `no-such-program`"):
         stage_of(["no-such-program"])
 
 

@@ -174,6 +174,6 @@ def test_a_long_result_is_paged_and_the_prompt_comes_back(
     env["PAGER"] = "head -n 3"
     shell = start(lines=12)
 
-    lines = shell.types("help\r", "mqadmin: look at", "DefaultCluster>")
+    lines = shell.types("help\r", "mqadmin: inspect", "DefaultCluster>")
 
     assert not any("Global options" in line for line in lines)

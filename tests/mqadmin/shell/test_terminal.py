@@ -126,7 +126,7 @@ def test_ctrl_c_ends_the_command_and_ctrl_d_the_shell(
     shell.type(CTRL_C)
     shell.until(r"DefaultCluster \[130\]>")
     shell.type("half a line" + CTRL_C)
-    shell.line("context list", "context list found nothing", PROMPT)
+    shell.line("context list", "context list: no rows", PROMPT)
     shell.type(CTRL_D)
 
     assert shell.end() == 0

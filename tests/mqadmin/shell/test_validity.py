@@ -21,8 +21,8 @@ NAMES = Names(
         ("topic show ordres ", "no topic `ordres`; did you mean orders?"),
         ("group lag xyz -o json", "no group `xyz`"),
         ("broker config get -b brokr-a ", "no broker `brokr-a`; did you mean broker-a?"),
-        ("topic list --kind nrml ", "kind: 'nrml' is none of normal"),
-        ("topic list -o pdf ", "output: 'pdf' is none of table"),
+        ("topic list --kind nrml ", "kind: 'nrml' is not one of normal"),
+        ("topic list -o pdf ", "output: 'pdf' is not one of table"),
     ],
 )
 def test_a_finished_word_that_cannot_be_is_told(text: str, said: str) -> None:

@@ -11,6 +11,8 @@ from mqserver.runtime.javakeys import BROKER_KEYS
 from mqserver.runtime.typed_config import SettingsError, Value, keys_of
 from mqserver.store.store_config import FlushDiskType, StoreConfig
 
+GROUP = {"enableControllerMode": "true", "controllerAddr": "a:1;b:2"}
+
 
 def config(**settings: str) -> BrokerConfig:
     return broker_config(Value(key, text, "broker.conf line 1") for key, text in settings.items())
@@ -77,6 +79,20 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "recallMessageEnable",
         "allowRecallWhenBrokerNotWriteable",
     }
+    group = {
+        "allAckInSyncStateSet",
+        "asyncLearner",
+        "brokerElectionPriority",
+        "brokerHeartbeatInterval",
+        "controllerAddr",
+        "controllerHeartBeatTimeoutMills",
+        "enableControllerMode",
+        "haMaxTimeSlaveNotCatchup",
+        "inSyncReplicas",
+        "minInSyncReplicas",
+        "syncBrokerMetadataPeriod",
+        "syncFromLastFile",
+    }
     assert ours - BROKER_KEYS == {
         "bindAddress",
         "aclStrict",
@@ -92,6 +108,7 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "connectionsPerAddressMax",
         "inFlightSizeMax",
         "startWithLostCommitLog",
+        *group,
         *ratios,
         *timer,
     }
@@ -128,10 +145,20 @@ def test_a_key_only_java_uses_is_a_warning(caplog) -> None:
         ({"storePathRootDir": ""}, "storePathRootDir is '', expected a path"),
         ({"listenport": "1"}, "did you mean listenPort?"),
         ({"brokerPermission": "9"}, "from 0 to 7"),
+        ({"enableControllerMode": "true"}, "no controllerAddr says where controllers are"),
+        ({**GROUP, "controllerAddr": "a"}, "controllerAddr has 'a', expected host:port"),
+        ({**GROUP, "brokerHeartbeatInterval": "1500"}, "at least twice brokerHeartbeatInterval"),
+        ({**GROUP, "haMasterAddress": "a:1"}, "the controller names the master"),
     ],
 )
 def test_what_cannot_be_served_is_refused_by_name(settings: dict[str, str], text: str) -> None:
     assert text in refused(**settings)
+
+
+def test_in_a_group_id_and_role_of_the_file_have_no_effect() -> None:
+    mine = config(**GROUP, brokerId="3")
+
+    assert mine.controller_addrs == ["a:1", "b:2"]
 
 
 def test_the_stock_commit_log_path_is_fine() -> None:

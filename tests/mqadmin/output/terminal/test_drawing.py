@@ -295,7 +295,7 @@ def test_an_empty_table_says_so_on_standard_error(at: Run) -> None:
 
     table, as_json = at(*words), at(*words, "-ojson")
 
-    assert "message query time found nothing" in table.err
+    assert "message query time: no rows" in table.err
     assert json.loads(as_json.out) == []
     assert as_json.err == ""
 

@@ -4,7 +4,7 @@ import pytest
 
 from mqserver.broker.config import BrokerConfig
 from mqserver.broker.ha.links import Links, SlaveLink
-from mqserver.broker.ha.sync_master_wait import await_slaves
+from mqserver.broker.ha.sync_master_wait import await_slaves, hold_done
 from mqserver.broker.serving.answers import SendAnswers, with_code
 from mqserver.broker.serving.group_commit import Ack
 from remoting.codes import ResponseCode
@@ -80,3 +80,51 @@ def test_without_a_slave_the_disk_is_waited_for_alone() -> None:
     assert client.codes == []
     sink.send(STORED)
     assert client.codes == [11]
+
+
+@pytest.mark.parametrize("disk_first", [True, False])
+@pytest.mark.parametrize(
+    ("disk", "slave_has_it", "code"),
+    [(0, True, 0), (0, False, 12), (10, True, 10), (14, False, 14)],
+    ids=["both have it", "the slave is late", "the disk is late", "not stored"],
+)
+def test_a_callback_waits_for_disk_and_slave(
+    disk: int, slave_has_it: bool, code: int, *, disk_first: bool
+) -> None:
+    links, link = with_slave()
+    codes: list[int] = []
+    (held,) = hold_done(links, [codes.append], begin=BEGIN, log_end=END, now_ms=0)
+
+    def slave_says() -> None:
+        if slave_has_it:
+            link.reported(END, log_min=0, log_end=END, last_file=0)
+            links.settle()
+        else:
+            links.expire(3_000)
+
+    if disk_first:
+        held(ResponseCode(disk))
+        slave_says()
+    else:
+        slave_says()
+        held(ResponseCode(disk))
+
+    assert codes == [code]
+
+
+def test_one_callback_that_fails_does_not_keep_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    links, link = with_slave()
+    codes: list[int] = []
+
+    def broken(code: ResponseCode) -> None:
+        raise RuntimeError("broken")
+
+    for done in hold_done(links, [broken, codes.append], begin=BEGIN, log_end=END, now_ms=0):
+        done(ResponseCode.SUCCESS)
+    link.reported(END, log_min=0, log_end=END, last_file=0)
+    links.settle()
+
+    assert codes == [0]
+    assert "a callback that waited for a slave" in caplog.text

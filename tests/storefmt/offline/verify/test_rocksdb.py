@@ -59,6 +59,7 @@ def test_a_wrong_entry_of_rocksdb_is_found(golden: Golden, monkeypatch: pytest.M
 
     (found,) = [each for each in report.findings if each.severity is Severity.ERROR]
     assert (found.kind, found.pos) == ("queue_entry_wrong", 3 * ENTRY_SIZE)
+    assert "move the files of RocksDB in consumequeue away" in found.hint
     assert found.file == "consumequeue/(RocksDB)/orders/0/00000000000000000000"
 
 
