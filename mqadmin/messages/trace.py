@@ -159,8 +159,9 @@ def failure_texts(steps: Iterable[LifeRow]) -> list[str]:
             reason = last.detail.partition(";")[0]
             text += f"; at {last.client_host} {reason or 'it failed'}"
         else:
-            text += "; no client traced the reason: see the log of its members at the times of "
-            "these steps"
+            text += (
+                "; no client traced the reason; see the members' logs at the times of these steps"
+            )
         texts.append(text)
     return texts
 

@@ -37,7 +37,7 @@ def test_a_broker_setting_is_changed_read_back_and_undone(at: Run) -> None:
         (("flushDiskType", "NEVER"), 2, "expected SYNC_FLUSH or ASYNC_FLUSH"),
         (("storePathRootDir", "/tmp"), 1, "cannot be changed while the broker runs"),
         (("slaveReadEnable", "true", "-b", "no-broker"), 3, "no broker 'no-broker'"),
-        (("slaveReadEnable", "true", "--cluster", "None"), 3, "no cluster 'None'"),
+        (("slaveReadEnable", "true", "--cluster", "None"), 3, "cluster 'None' not found"),
         (("slaveReadEnable",), 2, "missing VALUE"),
         (("slaveReadEnable", "true", "-b", "127.0.0.1:1"), 4, "127.0.0.1:1"),
     ],
