@@ -225,6 +225,24 @@ def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(fact_tables: Pa
     assert left == []
 
 
+def test_no_newer_option_is_silently_ignored() -> None:
+    flags = [(java.name, flag) for java in JAVA for flag in java.options if flag.since_5]
+
+    ignored = [
+        (name, flag.spelled)
+        for name, flag in flags
+        if sum(map(bool, (flag.field, flag.refused, flag.means))) != 1
+    ]
+
+    assert ignored == []
+
+
+@pytest.mark.parametrize("line", ["queryMsgById -i x -f GBK", "printMsg -t x -c GBK"])
+def test_a_charset_that_bodies_are_not_shown_in_is_refused(line: str) -> None:
+    with pytest.raises(Usage, match="'GBK' is not UTF-8"):
+        parse(line.split())
+
+
 REFUSED = [(java.name, flag) for java in JAVA for flag in java.options if flag.refused]
 
 
