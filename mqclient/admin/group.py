@@ -5,6 +5,8 @@ Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mqclient.admin.calls import AdminCalls
 from mqclient.client import responses
 from mqclient.errors import BrokerRefused
@@ -12,6 +14,7 @@ from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from storefmt.config import fastjson
+from storefmt.config.fastjson import Json, Key
 from storefmt.config.tables import GroupTable, SubscriptionGroup
 
 _RUNNING_INFO_TIMEOUT_S = 12.0
@@ -33,7 +36,7 @@ class GroupCalls(AdminCalls):
             address,
             RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
             what=f"group {group.group_name}",
-            body=fastjson.dumps(group.to_json()).encode(),
+            body=fastjson.dumps(_as_request(group)).encode(),
         )
 
     async def delete_group(self, address: str, group: str, *, remove_offset: bool = False) -> None:
@@ -134,3 +137,12 @@ class GroupCalls(AdminCalls):
             headers.GetConsumeStats(consumer_group=group, topic=topic),
             what=f"progress of group {group}",
         )
+
+
+def _as_request(group: SubscriptionGroup) -> dict[Key, Json]:
+    """Return a group as brokers take it: those of 5.x read its attributes as changes, ``+name``."""
+    value = group.to_json()
+    attributes = group.extra.get("attributes")
+    if isinstance(attributes, Mapping):
+        value["attributes"] = {f"+{name}": text for name, text in attributes.items()}
+    return value

@@ -136,3 +136,18 @@ def keys_of(document: object) -> object:
         key: sorted(value) if isinstance(value, dict) else type(value).__name__
         for key, value in document.items()
     }
+
+
+def test_a_group_with_attributes_of_5_is_changed_and_keeps_them(
+    scene: Scene, five_tool: Toolbox, tmp_path: Path
+) -> None:
+    namesrv, broker = scene.servers.namesrv.address, scene.broker
+    made = "updateSubGroup -g Attributed --attributes +priority.factor=50 -b"
+    five_tool.mqadmin(*made.split(), broker, "-n", namesrv)
+
+    mqadmin = OurMqadmin(namesrv, {"HOME": str(tmp_path)})
+    (row,) = mqadmin("group", "update", "Attributed", "--retry-max", "3", "--broker", broker)
+
+    assert (row["result"], row["was"]) == ("changed", {"retry_max_times": 16})
+    shown = five_tool.mqadmin("getConsumerConfig", "-g", "Attributed", "-n", namesrv).stdout
+    assert "priority.factor=50" in shown

@@ -79,6 +79,18 @@ async def test_topic_and_group_settings_go_out_and_come_back() -> None:
         assert (await admin.topic_configs(fake.address)).topics == {"T": topic}
 
 
+async def test_attributes_of_a_group_go_out_as_changes() -> None:
+    group = SubscriptionGroup("G", extra={"attributes": {"priority.factor": "50"}})
+
+    async with asking() as (fake, admin):
+        fake.say(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+        await admin.create_group(fake.address, group)
+
+        (asked,) = fake.asked
+        sent = SubscriptionGroup.from_json(fastjson.loads(asked.body))
+        assert sent.extra == {"attributes": {"+priority.factor": "50"}}
+
+
 async def test_group_without_members_is_empty_and_other_refusals_stay() -> None:
     async with asking() as (fake, admin):
         fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, 1, remark="no consumer for this group")

@@ -4,6 +4,8 @@ delete (207).
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from mqserver.broker import names
@@ -36,8 +38,22 @@ def create_group(broker: Broker, request: Request) -> Steps[None]:
     if not 0 <= group.retry_queue_nums <= RETRY_QUEUE_COUNT_MAX:
         text = f"retryQueueNums is {group.retry_queue_nums}, expected 0 to {RETRY_QUEUE_COUNT_MAX}"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
+    group = _with_plain_attributes(group)
     broker.groups.put(group, now_ms=request.now_ms)
     answer_when_saved(broker.files, request, name="subscriptionGroup")
+
+
+def _with_plain_attributes(group: SubscriptionGroup) -> SubscriptionGroup:
+    """Return a group whose attributes, which a request of 5.x names with a sign, have none."""
+    attributes = group.extra.get("attributes")
+    if not isinstance(attributes, Mapping):
+        return group
+    kept: dict[fastjson.Key, fastjson.Json] = {
+        str(name).removeprefix("+"): value
+        for name, value in attributes.items()
+        if not str(name).startswith("-")
+    }
+    return replace(group, extra={**group.extra, "attributes": kept})
 
 
 @handles(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)

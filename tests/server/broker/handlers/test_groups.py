@@ -52,6 +52,14 @@ async def test_bad_groups_are_refused(desk: Desk, group: SubscriptionGroup) -> N
     assert (answer.code, bool(answer.remark)) == (1, True)
 
 
+async def test_attributes_that_a_request_of_5_signs_are_kept_without_signs(desk: Desk) -> None:
+    signed = {"attributes": {"+priority.factor": "50", "-other": ""}}
+    await put(desk, SubscriptionGroup(group_name=GROUP, extra=signed))
+
+    kept = (await listed(desk)).subscription_group_table[GROUP]
+    assert kept.extra == {"attributes": {"priority.factor": "50"}}
+
+
 @pytest.mark.parametrize(("remove", "left"), [(True, -1), (False, 4)])
 async def test_deleted_group_keeps_its_offsets_unless_asked(
     desk: Desk, remove: bool, left: int
