@@ -71,7 +71,7 @@ ONLY_ELECTED: Final = (
 )
 
 
-class GroupMember(Replication):
+class ReplicaMember(Replication):
     """Replication of a broker that belongs to a group with a controller.
 
     Args:
@@ -197,6 +197,9 @@ class GroupMember(Replication):
             try:
                 self._act(action)
             except OSError as error:
+                if not isinstance(action, SaveHeard | SaveId | SaveTrialId):
+                    LOG.exception("%s", action)
+                    continue
                 LOG.error("%s is not saved: %s", type(action).__name__, error)
                 dropped = [left for left in actions[number + 1 :] if isinstance(left, Ask)]
                 self._carry_out(self.machine.not_saved(action, str(error), self._now()))

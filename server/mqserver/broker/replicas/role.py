@@ -541,9 +541,11 @@ class RoleMachine:
 
     def slave_disconnected(self, broker_id: int, now_ms: int) -> list[Action]:
         """Note that the connection of a slave is gone."""
-        if self.in_sync is not None:
-            self.in_sync.disconnected(broker_id, now_ms)
-        return []
+        if self.in_sync is None:
+            return []
+        before = self.in_sync.answer_offset
+        moved = self.in_sync.disconnected(broker_id, now_ms)
+        return [Confirmed()] * (moved or self.in_sync.answer_offset > before)
 
     # Following.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.app import BrokerApp
-from mqserver.broker.replicas.member import GroupMember
+from mqserver.broker.replicas.member import ReplicaMember
 from mqserver.broker.replicas.roles import Role
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
@@ -249,6 +249,29 @@ async def test_a_broker_without_a_group_has_no_epochs(tmp_path: Path) -> None:
     await client.close()
     await app.stop()
 
-    assert not isinstance(app.broker.ha, GroupMember)
+    assert not isinstance(app.broker.ha, ReplicaMember)
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "enableControllerMode" in (answer.remark or "")
+
+
+async def test_an_epoch_that_is_not_saved_is_never_led_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with group_of(tmp_path, 2) as group:
+        first = await group.whole()
+        (second,) = others(group, first)
+        tries: list[int] = []
+
+        def refused(epoch: int) -> None:
+            tries.append(epoch)
+            raise OSError("disk full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(second.member._files, "save_heard", refused)
+            await group.elect(second)
+            await until(lambda: tries, what="the epoch is to be saved")
+            assert second.role is not Role.LEADING
+
+        leader = await group.master()
+        assert leader.member.machine.epoch > tries[0]
+        assert await group.whole() is leader

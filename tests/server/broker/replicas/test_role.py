@@ -323,6 +323,18 @@ def test_a_replica_joins_by_the_answer_of_the_controller_only() -> None:
     assert role.slave_acknowledged(2, 200, sent_end=200, now_ms=5) == [Confirmed()]
 
 
+def test_what_waited_for_a_joining_replica_is_confirmed_when_its_connection_ends() -> None:
+    role = leading()
+    role.log_written(200, 1)
+    role.slave_connected(2, 150, 2)
+    assert role.log_written(300, 3) == []
+
+    actions = role.slave_disconnected(2, 4)
+
+    assert actions == [Confirmed()]
+    assert role.confirm_offset == 300
+
+
 def test_an_unanswered_proposal_is_asked_again_unchanged() -> None:
     role = leading(2)
     role.slave_disconnected(2, 0)
