@@ -36,7 +36,7 @@ def test_a_broker_setting_is_changed_read_back_and_undone(at: Run) -> None:
         (("slaveReadEnable", "yes"), 2, "expected true or false"),
         (("flushDiskType", "NEVER"), 2, "expected SYNC_FLUSH or ASYNC_FLUSH"),
         (("storePathRootDir", "/tmp"), 1, "cannot be changed while the broker runs"),
-        (("slaveReadEnable", "true", "-b", "no-broker"), 3, "no broker 'no-broker'"),
+        (("slaveReadEnable", "true", "-b", "no-broker"), 3, "broker 'no-broker' not found"),
         (("slaveReadEnable", "true", "--cluster", "None"), 3, "cluster 'None' not found"),
         (("slaveReadEnable",), 2, "missing VALUE"),
         (("slaveReadEnable", "true", "-b", "127.0.0.1:1"), 4, "127.0.0.1:1"),

@@ -385,19 +385,41 @@ def test_a_proposal_with_a_dead_member_is_dropped() -> None:
     assert role.in_sync.proposed is None
 
 
-def test_a_proposal_that_may_still_be_carried_out_ends_the_leadership_when_refused() -> None:
+def in_doubt() -> tuple[RoleMachine, AlterSet]:
+    """A master whose proposal had no answer, and is asked again at ``2 + RETRY_MS``."""
     role = leading()
     proposal = AlterSet(1, 1, frozenset({1, 2}), 1)
     role.slave_connected(2, 100, 1)
     role.unanswered(proposal, 1)
     assert asked(role.tick(2 + RETRY_MS))[-1] == proposal
+    return role, proposal
 
-    actions = role.answered(proposal, Answer(Code.CONTROLLER_BROKER_NOT_ALIVE), 3 + RETRY_MS)
+
+def test_a_proposal_that_may_still_be_carried_out_ends_the_leadership_when_refused() -> None:
+    role, proposal = in_doubt()
+
+    actions = role.answered(proposal, Answer(Code.CONTROLLER_INVALID_REPLICAS), 3 + RETRY_MS)
 
     assert role.role is Role.REGISTERING
     assert of(CloseSends, actions)
     assert of(StandBy, actions)
     assert Register(1) in asked(actions)
+
+
+def test_a_controller_that_has_just_started_may_not_have_heard_of_a_member_yet() -> None:
+    role, proposal = in_doubt()
+    now_ms, refusal = 3 + RETRY_MS, Answer(Code.CONTROLLER_BROKER_NOT_ALIVE)
+
+    role.answered(proposal, refusal, now_ms)
+
+    assert role.role is Role.LEADING
+    assert role.in_sync is not None
+    assert role.in_sync.required == {1, 2}
+    assert proposal in asked(role.tick(now_ms + RETRY_MS))
+
+    role.answered(proposal, refusal, now_ms + RoleSettings().timeout_ms)
+
+    assert role.role is Role.REGISTERING
 
 
 def test_a_master_stops_at_once_when_another_one_leads() -> None:
