@@ -156,7 +156,9 @@ def test_flags_that_came_with_the_newer_java_tool_are_taken(at: Run) -> None:
         found = wait(lambda words=words: at(*words), lambda done: done.exit_code == 0)
         assert [row["keys"] for row in rows(found)] == [["k"]]
     assert at(*by_key, "-e", "1").exit_code == 3
-    skipped = at.row("skipAccumulatedMessage", "-g", "NEWER", "-t", "newer", "-c", "x", "-y")
+    skipped = at.row(
+        "skipAccumulatedMessage", "-g", "NEWER", "-t", "newer", "-c", "DefaultCluster", "-y"
+    )
     assert skipped["new_offset"] == 1
 
 
