@@ -411,14 +411,10 @@ def test_a_controller_that_has_just_started_may_not_have_heard_of_a_member_yet()
     now_ms, refusal = 3 + RETRY_MS, Answer(Code.CONTROLLER_BROKER_NOT_ALIVE)
 
     role.answered(proposal, refusal, now_ms)
-
     assert role.role is Role.LEADING
-    assert role.in_sync is not None
-    assert role.in_sync.required == {1, 2}
     assert proposal in asked(role.tick(now_ms + RETRY_MS))
 
-    role.answered(proposal, refusal, now_ms + RoleSettings().timeout_ms)
-
+    role.answered(proposal, refusal, now_ms + SETTINGS.timeout_ms)
     assert role.role is Role.REGISTERING
 
 
