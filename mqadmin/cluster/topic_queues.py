@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.partial_answers import Answers
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqclient.client.routes import masters
 from mqclient.errors import BrokerRefused
@@ -35,16 +36,21 @@ class TopicQueue(Row):
     address: str | None
 
 
-async def topic_queues(call: "Call", topic: str) -> Outcome:
-    """Return one row for each queue.
+async def topic_queues(call: "Call", topic: str, *, cluster: str | None = None) -> Outcome:
+    """Return one row for each queue, of one cluster if it is named.
 
     Raises:
-        NoRoute, ItemNotFound: the topic does not exist.
+        NoRoute, ItemNotFound: the topic does not exist, or not in the cluster.
     """
     admin = await call.topics()
     answers = Answers(call)
     route = await admin.topic_route(topic)
     brokers = {data.broker_name: data for data in route.broker_datas}
+    if cluster is not None and cluster not in {data.cluster for data in brokers.values()}:
+        raise ItemNotFound(
+            f"topic {topic} is not in cluster {cluster}",
+            hint=f"`topic route {topic}` shows where it is",
+        )
     perms = {data.broker_name: data.perm for data in route.queue_datas}
     stats = await admin.topic_stats(topic, on_silent=answers.miss)
     told = {queue.broker_name for queue in stats}
@@ -53,6 +59,8 @@ async def topic_queues(call: "Call", topic: str) -> Outcome:
     rows = []
     for queue, ends in stats.items():
         data = brokers[queue.broker_name]
+        if cluster not in (None, data.cluster):
+            continue
         rows.append(
             TopicQueue.of(
                 ends,

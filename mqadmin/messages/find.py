@@ -50,11 +50,15 @@ def is_offset_id(text: str) -> bool:
     return 0 < port_of(store_host) <= PORT_MAX and log_offset >= 0
 
 
-async def find_messages(call: "Call", text: str, *, topic: str | None) -> "list[MessageExt]":
+async def find_messages(
+    call: "Call", text: str, *, topic: str | None, route_of: str | None = None
+) -> "list[MessageExt]":
     """Return the messages that a text names, at least one; only a key names several.
 
     Args:
         topic: where to look for everything but an offset id.
+        route_of: the topic or cluster whose brokers are asked for an id or key; ``topic`` itself
+            if it is None.
 
     Raises:
         ItemNotFound: no message has this id or key, or the queue has none at the offset.
@@ -75,9 +79,9 @@ async def find_messages(call: "Call", text: str, *, topic: str | None) -> "list[
         raise Usage(f"{text} is not an offset id", hint="add --topic TOPIC to look for it there")
     if place := PLACE.fullmatch(text):
         return [await _message_in_queue(call, topic, place)]
-    found = await messages.query_message(topic, text, unique=True)
+    found = await messages.query_message(topic, text, unique=True, route_of=route_of)
     if not found:
-        found = await messages.query_message(topic, text)
+        found = await messages.query_message(topic, text, route_of=route_of)
     if not found:
         raise ItemNotFound(
             f"no message with id or key {text} in topic {topic}",
@@ -88,14 +92,16 @@ async def find_messages(call: "Call", text: str, *, topic: str | None) -> "list[
     return found
 
 
-async def find_message(call: "Call", text: str, *, topic: str | None) -> "MessageExt":
+async def find_message(
+    call: "Call", text: str, *, topic: str | None, route_of: str | None = None
+) -> "MessageExt":
     """Return the one message that a text names; of several copies with one id, the first.
 
     Raises:
         Usage: several messages have this key.
         ItemNotFound, Usage, NoRoute: as ``find_messages``.
     """
-    found = await find_messages(call, text, topic=topic)
+    found = await find_messages(call, text, topic=topic, route_of=route_of)
     ids = {message.unique_key or message.msg_id for message in found}
     if len(ids) > 1:
         names = ", ".join(sorted(ids)[:3])

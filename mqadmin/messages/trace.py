@@ -15,7 +15,7 @@ is not there, and a topic that no broker has is not an error.
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.messages.message_rows import Warn
@@ -159,19 +159,44 @@ def failure_texts(steps: Iterable[LifeRow]) -> list[str]:
             reason = last.detail.partition(";")[0]
             text += f"; at {last.client_host} {reason or 'it failed'}"
         else:
-            text += "; no client traced the reason: see the log of its members at the times of "
-            "these steps"
+            text += (
+                "; no client traced the reason; see the members' logs at the times of these steps"
+            )
         texts.append(text)
     return texts
 
 
+@dataclass(frozen=True, slots=True)
+class TracesRead:
+    """Which trace messages are read: store times in ms since 1970, and at most how many."""
+
+    topic: str = TRACE_TOPIC
+    _: KW_ONLY
+    begin_ms: int = 0
+    end_ms: int = 2**63 - 1
+    count_max: int = 64
+
+
+EVERY_TRACE: Final = TracesRead()
+
+
 async def traced_steps(
-    admin: "Admin", key: str, *, warn: Warn, topic: str = TRACE_TOPIC
+    admin: "Admin", key: str, *, warn: Warn, read: TracesRead = EVERY_TRACE
 ) -> list[LifeRow]:
     """Return what clients traced about a message, oldest first; nothing without the topic."""
+    try:
+        messages = await admin.query_message(
+            read.topic,
+            key,
+            count_max=read.count_max,
+            begin_ms=read.begin_ms,
+            end_ms=read.end_ms,
+        )
+    except NoRoute:
+        return []
     found: dict[tuple[str, int, str | None], LifeRow] = {}
     before: dict[str, TraceRecord] = {}
-    for message in await _find(admin, topic, key):
+    for message in messages:
         if message.unreadable:
             warn(f"{message.unreadable}; skipped this trace")
             continue

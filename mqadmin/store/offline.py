@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from mqadmin.cluster.topic_queues import TopicQueue
-from mqadmin.errors import ItemNotFound
+from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
 from mqadmin.output.rows import Outcome, Row, one
@@ -28,6 +28,12 @@ from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
 
 R = TypeVar("R", bound=Row)
+
+
+def refuse_cluster(cluster: str | None) -> None:
+    """Refuse ``--cluster`` beside ``--store``, where it would select nothing."""
+    if cluster is not None:
+        raise Usage(f"--cluster {cluster}", hint="a store belongs to one broker; leave it out")
 
 
 def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome:

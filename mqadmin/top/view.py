@@ -29,11 +29,11 @@ NAME_WIDTH_MIN: Final = 10
 KEYS_LINE: Final = "q quit  ? help  s sort  r reverse  tab section  / filter  space pause"
 HELP_TEXT: Final = (
     "q        quit",
-    "s        sort by the next of busy, lag, in, out, name; busy shows groups first",
+    "s        sort by the next of busy, lag, in, out, name; busy puts groups first",
     "         that are furthest behind",
     "r        reverse the order",
     "tab      only brokers, only groups, only topics, or everything",
-    "/        show only names with these letters; Enter keeps the filter, Escape drops it",
+    "/        show only names with these letters; Enter keeps it, Escape drops it",
     "space    pause, and continue",
     "down up  scroll; the second line says how much there is",
     "? or h   this text; any key goes back",

@@ -359,14 +359,18 @@ FIVE: dict[str, str] = {
         "refused",
     ),
     **dict.fromkeys(
-        ("getControllerConfig", "haStatus", "updateSubGroupList", "updateTopicList"),
+        ("getControllerConfig", "updateSubGroupList", "updateTopicList"),
         "not compared",
+    ),
+    **dict.fromkeys(
+        ("addBroker", "removeBroker"),
+        f"{_PRINTS}, and sends the same request, to a container that notes it (`test_containers`)",
     ),
 }
 """Names that came with 5.x, and what tests on brokers of 5.4.0 found (``test_*_five.py``)."""
 
 BY_CONTROLLER = (
-    *("cleanBrokerMetadata", "electMaster", "getBrokerEpoch"),
-    *("getControllerMetaData", "getSyncStateSet", "updateControllerConfig"),
+    *("cleanBrokerMetadata", "electMaster", "getBrokerEpoch", "getControllerMetaData"),
+    *("getSyncStateSet", "haStatus", "resetMasterFlushOffset", "updateControllerConfig"),
 )
 """Names that ``test_controller.py`` compares on brokers of 5.4.0 and a controller of ours."""

@@ -20,6 +20,7 @@ from tests.interop.test_compat import caught_up, told
 SAME = (
     "topicClusterList -t {topic}",
     "topicStatus -t NoSuchTopic",
+    "updateBrokerConfig -c TestCluster -a true -k fileReservedTime -v 72",
     "consumerProgress",
     "consumerProgress -g NoSuchGroup",
     "consumerConnection -g {online}",
@@ -46,9 +47,12 @@ SAME = (
 DIFFERS = {
     "clusterList": "wider columns, and #Timer(Progress), #ACTIVATED",
     "topicStatus -t {topic}": "a last line, Topic Put TPS",
+    "topicStatus -t {topic} -c TestCluster": "a last line, Topic Put TPS",
     "topicRoute -t {topic}": "each broker has enableActingMaster, and maps break lines",
     "queryMsgByKey -t {topic} -k key3": "a column #IndexKey",
+    "queryMsgByKey -t {topic} -k key3 -c TestCluster": "a column #IndexKey",
     "consumerProgress -g {online}": "a column #Inflight",
+    "consumerProgress -g {online} -c TestCluster": "a column #Inflight",
     "getConsumerConfig -g {online}": "the settings that came with 5.x",
     "queryCq -t {topic} -q 1 -i 0 -c 1 -b {address} -g {online}": "lists of JSON break lines",
     "updateTopic -t CompatTopic -c TestCluster": "TopicConfig has attributes",

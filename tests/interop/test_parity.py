@@ -271,7 +271,7 @@ def newer_options(four: set[str]) -> Iterator[tuple[str, ...]]:
         for flag in java.options:
             if flag.since_5 and java.name in four:
                 filled = f"fills `{flag.field.rstrip('_').replace('_', '-')}` of `{java.command}`"
-                meaning = filled if flag.field else "accepted, and changes nothing here"
+                meaning = filled if flag.field else f"accepted: {flag.means}"
                 if java.name == "updateTopic":
                     meaning += "; of the attributes `+message.type=` alone"
                 if flag.refused:

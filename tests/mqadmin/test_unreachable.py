@@ -20,9 +20,11 @@ FILES_FIRST = {
 """Commands that look at a file of the user before they ask a server."""
 WAITING = {"wait broker", "wait group", "wait lag", "wait topic"}
 """Commands that try again until their time is over, and then exit 4, too."""
+ADDRESSED = {"broker container add", "broker container remove", "ha reset-flush-offset"}
+"""Commands that ask no name server; a row says how the server that they name has answered."""
 EVERY = everything()
 ASKING = [made for made in EVERY if made.needs in (Needs.NAMESRV, Needs.EITHER)]
-COMMANDS = [made for made in ASKING if made.name not in FILES_FIRST | WAITING]
+COMMANDS = [made for made in ASKING if made.name not in FILES_FIRST | WAITING | ADDRESSED]
 WORDS = {
     "address": NOBODY,
     "perm": "RW",
@@ -34,6 +36,8 @@ WORDS = {
     "target": "another-name",
     "source": NOBODY,
     "body": "a body",
+    "resource": "Topic:orders",
+    "resources": "Topic:orders",
     "handle": RecallHandle("some-topic", "some-broker", "1", "7F0000010000").encode(),
 }
 
@@ -42,6 +46,11 @@ MORE = {
     "message get": ("--topic", "some-topic"),
     "assert message-count": ("--min", "1"),
     "top": ("--once",),
+    "acl2 copy": ("--from-broker", "some-broker", "--broker", "another-broker"),
+    "user copy": ("--from-broker", "some-broker", "--broker", "another-broker"),
+    "user create": ("--password", "longEnough"),
+    "user update": ("--type", "Super"),
+    "topic static grow": ("--queues", "8"),
 }
 """Words that a command needs and does not declare as required."""
 

@@ -2,42 +2,23 @@
 
 Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
 them with the tool itself. Most names that came with 5.x are in ``later.py``. Flags without a
-meaning here are accepted and ignored, or are refused with what says the same.
+meaning here are accepted and ignored, or are refused with what says the same; those of 5.x
+are accepted only where ours does what they ask for.
 """
 
 from typing import Final
 
 from mqadmin.cli.java.later import LATER
 from mqadmin.cli.java.names import Branch, Java, JavaOption
+from mqadmin.cli.java.values import ids_of_semicolons, message_type_of, seconds_of_ms, utf_8
 from mqadmin.cli.positions import parse_force, parse_timestamp
 from mqadmin.cli.tree import fold
-from mqadmin.cli.types import falsehood, positive
+from mqadmin.cli.types import falsehood
 
-NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
-KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
-MESSAGE_TYPES: Final = ("NORMAL", "FIFO", "DELAY", "TRANSACTION")
-WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
+KEYS_ONLY: Final = "only the index of keys is read; `message print TOPIC --tag TAG` finds tags"
+NO_LIGHT_QUEUES: Final = "light queues (%LMQ%) are not read; leave it out for any other topic"
+GROUP_SETTINGS_OF_5: Final = "only the settings that 4.9 knows are changed; the others stay"
 EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
-
-
-def _of_ms(text: str) -> object:
-    """Read the ms of Java's flag as the seconds of ``--timeout``."""
-    return positive(text) / 1000
-
-
-def _message_type(text: str) -> object:
-    """Read the one attribute of a topic that is changed here, ``+message.type=FIFO``."""
-    name, _, value = text.strip().partition("=")
-    message_type = value.strip().upper()
-    if name != "+message.type" or message_type not in MESSAGE_TYPES:
-        raise ValueError(f"{text!r} is not +message.type= with one of {', '.join(MESSAGE_TYPES)}")
-    return message_type
-
-
-def _of_semicolons(text: str) -> object:
-    """Read Java's list of ids."""
-    return tuple(int(part) for part in text.split(";") if part.strip())
-
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")
 ONE_BROKER: Final = BROKER._replace(required=True)
@@ -47,7 +28,11 @@ ONE_CLUSTER: Final = CLUSTER._replace(required=True)
 GROUP: Final = JavaOption("g", "groupName", "group", required=True)
 BROKER_NAME: Final = JavaOption("b", "brokerName", "broker", required=True)
 SHORT_CLUSTER: Final = JavaOption("c", "cluster", "cluster")
-CLUSTER_OF_5: Final = JavaOption("c", "cluster", since_5=True)
+CLUSTER_OF_5: Final = JavaOption("c", "cluster", "cluster", since_5=True)
+BODY_FORMAT: Final = JavaOption(
+    "f", "bodyFormat", parse=utf_8, since_5=True, means="bodies are shown as UTF-8, and only so"
+)
+TOPIC_OF_5: Final = JavaOption("t", "topic", "topic", since_5=True)
 DIRECTORY: Final = JavaOption("f", "filePath", "directory")
 ANY_GROUP: Final = JavaOption("g", "consumerGroup")
 ANY_CLIENT: Final = JavaOption("d", "clientId")
@@ -63,7 +48,7 @@ PRINTED: Final = (
     JavaOption("b", "beginTimestamp", "from_"),
     JavaOption("e", "endTimestamp", "to"),
     JavaOption("s", "subExpression", "tag"),
-    JavaOption("c", "charsetName"),
+    JavaOption("c", "charsetName", parse=utf_8),
     JavaOption("d", "printBody", "no_body", parse=falsehood),
 )
 CONTROLLERS: Final = JavaOption("a", "controllerAddress", "controller", required=True)
@@ -95,7 +80,7 @@ JAVA: Final = (
         "broker consume-stats",
         (
             ONE_BROKER,
-            JavaOption("t", "timeoutMillis", "timeout", parse=_of_ms),
+            JavaOption("t", "timeoutMillis", "timeout", parse=seconds_of_ms),
             JavaOption("l", "level", "min_lag"),
             JavaOption("o", "order", "order"),
         ),
@@ -112,7 +97,7 @@ JAVA: Final = (
         "controller clean",
         (
             CONTROLLERS,
-            JavaOption("b", "brokerControllerIdsToClean", "broker_ids", parse=_of_semicolons),
+            JavaOption("b", "brokerControllerIdsToClean", "broker_ids", parse=ids_of_semicolons),
             GROUP_OF_BROKERS,
             CLUSTER,
             JavaOption("l", "cleanLivingBroker", "living", has_arg=False),
@@ -274,7 +259,7 @@ JAVA: Final = (
     Java(
         "printMsg",
         "message print",
-        (TOPIC, *PRINTED, JavaOption("l", "lmqParentTopic", since_5=True, refused=NOT_IN_4)),
+        (TOPIC, *PRINTED, JavaOption("l", "lmqParentTopic", since_5=True, refused=NO_LIGHT_QUEUES)),
     ),
     Java(
         "printMsgByQueue",
@@ -321,22 +306,22 @@ JAVA: Final = (
             ANY_CLIENT,
             SEND_AGAIN,
             UNIT,
-            JavaOption("t", "topic", "topic", since_5=True),
+            TOPIC_OF_5,
             CLUSTER_OF_5,
-            JavaOption("f", "bodyFormat", since_5=True),
+            BODY_FORMAT,
         ),
         branches=(Branch(("g", "d"), "message consume-direct"), Branch(("s",), "message resend")),
     ),
     Java(
         "queryMsgById",
         "message consume-direct",
-        (MSG_ID, TO_GROUP, TO_CLIENT, SEND_AGAIN, UNIT),
+        (MSG_ID, TO_GROUP, TO_CLIENT, SEND_AGAIN, UNIT, TOPIC_OF_5),
         is_branch=True,
     ),
     Java(
         "queryMsgById",
         "message resend",
-        (MSG_IDS, ANY_GROUP, ANY_CLIENT, SEND_AGAIN, UNIT),
+        (MSG_IDS, ANY_GROUP, ANY_CLIENT, SEND_AGAIN, UNIT, TOPIC_OF_5),
         is_branch=True,
     ),
     Java(
@@ -361,7 +346,7 @@ JAVA: Final = (
             TOPIC,
             JavaOption("i", "queueId", "queue", required=True),
             JavaOption("o", "offset", "queue_offset", required=True),
-            JavaOption("f", "bodyFormat", since_5=True),
+            BODY_FORMAT,
         ),
     ),
     Java(
@@ -391,9 +376,9 @@ JAVA: Final = (
         (
             JavaOption("i", "msgId", "which", required=True),
             JavaOption("t", "traceTopic", "trace_topic"),
-            JavaOption("b", "beginTimestamp", since_5=True, refused=WHOLE_LIFE),
-            JavaOption("e", "endTimestamp", since_5=True, refused=WHOLE_LIFE),
-            JavaOption("c", "maxNum", since_5=True, refused=WHOLE_LIFE),
+            JavaOption("b", "beginTimestamp", "from_", since_5=True),
+            JavaOption("e", "endTimestamp", "to", since_5=True),
+            JavaOption("c", "maxNum", "count", since_5=True),
         ),
         aliases=("QueryMsgTraceById",),
     ),
@@ -490,8 +475,9 @@ JAVA: Final = (
         (
             BROKER,
             CLUSTER,
-            # Slaves are always meant with a cluster.
-            JavaOption("a", "updateAllBroker", since_5=True),
+            JavaOption(
+                "a", "updateAllBroker", since_5=True, means="`-c` always includes the slaves"
+            ),
             KEY,
             VALUE,
         ),
@@ -535,9 +521,9 @@ JAVA: Final = (
             JavaOption("i", "brokerId", "broker_id"),
             JavaOption("w", "whichBrokerWhenConsumeSlowly", "which_broker_when_consume_slowly"),
             JavaOption("a", "notifyConsumerIdsChanged", "notify_consumer_ids_changed_enable"),
-            JavaOption("", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
-            JavaOption("p", "groupRetryPolicy", since_5=True, refused=NOT_IN_4),
-            JavaOption("", "attributes", since_5=True, refused=NOT_IN_4),
+            JavaOption("", "consumeMessageOrderly", since_5=True, refused=GROUP_SETTINGS_OF_5),
+            JavaOption("p", "groupRetryPolicy", since_5=True, refused=GROUP_SETTINGS_OF_5),
+            JavaOption("", "attributes", since_5=True, refused=GROUP_SETTINGS_OF_5),
         ),
         preset=(("create", "true"),),
         any_of=SERVERS,
@@ -556,7 +542,7 @@ JAVA: Final = (
             JavaOption("o", "order", "order"),
             JavaOption("u", "unit", "unit"),
             JavaOption("s", "hasUnitSub", "unit_sub"),
-            JavaOption("a", "attributes", "message_type", parse=_message_type, since_5=True),
+            JavaOption("a", "attributes", "message_type", parse=message_type_of, since_5=True),
         ),
         preset=(("create", "true"),),
         any_of=SERVERS,

@@ -19,7 +19,7 @@ import click
 
 from mqadmin.changes.write import first_of_names
 from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
-from mqadmin.cli.decorators import group_argument, topic_argument
+from mqadmin.cli.decorators import Where, group_argument, of_cluster, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.group_positions import GroupReader
@@ -249,13 +249,21 @@ def _line(group: str, trend: Trend) -> str:
 )
 @group_argument(required=False)
 @topic_argument(required=False, help="only this topic")
+@of_cluster(help="only on the masters of this cluster")
 @click.option(
     "--no-clients", is_flag=True, help="do not ask which member reads each queue (fewer requests)"
 )
 @click.option("--all", "all_", is_flag=True, help="one row for each group instead of each queue")
 @click.option("--queues", is_flag=True, help="the queues of all groups, even in a table")
 async def group_lag(
-    call: Call, *, group: str | None, topic: str | None, no_clients: bool, all_: bool, queues: bool
+    call: Call,
+    *,
+    group: str | None,
+    topic: str | None,
+    cluster: str | None,
+    no_clients: bool,
+    all_: bool,
+    queues: bool,
 ) -> Outcome:
     """Return one row for each queue, or for each group, and the total of one group as a note.
 
@@ -268,9 +276,12 @@ async def group_lag(
             "--all excludes --queues", hint="choose one row for each group, or one for each queue"
         )
     if call.is_offline:
+        from mqadmin.store.offline import refuse_cluster
+
+        refuse_cluster(cluster)
         return Outcome(_stored(call, group, topic))
     admin = await call.admin()
-    nodes = await masters(admin, every=True)
+    nodes = await masters(admin, Where(cluster=cluster), every=True)
     if group is None and call.settings.compat:
         # Java's tool prints a line for each group, not for each queue.
         return Outcome(summaries(admin, nodes))

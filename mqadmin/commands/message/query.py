@@ -15,6 +15,7 @@ from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
     no_body_option,
+    of_cluster,
     option_group,
     stored_at_any_time,
     stored_from,
@@ -35,6 +36,9 @@ from mqadmin.output.times import When
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 
+asked_cluster = of_cluster(help="ask the brokers of this cluster, not those of the topic's route")
+"""A cluster's name is a topic of all its brokers, so it stands for their route, as in Java."""
+
 
 @command(
     "message query key",
@@ -51,9 +55,17 @@ from storefmt.names import TOOLS_GROUP
 @argument("key", help="the key")
 @stored_at_any_time
 @click.option("--count", "-c", type=INTEGER, default=64, help="largest number of messages")
+@asked_cluster
 @no_bodies_option
 async def query_key(
-    call: Call, *, topic: str, key: str, stored: TimeSpan, count: int, no_body: bool
+    call: Call,
+    *,
+    topic: str,
+    key: str,
+    stored: TimeSpan,
+    count: int,
+    cluster: str | None,
+    no_body: bool,
 ) -> Outcome:
     """Return one row for each message, oldest first.
 
@@ -63,8 +75,9 @@ async def query_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        from mqadmin.store.offline import stored_by_key
+        from mqadmin.store.offline import refuse_cluster, stored_by_key
 
+        refuse_cluster(cluster)
         return stored_by_key(
             call,
             topic,
@@ -82,6 +95,7 @@ async def query_key(
         count_max=count,
         begin_ms=begin_ms,
         end_ms=end_ms,
+        route_of=cluster,
         on_silent=answers.miss,
     )
     if not found and not answers.exit_code():
@@ -108,9 +122,17 @@ COPIES_MAX = 64
 @argument("message_id", metavar="ID", help="the unique id that the producer got")
 @stored_at_any_time
 @click.option("--all", "all_", is_flag=True, help="show every copy, not only the first")
+@asked_cluster
 @no_body_option
 async def query_unique_key(
-    call: Call, *, topic: str, message_id: str, stored: TimeSpan, all_: bool, no_body: bool
+    call: Call,
+    *,
+    topic: str,
+    message_id: str,
+    stored: TimeSpan,
+    all_: bool,
+    cluster: str | None,
+    no_body: bool,
 ) -> Outcome:
     """Return one row, or with ``--all`` one a copy.
 
@@ -120,8 +142,9 @@ async def query_unique_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        from mqadmin.store.offline import stored_by_key
+        from mqadmin.store.offline import refuse_cluster, stored_by_key
 
+        refuse_cluster(cluster)
         return stored_by_key(
             call,
             topic,
@@ -135,7 +158,13 @@ async def query_unique_key(
     admin = await call.admin()
     answers = Answers(call)
     found = await admin.query_message(
-        topic, message_id, begin_ms=begin_ms, end_ms=end_ms, unique=True, on_silent=answers.miss
+        topic,
+        message_id,
+        begin_ms=begin_ms,
+        end_ms=end_ms,
+        unique=True,
+        route_of=cluster,
+        on_silent=answers.miss,
     )
     if not found and not answers.exit_code():
         raise ItemNotFound(

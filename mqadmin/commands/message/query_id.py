@@ -6,7 +6,7 @@ Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 from collections.abc import AsyncIterator
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
-from mqadmin.cli.decorators import message_ids_argument, no_body_option, topic_of_id
+from mqadmin.cli.decorators import message_ids_argument, no_body_option, of_cluster, topic_of_id
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 
@@ -25,9 +25,15 @@ from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 )
 @message_ids_argument
 @topic_of_id
+@of_cluster(help="ask the brokers of this cluster for unique ids, not those of the topic's route")
 @no_body_option
 async def query_id(
-    call: Call, *, message_ids: tuple[str, ...], topic: str | None, no_body: bool
+    call: Call,
+    *,
+    message_ids: tuple[str, ...],
+    topic: str | None,
+    cluster: str | None,
+    no_body: bool,
 ) -> Outcome:
     """Return the message, or one row for each of several.
 
@@ -38,18 +44,19 @@ async def query_id(
     """
     wanted = split_ids(message_ids)
     if call.is_offline:
-        from mqadmin.store.offline import stored_messages
+        from mqadmin.store.offline import refuse_cluster, stored_messages
 
+        refuse_cluster(cluster)
         return stored_messages(call, wanted, no_body=no_body)
     if call.settings.compat:
         # Java's tool also prints which groups have read the message.
         from mqadmin.messages.track import with_tracks
 
-        found = [await find_message(call, one, topic=topic) for one in wanted]
+        found = [await find_message(call, one, topic=topic, route_of=cluster) for one in wanted]
         return Outcome(with_tracks(call, found))
 
     async def row(message_id: str) -> MessageRow:
-        found = await find_message(call, message_id, topic=topic)
+        found = await find_message(call, message_id, topic=topic, route_of=cluster)
         return row_of(found, warn=call.warn, body=not no_body)
 
     async def rows() -> AsyncIterator[Row]:

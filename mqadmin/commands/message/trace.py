@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
-from mqadmin.cli.types import TOPIC
+from mqadmin.cli.decorators import stored_at_any_time
+from mqadmin.cli.times import TimeSpan
+from mqadmin.cli.types import INTEGER, TOPIC
 from mqadmin.errors import ItemNotFound
 from mqadmin.messages.find import PLACE, find_message, is_offset_id
 from mqadmin.messages.trace import (
     LifeRow,
+    TracesRead,
     by_message,
     failure_texts,
     group_steps,
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
     details="The steps are, for each message: store, delay, half, retry and dead_letter (where "
     "it is stored); sent, delivered, consumed and decided (traced by clients); and group (the "
     "present position of each group). With --topic, only messages of this topic are shown, and a "
-    "line below names the group that failed. Without it, only the traces of clients are read.",
+    "line below names the group that failed. Without it, only the traces of clients are read. "
+    "--from, --to and --count limit which trace messages are read.",
     examples=(
         ("mqadmin message trace AC1100020B6B18B4AAC2064ED6A30000 --topic orders", "by unique id"),
         ("mqadmin message trace o-17 --topic orders", "every message with this key"),
@@ -62,7 +66,19 @@ if TYPE_CHECKING:
 @click.option(
     "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic that clients write traces to"
 )
-async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
+@stored_at_any_time
+@click.option(
+    "--count", type=INTEGER, default=64, help="largest number of trace messages that are read"
+)
+async def trace_message(
+    call: Call,
+    *,
+    which: str,
+    topic: str | None,
+    trace_topic: str,
+    stored: TimeSpan,
+    count: int,
+) -> Outcome:
     """Return one row for each step of each message, oldest first, then where the groups stand.
 
     Raises:
@@ -81,9 +97,11 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
     else:
         notes = ["only the traces of clients were read: add --topic to ask brokers as well"]
     unique_keys = {row.unique_key for row in rows if row.unique_key}
+    begin_ms, end_ms = stored.ms(call.now_ms())
+    read = TracesRead(trace_topic, begin_ms=begin_ms, end_ms=end_ms, count_max=count)
     seen = []
     for name in sorted({key, *unique_keys}):
-        seen += await traced_steps(admin, name, warn=call.warn, topic=trace_topic)
+        seen += await traced_steps(admin, name, warn=call.warn, read=read)
     traced = list(dict.fromkeys(seen))
     if topic is not None:
         traced = of_topic(traced, topic, unique_keys)

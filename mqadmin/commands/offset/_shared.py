@@ -79,6 +79,7 @@ class Reset:
     to: Position
     queue: tuple[str, ...] = ()
     broker: str | None = None
+    cluster: str | None = None
     cpp: bool = False
     only_back: bool = False
     within: int = WITHIN_MS_DEFAULT
@@ -188,10 +189,19 @@ def _chosen_queues(
     """Return the masters and the queues that a line names.
 
     Raises:
-        ItemNotFound: the topic does not have the queue, or has none on the broker.
+        ItemNotFound: the topic does not have the queue, or has none there.
     """
     nodes = masters_of_route(route)
     queues = routes.subscribe_queues(topic, route)
+    if reset.cluster is not None:
+        names = {data.broker_name for data in route.broker_datas if data.cluster == reset.cluster}
+        nodes = [node for node in nodes if node.broker in names]
+        queues = [queue for queue in queues if queue.broker_name in names]
+        if not queues:
+            raise ItemNotFound(
+                f"topic {topic} has no queue in cluster {reset.cluster}",
+                hint=f"`topic route {topic}` shows where it is",
+            )
     if reset.broker is not None:
         nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
         queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]

@@ -34,7 +34,7 @@ from mqserver.broker.lost_topics import make_lost_topics
 from mqserver.broker.ports import open_grpc_port, server_of
 from mqserver.broker.registration import Registration
 from mqserver.broker.replicas.group_files import GroupFiles, begin_as_slave
-from mqserver.broker.replicas.member import GroupMember
+from mqserver.broker.replicas.member import ReplicaMember
 from mqserver.broker.send.kernel import plain_sends
 from mqserver.broker.startup import build_line, log_opening, run
 from mqserver.broker.state import Broker
@@ -182,7 +182,7 @@ class BrokerApp:
                 broker, main=self._server, any_port=any_port, client=self._client, file=ha_file,
                 epochs=epochs, restart=self._restart,
             )  # fmt: skip
-        return GroupMember(
+        return ReplicaMember(
             broker, main=self._server, any_port=any_port, client=self._client, file=ha_file,
             epochs=epochs, restart=self._restart, files=self._group_files,
         )  # fmt: skip

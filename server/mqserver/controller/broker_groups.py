@@ -52,6 +52,7 @@ class BrokerGroups:
         on_old_epoch: called with the record and a living broker whose last heartbeat shows an
             older epoch than the master's.
         first_election_wait_ms: how long the first election of a group waits for more brokers.
+        sleep: waits for some seconds of that clock.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class BrokerGroups:
         on_new_master: Callable[[GroupRecord], None],
         on_old_epoch: Callable[[GroupRecord, LiveBroker], None],
         first_election_wait_ms: int,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.live = LiveBrokers()
         self._store = store
@@ -69,6 +71,7 @@ class BrokerGroups:
         self._on_new_master = on_new_master
         self._on_old_epoch = on_old_epoch
         self._first_election_wait_ms = first_election_wait_ms
+        self._sleep = sleep
         self._first_seen_ms: dict[str, int] = {}
 
     async def read(self, broker_name: str) -> GroupRecord | None:
@@ -189,7 +192,7 @@ class BrokerGroups:
         now_ms = self._clock.steady_ms()
         due_ms = self._first_seen_ms.setdefault(broker_name, now_ms) + self._first_election_wait_ms
         if due_ms > now_ms:
-            await asyncio.sleep((due_ms - now_ms) / 1000)
+            await self._sleep((due_ms - now_ms) / 1000)
 
     async def look_for_masters(self, may_be_dead: Callable[[GroupRecord], Awaitable[bool]]) -> None:
         """Elect masters of groups without a living one; called by the leading controller.

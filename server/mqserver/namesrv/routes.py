@@ -181,8 +181,7 @@ class RouteTable:
         self._check_broker_limits(registrar, broker, filter_servers)
         if broker.broker_id == MASTER_ID and self.is_changed(address, data_version):
             yield from self._check_topic_limits(registrar, name, announced)
-        self._check_epoch(broker, epoch, registrar)
-        self._check_state_version(broker, data_version)
+        self._check_epoch(broker, epoch, registrar, data_version)
         group = self._group_of(broker, registrar)
         is_new = broker.broker_id not in group.addresses
         group.addresses[broker.broker_id] = address
@@ -291,12 +290,20 @@ class RouteTable:
                 f"{limits.size}; registeredSizeMax of the name server raises it"
             )
 
-    def _check_epoch(self, broker: RegisterBroker, reported: HaEpoch, registrar: Registrar) -> None:
+    def _check_epoch(
+        self,
+        broker: RegisterBroker,
+        reported: HaEpoch,
+        registrar: Registrar,
+        data_version: DataVersion,
+    ) -> None:
         """Keep an epoch that is the highest of its name, and refuse a master with a lower one.
 
         Raises:
+            BadRegistration: a controller has elected another master since.
             OldEpoch: the master was replaced by a promotion; its address is dropped.
         """
+        self._check_state_version(broker, data_version)
         name, address = broker.broker_name, broker.broker_addr
         highest = self.epoch(name).ha_epoch
         if reported.ha_epoch > highest:

@@ -14,6 +14,7 @@ from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.offline.verify.entries import REBUILD
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
+from storefmt.offline.views.rocksdb.database import RocksdbUnreadable
 from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import log_file_name
@@ -56,14 +57,22 @@ def check_tree(store: StoreView, findings: Findings) -> None:
 
 
 def _check_unread(store: StoreView, findings: Findings) -> None:
-    for what in (store.unread_queues, store.unread_settings):
-        if what is not None:
+    for name, error in (("consumequeue", store.unread_queues), ("config", store.unread_settings)):
+        if isinstance(error, RocksdbUnreadable):
             findings.error(
                 "rocksdb_not_checked",
-                what.where,
-                found=str(what),
+                name,
+                found=str(error),
                 severity=Severity.INFO,
                 hint="the records of the log were checked",
+            )
+        elif error is not None:
+            findings.error(
+                "rocksdb_damaged",
+                name,
+                found=str(error),
+                expected="a RocksDB database",
+                hint="a broker does not start with it; restore it from a slave or a backup",
             )
 
 

@@ -26,7 +26,13 @@ from storefmt.offline.views.log import LogView
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.rocksdb.database import RocksdbNotInstalled, is_installed
 from storefmt.offline.views.rocksdb.queues import attach_queues
-from storefmt.offline.views.rocksdb.settings import NAMES, StoredTable, counter_of, read_table
+from storefmt.offline.views.rocksdb.settings import (
+    NAMES,
+    TABLES,
+    StoredTable,
+    counter_of,
+    read_table,
+)
 from storefmt.offline.views.tree import FileSpan, QueueKey, Tree, read_tree
 from storefmt.paths import StorePaths
 from storefmt.store_file import OpenFiles
@@ -64,8 +70,8 @@ class StoreView:
         self.geometry, self.index_shapes = detect(tree, self.open_files)
         self.log = LogView(tree.log, self.open_files, file_size=self.geometry.log_file_size)
         self._queues: dict[QueueKey, QueueView] = {}
-        self.unread_queues: RocksdbNotInstalled | None = None
-        """Why the queues are unknown: they are in RocksDB, which cannot be read here."""
+        self.unread_queues: StoreError | None = None
+        """Why the queues are unknown: they are in RocksDB, which cannot be read."""
         self._settings: dict[str, StoredTable | None] = {}
 
     @classmethod
@@ -133,7 +139,8 @@ class StoreView:
         """Do nothing if the queues can be read.
 
         Raises:
-            RocksdbNotInstalled: they are in RocksDB, and the package that reads it is missing.
+            StoreError: they are in RocksDB, which cannot be read: the package that reads it is
+                missing, or it is damaged.
         """
         if self.unread_queues is not None:
             raise self.unread_queues
@@ -149,13 +156,22 @@ class StoreView:
         """The same directories, relative to the store."""
         return frozenset(f"config/{name}" for name in self.settings_databases)
 
-    @property
-    def unread_settings(self) -> RocksdbNotInstalled | None:
+    @cached_property
+    def unread_settings(self) -> StoreError | None:
         """Why topics, groups and offsets are unknown: they are in RocksDB, as the queues."""
-        if not self.settings_databases or is_installed():
+        if not self.settings_databases:
             return None
-        where = ", ".join(sorted(self.settings_paths))
-        return RocksdbNotInstalled("topics, groups and offsets", where)
+        if not is_installed():
+            where = ", ".join(sorted(self.settings_paths))
+            return RocksdbNotInstalled("topics, groups and offsets", where)
+        try:
+            for name in TABLES:
+                table = read_table(self.paths.config, name, self.settings_databases)
+                self._settings[name] = table
+        except StoreError as error:
+            self._settings.clear()
+            return error
+        return None
 
     def queue(self, topic: str, queue_id: int) -> QueueView:
         """Return one consume queue.
@@ -250,12 +266,7 @@ class StoreView:
             return ConfigRead(None, "", (*problems, (shown, str(error))))
 
     def _stored_table(self, name: str) -> StoredTable | None:
-        if name not in self._settings:
-            stored = None
-            if self.unread_settings is None:
-                stored = read_table(self.paths.config, name, self.settings_databases)
-            self._settings[name] = stored
-        return self._settings[name]
+        return None if self.unread_settings is not None else self._settings.get(name)
 
     def _from_files(self, name: str, decode: Callable[[str], T]) -> ConfigRead[T]:
         problems: list[tuple[str, str]] = []

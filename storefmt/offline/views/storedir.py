@@ -73,8 +73,8 @@ class StoreDir(StoreView):
         """The state files of ``config/``, read once.
 
         Raises:
-            RocksdbNotInstalled: topics, groups and offsets are in RocksDB, and the package that
-                reads it is missing.
+            StoreError: topics, groups and offsets are in RocksDB, which cannot be read: the
+                package that reads it is missing, or it is damaged.
         """
         if self.unread_settings is not None:
             raise self.unread_settings

@@ -26,7 +26,7 @@ def test_a_position_is_understood(text: str, mark: PositionKind, count: int) -> 
 
 
 def test_what_is_no_position_names_all_forms() -> None:
-    with pytest.raises(ValueError, match=r"'soon' is no time.*earliest, latest, \+N"):
+    with pytest.raises(ValueError, match=r"'soon' is not a time.*earliest, latest, \+N"):
         parse_position("soon")
 
 

@@ -39,7 +39,7 @@ def test_a_word_alone_lists_its_commands_as_wrong_usage(run: Run) -> None:
 
     assert done.exit_code == 2
     assert done.out == ""
-    assert "topic create      create a topic" in done.err
+    assert "topic create        create a topic" in done.err
 
 
 def test_help_of_a_word_that_is_a_command_is_the_commands(run: Run) -> None:

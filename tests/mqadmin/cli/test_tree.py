@@ -164,6 +164,13 @@ def test_java_names_are_those_of_the_java_tool_and_lead_to_commands(fact_tables:
         }
 
 
+def test_all_90_names_of_the_tool_of_5_are_known(fact_tables: Path) -> None:
+    names = {command["name"] for command in java_tool(fact_tables, "5.4.0")}
+
+    assert len(names) == 90
+    assert names - spellings().keys() == set()
+
+
 def test_java_options_are_those_of_the_java_tool(fact_tables: Path) -> None:
     # Some came with 5.x.
     facts = (*java_tool(fact_tables, "5.4.0"), *java_tool(fact_tables, "4.9.7"))
@@ -216,6 +223,24 @@ def test_every_newer_option_of_a_name_of_4_9_is_taken_or_refused(fact_tables: Pa
     ]
 
     assert left == []
+
+
+def test_no_newer_option_is_silently_ignored() -> None:
+    flags = [(java.name, flag) for java in JAVA for flag in java.options if flag.since_5]
+
+    ignored = [
+        (name, flag.spelled)
+        for name, flag in flags
+        if sum(map(bool, (flag.field, flag.refused, flag.means))) != 1
+    ]
+
+    assert ignored == []
+
+
+@pytest.mark.parametrize("line", ["queryMsgById -i x -f GBK", "printMsg -t x -c GBK"])
+def test_a_charset_that_bodies_are_not_shown_in_is_refused(line: str) -> None:
+    with pytest.raises(Usage, match="'GBK' is not UTF-8"):
+        parse(line.split())
 
 
 REFUSED = [(java.name, flag) for java in JAVA for flag in java.options if flag.refused]

@@ -206,7 +206,7 @@ def test_a_refused_deletion_leaves_the_route_at_the_name_server(
     told = run.rows("topic", "delete", "KEPT", "-y", "-n", guarded.namesrv, exit_code=1)
 
     assert [row["result"] for row in told] == ["refused", "unchanged"]
-    assert told[1]["remark"].startswith("not sent: broker-a comes first")
+    assert told[1]["remark"].startswith("not sent, because broker-a was")
     assert run("topic", "route", "KEPT", "-n", guarded.namesrv).exit_code == 0
 
 

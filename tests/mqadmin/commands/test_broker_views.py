@@ -58,9 +58,9 @@ def test_a_statistic_has_three_spans(at: Run) -> None:
     ("words", "exit_code", "said"),
     [
         (("TOPIC_PUT_NUM", "t"), 2, "did you mean TOPIC_PUT_NUMS?"),
-        (("TOPIC_PUT_NUMS",), 2, "of what?"),
-        (("TOPIC_PUT_NUMS", "never-made"), 3, "no broker has counted"),
-        (("TOPIC_PUT_NUMS", "t", "-b", "no-broker"), 3, "no broker 'no-broker'"),
+        (("TOPIC_PUT_NUMS",), 2, "needs a topic"),
+        (("TOPIC_PUT_NUMS", "never-made"), 3, "no broker has a count"),
+        (("TOPIC_PUT_NUMS", "t", "-b", "no-broker"), 3, "broker 'no-broker' not found"),
     ],
 )
 def test_a_statistic_that_is_not_there(

@@ -56,7 +56,7 @@ def test_a_queue_that_nobody_reads_is_found(at: Run, odd: None) -> None:
     assert done.exit_code == 0
     found = done.rows
     assert cells(found, "severity", "check") == [("warning", "queue")]
-    assert found[0]["found"] == "nobody reads broker-a:1"
+    assert found[0]["found"] == "no member reads broker-a:1"
     assert at("doctor", "--check", "queue", "--fail-on", "warning").exit_code == 1
     assert at("doctor", "--check", "queue", "--fail-on", "never").exit_code == 0
 
@@ -82,7 +82,7 @@ def test_name_servers_that_differ_are_found(run: Run, servers: ServerAddresses) 
     assert (done.exit_code, alone.exit_code) == (1, 0)
     registered = [one for one in done.rows if one["subject"].startswith("broker-a (0) at")]
     assert sorted(one["found"] for one in registered) == sorted(
-        f"registered at {here}, not at {there}"
+        f"registered at {here}, but not at {there}"
         for here, there in (
             (servers.namesrv, other.addresses.namesrv),
             (other.addresses.namesrv, servers.namesrv),

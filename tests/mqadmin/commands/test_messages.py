@@ -100,7 +100,7 @@ def test_nobody_online_takes_no_message(at: Run, topic: str) -> None:
     nobody = at("message", "consume-direct", sent["msg_id"], "NoGroup", "-y")
     stranger = at("message", "consume-direct", sent["msg_id"], "NoGroup", "--client", "x@1", "-y")
 
-    assert (nobody.exit_code, "nobody of group NoGroup" in nobody.err) == (3, True)
+    assert (nobody.exit_code, "group NoGroup has no members online" in nobody.err) == (3, True)
     assert stranger.exit_code == 1
 
 

@@ -207,4 +207,4 @@ def test_what_only_servers_know_is_refused_with_a_store(
     done = on_store(*words)
 
     assert done.exit_code == 2
-    assert f"{option}: means nothing to" in done.err
+    assert f"{option}: has no effect on" in done.err

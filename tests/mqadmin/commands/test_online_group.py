@@ -179,7 +179,7 @@ def test_a_reset_online_tells_the_member(at: Run, member: Member) -> None:
     done = at(*words, "-ojson")
 
     assert cells(rows(done), "new_offset", "how") == [(0, "told"), (0, "told")]
-    assert "members are online" in done.err
+    assert "online members were asked to move" in done.err
     assert "sends the members back" in done.err
     pushed = member.reset_told()
     assert ResetOffsetBody.decode(pushed.body).offset_table == dict.fromkeys(QUEUES, 0)

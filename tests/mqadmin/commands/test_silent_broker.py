@@ -175,7 +175,7 @@ def test_a_topic_that_one_broker_lacks_has_the_words_that_finish_it(ask: Run) ->
     done = ask("topic", "create", "HALF_DONE", "-q", "1", "-ojson")
 
     assert done.exit_code == 5
-    assert "run the line again with `--broker broker-b`" in done.err
+    assert "run the command again with `--broker broker-b`" in done.err
 
 
 def test_what_may_have_been_written_is_still_said(ask: Run) -> None:

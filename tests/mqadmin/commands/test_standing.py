@@ -92,7 +92,7 @@ def test_queues_with_unread_messages_are_taken_away_by_force_alone(at: Run) -> N
     split = at.row("topic", "update", topic, "--read-queues", "4", exit_code=1)
     forced = at("topic", "update", topic, "--queues", "4", "--force", "-ojson")
 
-    text = f"queues 4 to 7 could not be read any more, with unread messages: group {group} has 4"
+    text = f"queues 4 to 7 would no longer be readable, with unread messages: group {group} has 4"
     for row in (planned, refused, split):
         assert row["result"] == "refused"
         assert row["remark"].startswith(text)
@@ -115,7 +115,7 @@ def test_unreadable_queues_are_counted_by_lag_doctor_and_status(at: Run) -> None
     assert cells(lag, "queue_id", "lag", "standing") == [(0, 0, "at the end"), (1, 1, UNREADABLE)]
     assert at("assert", "lag", group, topic).exit_code == 1
     (row,) = [row for row in found if row["subject"] == f"group {group}, topic {topic}"]
-    assert "1 queue not readable any more" in row["found"]
+    assert "1 queue no longer readable" in row["found"]
     assert "--read-queues" in row["hint"]
     assert status.rows
 

@@ -207,7 +207,7 @@ def test_topics_and_groups_of_a_file_are_made_and_changed(at: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[]", "the array is empty"),
         ('{"topicName": "x"}', "expected an array"),
         ('[{"topicName": "fine"}, {"topicName": "no good"}]', "no good"),

@@ -96,7 +96,7 @@ def test_an_entry_goes_back_to_its_own_servers_only(
     unnamed = run("undo", "1", "-y")
     named = run("undo", "1", "-y", "--context", "prod", "-ojson")
 
-    assert (other.exit_code, "not of 127.0.0.1:1" in other.err) == (2, True)
+    assert (other.exit_code, "not to 127.0.0.1:1" in other.err) == (2, True)
     assert (unnamed.exit_code, "prod is protected" in unnamed.err) == (2, True)
     assert rows(named)[0]["result"] == "changed"
     assert Journal.of(env).get(1).undone_ms is not None

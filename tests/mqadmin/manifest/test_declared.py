@@ -65,11 +65,11 @@ def test_only_named_settings_change() -> None:
     ("document", "text"),
     [
         ([], "expected sections"),
-        ({"topic": {}}, "no section 'topic'"),
+        ({"topic": {}}, "unknown section 'topic'"),
         ({"topics": ["T"]}, "expected names"),
         ({"topics": {"T": 8}}, "expected brokers"),
         ({"topics": {"T": {"*": 8}}}, "expected settings"),
-        ({"topics": {"T": {"*": {"read_queue": 8}}}}, "no setting 'read_queue'"),
+        ({"topics": {"T": {"*": {"read_queue": 8}}}}, "unknown setting 'read_queue'"),
         ({"topics": {"T": {"*": {"read_queues": "8"}}}}, "expected int"),
         ({"topics": {"T": {"*": {"read_queues": True}}}}, "expected int"),
         ({"topics": {"T": {"*": {"perm": "XYZ"}}}}, "is not a permission"),

@@ -71,8 +71,8 @@ FAILED = replace(FAILED, client_host="10.0.0.7")
         (
             [step("retry", group="billing"), step("retry", group="billing")],
             [
-                "A: group billing failed 2 times; no client traced the reason: see the log of its "
-                "members at the times of these steps"
+                "A: group billing failed 2 times; no client traced the reason; see the members' "
+                "logs at the times of these steps"
             ],
         ),
         (

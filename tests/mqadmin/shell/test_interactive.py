@@ -15,7 +15,7 @@ from mqadmin.shell.interactive import hint, styled_parts
         ("topc", "unknown command `topc`; did you mean `topic`?"),
         ("topc list", "did you mean `topic list`?"),
         ("topicLst -t x", "did you mean `topicList`?"),
-        ("topic", "topic what?; one of: topic "),
+        ("topic", "`topic` needs another word; one of: topic "),
         ("topic help", "help of `topic`"),
         ("topic help list", "topic list"),
         ("version", "print the version"),

@@ -93,7 +93,7 @@ def start(env: dict[str, str], servers: ServerAddresses, tmp_path: Path) -> Iter
 def test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax(start: Start) -> None:
     shell = start()
 
-    lines = shell.types("topic s", "status", "topic show · topic status")
+    lines = shell.types("topic s", "status", "topic show · topic static grow")
 
     assert any("topic s" in line for line in lines)
     shell.types("how ", "topic show TOPIC")
@@ -112,7 +112,7 @@ def test_an_unknown_topic_is_told_before_enter(at: Run, start: Start) -> None:
     at("topic", "create", "orders_seen", "-q", "1")
     shell = start()
 
-    shell.types("topic show ordes_seen ", "no topic `ordes_seen`; did you mean orders_seen?")
+    shell.types("topic show ordes_seen ", "unknown topic `ordes_seen`; did you mean orders_seen?")
 
 
 def test_words_are_coloured_and_not_with_no_color(start: Start) -> None:

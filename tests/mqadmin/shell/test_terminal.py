@@ -190,4 +190,4 @@ def test_an_open_quote_goes_on_in_the_next_line(terminal: Callable[..., Terminal
 
     shell.line("context show 'a")
 
-    shell.line("b'", r"no context 'a\\nb'")
+    shell.line("b'", r"context 'a\\nb' not found")

@@ -18,9 +18,9 @@ NAMES = Names(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("topic show ordres ", "no topic `ordres`; did you mean orders?"),
-        ("group lag xyz -o json", "no group `xyz`"),
-        ("broker config get -b brokr-a ", "no broker `brokr-a`; did you mean broker-a?"),
+        ("topic show ordres ", "unknown topic `ordres`; did you mean orders?"),
+        ("group lag xyz -o json", "unknown group `xyz`"),
+        ("broker config get -b brokr-a ", "unknown broker `brokr-a`; did you mean broker-a?"),
         ("topic list --kind nrml ", "kind: 'nrml' is not one of normal"),
         ("topic list -o pdf ", "output: 'pdf' is not one of table"),
     ],

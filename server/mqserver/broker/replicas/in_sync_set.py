@@ -154,12 +154,17 @@ class InSyncSet:
         replica.reach(min(acked_offset, self.log_end), self.log_end, now_ms)
         return self._confirm()
 
-    def disconnected(self, broker_id: int, now_ms: int) -> None:
-        """Note that the connection of a slave is gone; the set stays as it is for now."""
+    def disconnected(self, broker_id: int, now_ms: int) -> bool:
+        """Note that the connection of a slave is gone; the set stays as it is for now.
+
+        Returns:
+            Whether the confirm offset has moved, as nothing waits for a slave that was joining.
+        """
         replica = self._replicas.get(broker_id)
-        if replica is not None and replica.gone_ms is None:
-            replica.gone_ms, replica.is_joining = now_ms, False
-            self._confirm()
+        if replica is None or replica.gone_ms is not None:
+            return False
+        replica.gone_ms, replica.is_joining = now_ms, False
+        return self._confirm()
 
     def acknowledged(
         self, broker_id: int, acked_offset: int, *, sent_end: int, now_ms: int

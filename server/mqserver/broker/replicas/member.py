@@ -65,13 +65,14 @@ LOG = logging.getLogger(__name__)
 
 HA_RETRY_S: Final = 0.1
 """Seconds until a new master is asked again for its HA address."""
+SAFE_RETRY_S: Final = 0.01
 ONLY_ELECTED: Final = (
     "this broker belongs to a group with a controller, which elects the master; choose one with "
     "`mqadmin controller elect GROUP ID`"
 )
 
 
-class GroupMember(Replication):
+class ReplicaMember(Replication):
     """Replication of a broker that belongs to a group with a controller.
 
     Args:
@@ -197,6 +198,9 @@ class GroupMember(Replication):
             try:
                 self._act(action)
             except OSError as error:
+                if not isinstance(action, SaveHeard | SaveId | SaveTrialId):
+                    LOG.exception("%s", action)
+                    continue
                 LOG.error("%s is not saved: %s", type(action).__name__, error)
                 dropped = [left for left in actions[number + 1 :] if isinstance(left, Ask)]
                 self._carry_out(self.machine.not_saved(action, str(error), self._now()))
@@ -355,6 +359,7 @@ class GroupMember(Replication):
     async def _make_ready(self, epoch: int) -> None:
         broker, config, store = self._broker, self._broker.config, self._broker.store
         if not config.is_slave:
+            await self._wait_until_safe()
             self._files.begin_epoch(epoch, store.raw.end)
             return
         await super().stop_following()
@@ -364,6 +369,17 @@ class GroupMember(Replication):
         await self._lead()
         broker.group_commit.hold_done = self._hold_done
         store.confirm(store.raw.end, broker.clock.now_ms())
+
+    async def _wait_until_safe(self) -> None:
+        """Wait for the disk, since a write that failed would move the end of the log back.
+
+        Raises:
+            OSError: this broker was replaced meanwhile.
+        """
+        while self._safe_end < self._broker.store.raw.end:
+            await asyncio.sleep(SAFE_RETRY_S)
+            if self.machine.role is not Role.PROMOTING:
+                raise OSError("it was replaced while the log was written")
 
     async def _serve_slaves(self) -> None:
         broker, config = self._broker, self._broker.config
@@ -421,10 +437,14 @@ class GroupMember(Replication):
 
     def _log_safe(self) -> None:
         """Note that more of the log is as safe as this broker's own settings promise."""
+        self._carry_out(self.machine.log_written(self._safe_end, self._now()))
+
+    @property
+    def _safe_end(self) -> int:
+        """Up to where the log is as safe as this broker's own settings promise."""
         store = self._broker.store
         is_sync = self._broker.config.store.is_sync_flush
-        end = store.flushed_offset if is_sync else store.written_offset
-        self._carry_out(self.machine.log_written(end, self._now()))
+        return store.flushed_offset if is_sync else store.written_offset
 
     def _confirm(self, confirm_offset: int) -> None:
         """Let readers see, and answer, what every required replica has."""
@@ -488,6 +508,7 @@ class GroupMember(Replication):
             broker_id=lambda: self.machine.broker_id or 0,
             compare=self._compare,
             greeted=self._greeted,
+            epoch_shown=self._check_epoch,
             written=self._written,
             confirmed=self._master_confirmed,
         )
@@ -509,6 +530,17 @@ class GroupMember(Replication):
         log_range = await master.log_range()
         self.sync.master_end, self.sync.answered_end = log_range.log_end, log_range.answered_end
         await self._copy_tables(master)
+
+    def _check_epoch(self, epoch: int) -> None:
+        """Receive nothing of an epoch that the controller has not named to this broker yet.
+
+        A late answer of the controller about an older epoch would be believed otherwise, and what
+        is acknowledged here by then would be cut. Raises OSError.
+        """
+        heard = self.machine.heard
+        if epoch > heard:
+            self.master_changed()
+            raise OSError(f"it leads by epoch {epoch}, and this broker has heard of {heard}")
 
     async def _greeted(self, handshake: MasterHandshake) -> None:
         """Cut what the master does not have, if there is any; raises as ``must_cut_at``."""
@@ -562,17 +594,5 @@ class GroupMember(Replication):
 
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""
-        machine = self.machine
-        found = super().numbers() | {
-            "groupRole": machine.role.name,
-            "groupBrokerId": str(machine.broker_id or 0),
-            "masterEpoch": str(machine.epoch),
-            "confirmOffset": str(machine.confirm_offset),
-            "controllerLeader": self._controllers.leader,
-            "controllerProblem": machine.problem,
-        }
-        if machine.in_sync is not None:
-            committed = machine.in_sync.committed
-            found["inSyncSet"] = ",".join(map(str, sorted(committed.members)))
-            found["inSyncSetEpoch"] = str(committed.epoch)
-        return found
+        leader = {"controllerLeader": self._controllers.leader}
+        return super().numbers() | self.machine.numbers() | leader

@@ -36,6 +36,8 @@ LOG = logging.getLogger(__name__)
 HANDSHAKE_S: Final = 3.0
 RETRY_S: Final = 0.2
 
+EpochShown = Callable[[int], None]
+"""Called with an epoch before its bytes are received; raises OSError if they may not be yet."""
 Greeted = Callable[[MasterHandshake], Awaitable[None]]
 """Called with the master's handshake; raises Diverged or OSError if nothing may be received."""
 
@@ -72,6 +74,7 @@ class ReplicaReceiver(Receiver):
         broker_id: returns the id in the group.
         compare: called after each connect, before the handshake.
         greeted: decides by the master's handshake.
+        epoch_shown: decides by the newest epoch of the master.
         written: called when messages that were received have become visible in queues.
         confirmed: called with a confirm offset that the master sent.
     """
@@ -88,6 +91,7 @@ class ReplicaReceiver(Receiver):
         broker_id: Callable[[], int],
         compare: Compare,
         greeted: Greeted,
+        epoch_shown: EpochShown,
         written: Callable[[], None],
         confirmed: Callable[[int], None],
     ) -> None:
@@ -95,6 +99,7 @@ class ReplicaReceiver(Receiver):
         self._files = files
         self._broker_id = broker_id
         self._greeted = greeted
+        self._epoch_shown = epoch_shown
         self._confirmed = confirmed
         self._connection: _ReplicaStream | None = None
         """The last connection, whether or not anything is received on it yet."""
@@ -129,6 +134,8 @@ class ReplicaReceiver(Receiver):
         stream.transport.write(encode_slave_handshake(handshake))
         async with asyncio.timeout(HANDSHAKE_S):
             master = await stream.handshake
+        if master.epochs:
+            self._epoch_shown(master.epochs[-1].epoch)
         await self._greeted(master)
         await self._flush_all()
         if stream.ended.done():
@@ -153,7 +160,7 @@ class ReplicaReceiver(Receiver):
 
         Raises:
             BadStream: it breaks the protocol.
-            OSError: the epoch file cannot be written.
+            OSError: the epoch file cannot be written, or an epoch may not be received yet.
         """
         assert isinstance(stream, _ReplicaStream)
         transfers: list[Transfer] = []
@@ -171,5 +178,6 @@ class ReplicaReceiver(Receiver):
     def _note_epoch(self, epoch: EpochStart) -> None:
         newest = self._files.epochs[-1].epoch if self._files.epochs else 0
         if epoch.epoch > newest:
+            self._epoch_shown(epoch.epoch)
             self._files.begin_epoch(epoch.epoch, epoch.start_offset)
             LOG.info("epoch %d begins at %d of the log", epoch.epoch, epoch.start_offset)

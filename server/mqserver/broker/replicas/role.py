@@ -31,7 +31,7 @@ Rules:
   now. While the whole set acknowledges no other can lead, and an unreachable controller alone
   stops nothing. What was acknowledged rests on the set and on no clock.
 * A proposal for the set whose outcome cannot be known any more ends the leadership: the next
-  election voids it.
+  election voids it. Before that, a controller has ``timeout_ms`` to hear of a member.
 
 Source: broker/controller/ReplicasManager.java (5.4.0), which has neither lease nor saved epoch.
 """
@@ -155,6 +155,8 @@ class RoleMachine:
         self._is_hinted = False
         self._beat_due_ms = 0
         self._elected: MasterView | None = None
+        self._refused: tuple[AlterSet, int] | None = None
+        """The proposal in doubt that was refused for a dead member, and when it first was."""
 
     # Time.
 
@@ -498,10 +500,20 @@ class RoleMachine:
         if not is_dead_member:
             # Another set or epoch holds; 1004 shows which, and until then both sets count.
             return self._ask(AskMaster(), now_ms)
-        if self.in_sync.refused():
+        if self.in_sync.refused() or self._may_be_granted_soon(question, answer.code, now_ms):
             return self._ask(AskMaster(), now_ms)
         why = "nobody can know whether the controller will still change the in-sync set"
         return self._change(RoleEvent.STEPS_DOWN, now_ms, why=why)
+
+    def _may_be_granted_soon(self, question: AlterSet, code: int, now_ms: int) -> bool:
+        """Return whether a proposal in doubt was refused only for a member not heard of yet.
+
+        A controller that has just started knows a member after its next heartbeat.
+        """
+        if self._refused is None or self._refused[0] != question:
+            self._refused = (question, now_ms)
+        is_unheard = code == LaterResponseCode.CONTROLLER_BROKER_NOT_ALIVE
+        return is_unheard and now_ms - self._refused[1] < self._settings.timeout_ms
 
     @property
     def confirm_offset(self) -> int:
@@ -541,9 +553,11 @@ class RoleMachine:
 
     def slave_disconnected(self, broker_id: int, now_ms: int) -> list[Action]:
         """Note that the connection of a slave is gone."""
-        if self.in_sync is not None:
-            self.in_sync.disconnected(broker_id, now_ms)
-        return []
+        if self.in_sync is None:
+            return []
+        before = self.in_sync.answer_offset
+        moved = self.in_sync.disconnected(broker_id, now_ms)
+        return [Confirmed()] * (moved or self.in_sync.answer_offset > before)
 
     # Following.
 
@@ -562,3 +576,20 @@ class RoleMachine:
             return []
         self._accepts = False
         return [CloseSends("the broker stops")]
+
+    # Tools.
+
+    def numbers(self) -> dict[str, str]:
+        """Return the entries of the broker's runtime information about its role."""
+        entries = {
+            "groupRole": self.role.name,
+            "groupBrokerId": str(self.broker_id or 0),
+            "masterEpoch": str(self.epoch),
+            "confirmOffset": str(self.confirm_offset),
+            "controllerProblem": self.problem,
+        }
+        if self.in_sync is not None:
+            committed = self.in_sync.committed
+            entries["inSyncSet"] = ",".join(map(str, sorted(committed.members)))
+            entries["inSyncSetEpoch"] = str(committed.epoch)
+        return entries

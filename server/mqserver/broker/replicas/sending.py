@@ -40,7 +40,7 @@ NO_EPOCH: Final = EpochStart(0, 0)
 """The epoch of bytes that were written before the group had a controller."""
 
 
-class Leadership(Protocol):
+class MasterState(Protocol):
     """What the connections of slaves need of the master."""
 
     @property
@@ -151,7 +151,7 @@ class ReplicaServer(SlaveServer):
         clock: Clock,
         may_connect: Callable[[str, str], bool],
         places: Places,
-        leadership: Leadership,
+        leadership: MasterState,
     ) -> None:
         super().__init__(
             store,

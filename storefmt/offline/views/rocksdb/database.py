@@ -34,7 +34,11 @@ _COPIED: Final = (ROCKSDB_MARK, "MANIFEST-")
 _TRIES: Final = 4
 
 
-class RocksdbNotInstalled(StoreError):
+class RocksdbUnreadable(StoreError):
+    """A part of the store is in RocksDB, which is not damaged and cannot be read from here."""
+
+
+class RocksdbNotInstalled(RocksdbUnreadable):
     """A part of the store is in RocksDB, and the package that reads RocksDB is not installed.
 
     Args:
@@ -43,7 +47,6 @@ class RocksdbNotInstalled(StoreError):
     """
 
     def __init__(self, what: str, where: str) -> None:
-        self.where = where
         super().__init__(
             f"{what} of this store are in RocksDB ({where}), and the package that reads RocksDB is "
             "not installed; `pip install 'mqadmin[rocksdb]'` brings it"
@@ -59,15 +62,15 @@ class Database:
     """The entries of one RocksDB directory, as they were when it was opened.
 
     Raises:
-        RocksdbNotInstalled: the package is missing.
-        StoreError: the directory cannot be opened, or lies on another machine.
+        RocksdbUnreadable: the package is missing, or the directory lies on another machine.
+        StoreError: the directory cannot be opened.
     """
 
     def __init__(self, directory: Path, *, what: str) -> None:
         if not is_installed():
             raise RocksdbNotInstalled(what, directory.name)
         if isinstance(directory, RemotePath):
-            raise StoreError(
+            raise RocksdbUnreadable(
                 f"{directory}: RocksDB is only read on this machine; copy the directory here, and "
                 "read the copy"
             )

@@ -1,4 +1,4 @@
-"""Consume queues in RocksDB, in the form of files: every reader of queue files reads them, too.
+"""Consume queues in RocksDB, in the form of files, so that readers of queue files read them.
 
     key (topic, queue id, k) ──> entry k          one "file" a queue, as long as the queue:
     …/consumequeue/orders/0/00000000000000000060  |e3|e4|e5|e6|   20 bytes an entry, from entry 3 on
@@ -181,24 +181,24 @@ def _os_errors(path: Path) -> Iterator[None]:
         raise OSError(errno.EIO, str(error), str(path)) from error
 
 
-def attach_queues(tree: Tree) -> RocksdbNotInstalled | None:
+def attach_queues(tree: Tree) -> StoreError | None:
     """Add the queues in RocksDB to a listing; a store whose queues are in both keeps one form.
 
     A broker with ``rocksdbCQDoubleWriteEnable`` writes files and RocksDB. Files are read then,
     unless the queues in RocksDB go further: then the broker was told to write RocksDB alone.
 
     Returns:
-        Why nothing was added, although queues are in RocksDB.
-
-    Raises:
-        StoreError: the database cannot be opened.
+        Why nothing was added, although queues are in RocksDB; the rest of the store can be read.
     """
     directory = StorePaths(tree.root).consumequeue
     if directory not in tree.databases:
         return None
     if not is_installed():
         return RocksdbNotInstalled(_WHAT, directory.name)
-    tree.rocksdb_queues = list_queues(directory)
+    try:
+        tree.rocksdb_queues = list_queues(directory)
+    except StoreError as error:
+        return error
     tree.topics |= {topic for topic, _ in tree.rocksdb_queues}
     tree.files_beside_rocksdb = tree.queues
     if not tree.queues or _goes_further(tree):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mqserver.broker.app import BrokerApp
 from mqserver.broker.config import BrokerConfig
-from mqserver.broker.replicas.member import GroupMember
+from mqserver.broker.replicas.member import ReplicaMember
 from mqserver.broker.replicas.roles import Role
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
@@ -64,10 +64,10 @@ class Node:
         return Desk(self._app, self.client, self.address)
 
     @property
-    def member(self) -> GroupMember:
+    def member(self) -> ReplicaMember:
         assert self._app is not None
         member = self._app.broker.ha
-        assert isinstance(member, GroupMember)
+        assert isinstance(member, ReplicaMember)
         return member
 
     @property

@@ -7,7 +7,7 @@ import pytest
 
 from mqserver.broker.app import BrokerApp
 from mqserver.broker.ha.epoch import EpochFile
-from mqserver.broker.replicas.member import GroupMember
+from mqserver.broker.replicas.member import ReplicaMember
 from mqserver.broker.replicas.roles import Role
 from mqserver.runtime.clock import SystemClock
 from remoting.aio.client import RemotingClient
@@ -280,6 +280,54 @@ async def test_a_broker_without_a_group_has_no_epochs(tmp_path: Path) -> None:
     await client.close()
     await app.stop()
 
-    assert not isinstance(app.broker.ha, GroupMember)
+    assert not isinstance(app.broker.ha, ReplicaMember)
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "enableControllerMode" in (answer.remark or "")
+
+
+async def test_an_epoch_that_is_not_saved_is_never_led_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with group_of(tmp_path, 2) as group:
+        first = await group.whole()
+        (second,) = others(group, first)
+        tries: list[int] = []
+
+        def refused(epoch: int) -> None:
+            tries.append(epoch)
+            raise OSError("disk full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(second.member._files, "save_heard", refused)
+            await group.elect(second)
+            await until(lambda: tries, what="the epoch is to be saved")
+            assert second.role is not Role.LEADING
+
+        leader = await group.master()
+        assert leader.member.machine.epoch > tries[0]
+        assert await group.whole() is leader
+
+
+async def test_a_new_epoch_of_the_same_master_begins_when_its_log_is_safe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with group_of(tmp_path, 2) as group:
+        first = await group.whole()
+        member, looks, is_safe = first.member, [0], False
+        epoch = member.machine.epoch + 1
+
+        def safe_end(_: ReplicaMember) -> int:
+            looks[0] += 1
+            return first.desk.app.broker.store.raw.end if is_safe else -1
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ReplicaMember, "_safe_end", property(safe_end))
+            patched.setattr(member.machine, "role", Role.PROMOTING)
+            ready = asyncio.ensure_future(member._make_ready(epoch))
+            await until(lambda: looks[0] > 2, what="the end of the log is looked at again")
+            assert [entry.epoch for entry in member.epochs] == [epoch - 1]
+
+            is_safe = True
+            await ready
+
+        assert member.epochs[-1].epoch == epoch

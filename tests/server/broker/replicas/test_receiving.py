@@ -57,14 +57,20 @@ class Slave:
         self.confirmed: list[int] = []
         self.handshakes: list[MasterHandshake] = []
         self.verdict: Exception | None = None
+        self.heard = 9
         self.receiver = ReplicaReceiver(
             self.store, config=config, clock=SystemClock(), files=self.files,
             broker_id=lambda: 2, compare=self._compare, greeted=self._greeted,
+            epoch_shown=self._epoch_shown,
             written=lambda: None, confirmed=self.confirmed.append,
         )  # fmt: skip
 
     async def _compare(self) -> None:
         return
+
+    def _epoch_shown(self, epoch: int) -> None:
+        if epoch > self.heard:
+            raise OSError(f"epoch {epoch} is new")
 
     async def _greeted(self, handshake: MasterHandshake) -> None:
         self.handshakes.append(handshake)
@@ -179,3 +185,37 @@ async def test_logs_with_nothing_in_common_wait_for_a_person(tmp_path: Path) -> 
 
         await until(lambda: slave.receiver.state is SlaveState.DIVERGED)
         assert slave.receiver.divergence == "nothing in common"
+
+
+async def test_a_master_of_an_epoch_that_is_not_known_is_left(tmp_path: Path) -> None:
+    async with played(tmp_path) as (master, slave):
+        slave.heard = 2
+        reader, writer = await master.connected()
+        await reader.readexactly(SLAVE_HANDSHAKE.size)
+        writer.write(encode_master_handshake(0, [EPOCH]))
+
+        assert await reader.read() == b""
+        assert slave.handshakes == []
+
+        slave.heard = 3
+        reader, writer = await master.connected(2)
+        await reader.readexactly(SLAVE_HANDSHAKE.size)
+        writer.write(encode_master_handshake(0, [EPOCH]))
+        assert await reader.readexactly(12) == report(0)
+
+
+async def test_bytes_of_an_epoch_that_is_not_known_are_not_received(tmp_path: Path) -> None:
+    async with played(tmp_path) as (master, slave):
+        slave.heard = 3
+        reader, writer = await master.connected()
+        await reader.readexactly(SLAVE_HANDSHAKE.size)
+        writer.write(encode_master_handshake(0, [EPOCH]))
+        await reader.readexactly(12)
+
+        newer = EpochStart(4, 0)
+        parts = encode_pieces(0, b"x" * 40, epoch=newer, confirm_offset=0, batch_size=100)
+        writer.write(b"".join(parts))
+
+        assert await reader.read() == b""
+        assert slave.store.written_offset == 0
+        assert slave.files.epochs == []

@@ -323,6 +323,18 @@ def test_a_replica_joins_by_the_answer_of_the_controller_only() -> None:
     assert role.slave_acknowledged(2, 200, sent_end=200, now_ms=5) == [Confirmed()]
 
 
+def test_what_waited_for_a_joining_replica_is_confirmed_when_its_connection_ends() -> None:
+    role = leading()
+    role.log_written(200, 1)
+    role.slave_connected(2, 150, 2)
+    assert role.log_written(300, 3) == []
+
+    actions = role.slave_disconnected(2, 4)
+
+    assert actions == [Confirmed()]
+    assert role.confirm_offset == 300
+
+
 def test_an_unanswered_proposal_is_asked_again_unchanged() -> None:
     role = leading(2)
     role.slave_disconnected(2, 0)
@@ -373,19 +385,41 @@ def test_a_proposal_with_a_dead_member_is_dropped() -> None:
     assert role.in_sync.proposed is None
 
 
-def test_a_proposal_that_may_still_be_carried_out_ends_the_leadership_when_refused() -> None:
+def in_doubt() -> tuple[RoleMachine, AlterSet]:
+    """A master whose proposal had no answer, and is asked again at ``2 + RETRY_MS``."""
     role = leading()
     proposal = AlterSet(1, 1, frozenset({1, 2}), 1)
     role.slave_connected(2, 100, 1)
     role.unanswered(proposal, 1)
     assert asked(role.tick(2 + RETRY_MS))[-1] == proposal
+    return role, proposal
 
-    actions = role.answered(proposal, Answer(Code.CONTROLLER_BROKER_NOT_ALIVE), 3 + RETRY_MS)
+
+def test_a_proposal_that_may_still_be_carried_out_ends_the_leadership_when_refused() -> None:
+    role, proposal = in_doubt()
+
+    actions = role.answered(proposal, Answer(Code.CONTROLLER_INVALID_REPLICAS), 3 + RETRY_MS)
 
     assert role.role is Role.REGISTERING
     assert of(CloseSends, actions)
     assert of(StandBy, actions)
     assert Register(1) in asked(actions)
+
+
+def test_a_controller_that_has_just_started_may_not_have_heard_of_a_member_yet() -> None:
+    role, proposal = in_doubt()
+    now_ms, refusal = 3 + RETRY_MS, Answer(Code.CONTROLLER_BROKER_NOT_ALIVE)
+
+    role.answered(proposal, refusal, now_ms)
+
+    assert role.role is Role.LEADING
+    assert role.in_sync is not None
+    assert role.in_sync.required == {1, 2}
+    assert proposal in asked(role.tick(now_ms + RETRY_MS))
+
+    role.answered(proposal, refusal, now_ms + RoleSettings().timeout_ms)
+
+    assert role.role is Role.REGISTERING
 
 
 def test_a_master_stops_at_once_when_another_one_leads() -> None:

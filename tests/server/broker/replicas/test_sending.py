@@ -28,7 +28,7 @@ from tests.waiting import until
 
 
 @dataclass
-class Leadership:
+class MasterState:
     """What the master knows, and what it was told of its slaves."""
 
     epochs: list[EpochStart] = field(default_factory=lambda: [EpochStart(1, 0)])
@@ -81,7 +81,7 @@ class PlayedSlave:
 class Port:
     store: MessageStore
     server: ReplicaServer
-    leadership: Leadership
+    leadership: MasterState
     number: int
 
     async def slave(self, broker_id: int = 2, begin: int | None = 0) -> PlayedSlave:
@@ -98,7 +98,7 @@ class Port:
 async def opened(root: Path, *, count: int = 5) -> AsyncIterator[Port]:
     store = open_store(small_config(root))
     put_all(store, range(count))
-    leadership = Leadership()
+    leadership = MasterState()
     config = BrokerConfig(
         ha_transfer_batch_size=1_000, ha_send_heartbeat_interval_ms=600_000,
         ha_housekeeping_interval_ms=600_000,

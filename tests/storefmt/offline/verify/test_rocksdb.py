@@ -43,6 +43,19 @@ def test_without_the_package_the_log_is_checked(
     assert {found.severity for found in report.findings} == {Severity.INFO}
 
 
+@pytest.mark.parametrize("name", ["consumequeue", "config/topics"])
+def test_a_database_that_does_not_open_is_an_error(golden: Golden, name: str) -> None:
+    store = golden.family("rocksdb", "separate")
+    for path in (store / name).glob("*.sst"):
+        path.unlink()
+
+    report = report_of(store)
+
+    assert not report.ok
+    assert "rocksdb_damaged" in kinds(report)
+    assert report.records > 15
+
+
 def test_a_wrong_entry_of_rocksdb_is_found(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     read = queues.QueueDatabase.read
 

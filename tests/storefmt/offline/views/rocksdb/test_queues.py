@@ -117,6 +117,19 @@ def test_a_database_that_went_away_is_an_error_of_the_store(directory: Path) -> 
         store.queue("orders", 9)
 
 
+def test_a_damaged_database_leaves_the_log_to_be_read(directory: Path) -> None:
+    for path in directory.glob("*.sst"):
+        path.unlink()
+
+    with StoreDir.open(directory.parent) as store:
+        assert len(list(store.records())) > 10
+        assert "RocksDB does not open it" in " ".join(store.info().notes)
+        with pytest.raises(StoreError, match="RocksDB does not open it"):
+            store.need_queues()
+        with pytest.raises(StoreError, match="RocksDB does not open it"):
+            store.queue("orders", 0)
+
+
 def test_opening_again_sees_what_came_since(golden: Golden, directory: Path) -> None:
     first = open_queues(directory)
 

@@ -122,8 +122,10 @@ def test_a_database_that_does_not_open_is_an_error(golden: Golden) -> None:
     for path in (store / "config" / "topics").glob("*.sst"):
         path.unlink()
 
-    with StoreDir.open(store) as opened, pytest.raises(StoreError, match="config/topics"):
-        opened.topics()
+    with StoreDir.open(store) as opened:
+        assert "config/topics: RocksDB does not open it" in " ".join(opened.info().notes)
+        with pytest.raises(StoreError, match="config/topics"):
+            opened.topics()
 
 
 @pytest.mark.parametrize(

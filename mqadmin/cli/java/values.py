@@ -1,0 +1,37 @@
+"""Values of flags of RocketMQ's own tool that are spelled differently than ours.
+
+Rule: each function is the ``parse`` of a ``JavaOption``: it raises ``ValueError`` with what is
+wrong, which the refusal of the line quotes.
+"""
+
+from typing import Final
+
+from mqadmin.cli.types import positive
+
+MESSAGE_TYPES: Final = ("NORMAL", "FIFO", "DELAY", "TRANSACTION")
+
+
+def seconds_of_ms(text: str) -> object:
+    """Read the ms of Java's flag as the seconds of ``--timeout``."""
+    return positive(text) / 1000
+
+
+def message_type_of(text: str) -> object:
+    """Read the one attribute of a topic that is changed here, ``+message.type=FIFO``."""
+    name, _, value = text.strip().partition("=")
+    message_type = value.strip().upper()
+    if name != "+message.type" or message_type not in MESSAGE_TYPES:
+        raise ValueError(f"{text!r} is not +message.type= with one of {', '.join(MESSAGE_TYPES)}")
+    return message_type
+
+
+def utf_8(text: str) -> object:
+    """Read a charset, of which bodies are shown in one."""
+    if text.strip().upper().replace("-", "") != "UTF8":
+        raise ValueError(f"{text!r} is not UTF-8; `message export` keeps the bytes of other texts")
+    return text
+
+
+def ids_of_semicolons(text: str) -> object:
+    """Read Java's list of ids."""
+    return tuple(int(part) for part in text.split(";") if part.strip())
