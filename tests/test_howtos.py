@@ -18,6 +18,7 @@ import pytest
 from mqserver.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY, Golden
 from tests.mqadmin.test_tour import SAME
+from tests.ports import free_ports
 
 DIRECTORY = REPOSITORY / "docs" / "howto"
 BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL)
@@ -127,7 +128,19 @@ def test_the_page_of_the_upgrade_prints_what_it_says(
     check_page("upgrade-to-5.md", directory, {"NAMESRV_ADDR": rocketmq_broker.namesrv})
 
 
+def test_the_page_of_the_group_prints_what_it_says(tmp_path: Path) -> None:
+    directory, port = tmp_path / "here", free_ports(14)
+    directory.mkdir()
+    # Each broker also listens on the port after its own, and two below it.
+    ports = {f"PORT_{name}": str(port + 4 + 4 * number) for number, name in enumerate("ABC")}
+    addresses = {"NAMESRV_ADDR": f"127.0.0.1:{port}", "CONTROLLER": f"127.0.0.1:{port + 1}"}
+
+    check_page("pair-to-group.md", directory, {**addresses, **ports})
+
+
 def test_every_page_is_run() -> None:
-    run_here = {*PAGES, "upgrade-to-5.md", "replace-a-java-broker.md", "README.md"}
+    run_here = {
+        *PAGES, "pair-to-group.md", "upgrade-to-5.md", "replace-a-java-broker.md", "README.md",
+    }  # fmt: skip
 
     assert {path.name for path in DIRECTORY.iterdir()} == run_here

@@ -28,7 +28,7 @@ from mqserver.broker.files.live_settings import LiveSettings
 from mqserver.broker.files.loads import load_state, loss_warnings, missing_files
 from mqserver.broker.files.saves import StateFiles
 from mqserver.broker.ha.epoch import EpochFile
-from mqserver.broker.ha.ha_file import HaFile, before_start, cut_if_ordered
+from mqserver.broker.ha.ha_file import HaFile, before_start, before_start_in_group
 from mqserver.broker.ha.replication import Replication
 from mqserver.broker.lost_topics import make_lost_topics
 from mqserver.broker.ports import open_grpc_port, server_of
@@ -164,7 +164,7 @@ class BrokerApp:
         if config.enable_controller_mode:
             files = self._group_files = GroupFiles.of(config)
             begin_as_slave(config, files.identity)
-            ha_file = cut_if_ordered(config, HaFile.read(root))
+            ha_file = before_start_in_group(config)
         else:
             ha_file = before_start(config)
         epochs = EpochFile.read(root)

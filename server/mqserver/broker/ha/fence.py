@@ -161,9 +161,23 @@ class Fence:
                 "in slaveAddresses",
             )
 
+    @property
+    def followed_epoch(self) -> int:
+        """Return the least epoch of a master whose tables this slave adopts.
+
+        It is 0 in a group with a controller, which alone says who the master is.
+        """
+        return 0 if self._broker.config.enable_controller_mode else self.file.epoch
+
     def registered_epoch(self) -> HaEpoch:
-        """Return the epoch that this broker registers."""
+        """Return the epoch that this broker registers.
+
+        A master of a group was elected after every promotion that it has heard of, so it registers
+        the newest one: with less, a name server would take it for a master that was replaced.
+        """
         epoch = self.file.epoch
+        if self._broker.config.enable_controller_mode:
+            epoch = max(epoch, self.file.heard)
         return HaEpoch(ha_epoch=epoch, ha_epoch_proof=self._trust.prove(*self._promotion(epoch)))
 
     def _promotion(self, epoch: int) -> tuple[str | int, ...]:

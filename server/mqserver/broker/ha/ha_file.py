@@ -151,6 +151,23 @@ def before_start(config: BrokerConfig) -> HaFile:
     return cut_if_ordered(config, file)
 
 
+def before_start_in_group(config: BrokerConfig) -> HaFile:
+    """Apply the file as ``before_start`` does, for a broker of a group with a controller.
+
+    Promotions and demotions from before the group are forgotten: they would otherwise decide the
+    role again when the broker leaves the group.
+
+    Raises:
+        ConfigDamaged: the file cannot be read.
+        OSError: the log cannot be copied or cut, or the file cannot be written.
+    """
+    file = HaFile.read(Path(config.store.store_path_root_dir))
+    if file.promoted is not None or file.demoted is not None:
+        LOG.info("the controller decides the role now; forgot the order in %s", file.path)
+        file = file.replace(parts_at=file.parts_at, cut_tail=file.cut_tail)
+    return cut_if_ordered(config, file)
+
+
 def cut_if_ordered(config: BrokerConfig, file: HaFile) -> HaFile:
     """Cut the log of a slave where the file says that it diverges, after a copy of the tail.
 

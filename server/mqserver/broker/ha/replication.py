@@ -392,7 +392,7 @@ class Replication(Ha):
         except (OSError, StoreError) as error:
             LOG.info("tables of the master are not copied: %s", error)
             return
-        if why := tables.progress.refusal(self.fence.file.epoch):
+        if why := tables.progress.refusal(self.fence.followed_epoch):
             LOG.info("tables of master %s are not copied: %s", master.address, why)
             return
         if not self._broker.config.is_slave:

@@ -2,11 +2,19 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mqserver.broker.config import BrokerRole
-from mqserver.broker.ha.ha_file import FILE_NAME, HaFile, before_start, copy_tail, cut_log
+from mqserver.broker.ha.ha_file import (
+    FILE_NAME,
+    HaFile,
+    before_start,
+    before_start_in_group,
+    copy_tail,
+    cut_log,
+)
 from storefmt.errors import ConfigDamaged
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
@@ -71,6 +79,18 @@ def test_demotion_is_forgotten_once_the_configuration_says_it(tmp_path: Path) ->
 
     assert (slave.broker_role, slave.broker_id) == (BrokerRole.SLAVE, 2)
     assert not (tmp_path / FILE_NAME).exists()
+
+
+@pytest.mark.parametrize("order", [{"promoted": BrokerRole.SYNC_MASTER}, {"demoted": 3}])
+def test_a_group_with_a_controller_forgets_promotion_and_demotion(
+    tmp_path: Path, order: dict[str, Any]
+) -> None:
+    HaFile.read(tmp_path).replace(**order, parts_at=4096)
+
+    file = before_start_in_group(broker_settings(tmp_path, broker_role=BrokerRole.SLAVE))
+
+    assert (file.promoted, file.demoted, file.parts_at) == (None, None, 4096)
+    assert HaFile.read(tmp_path) == file
 
 
 def filled(root: Path, count: int) -> list[int]:

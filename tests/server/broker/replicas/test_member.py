@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqserver.broker.app import BrokerApp
+from mqserver.broker.ha.epoch import EpochFile
 from mqserver.broker.replicas.member import ReplicaMember
 from mqserver.broker.replicas.roles import Role
 from mqserver.runtime.clock import SystemClock
@@ -155,6 +156,36 @@ async def test_name_servers_list_the_master_of_the_group(tmp_path: Path) -> None
             await names(second)
         await group.whole()
         assert f'"{first.address}"' in await route()
+
+
+async def test_a_promotion_from_before_the_group_does_not_outrank_its_master(
+    tmp_path: Path,
+) -> None:
+    first_store = tmp_path / "store-1"
+    first_store.mkdir()
+    EpochFile.read(first_store).replace(epoch=1_700_000_000_000, heard=1_700_000_000_000)
+    async with group_of(tmp_path, 1) as group:
+        first = await group.whole()
+        await first.desk.create_topic()
+        second = await group.add()
+        assert await group.whole() is first
+        await until(lambda: second.desk.app.broker.topics.get(TOPIC), what="topics are copied")
+
+        await group.elect(second)
+
+        assert await group.master(besides=first) is second
+        assert await group.whole() is second
+        header = GetRouteInfo(topic=TOPIC)
+        command = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+        async with asyncio.timeout(60):
+            while True:
+                answer = await first.client.invoke(group.namesrv, command, timeout_s=60)
+                if f'0:"{second.address}"' in answer.body.decode().replace('"0":', "0:"):
+                    break
+                await asyncio.sleep(0.01)
+        await second.desk.create_topic("Later")
+        await first.member.round(0)
+        assert first.desk.app.broker.topics.get("Later") is not None
 
 
 async def test_roles_change_by_the_controller_alone(tmp_path: Path) -> None:
