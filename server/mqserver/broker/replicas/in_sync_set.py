@@ -232,12 +232,14 @@ class InSyncSet:
         return moved
 
     def _is_near(self, replica: _Replica, now_ms: int) -> bool:
-        return (
-            replica.gone_ms is None
-            and not replica.is_learner
-            and replica.acked_offset >= self.epoch_start
-            and replica.round_ms <= NEAR_MS
-            and replica.behind_ms(now_ms) <= NEAR_MS
+        if replica.gone_ms is not None or replica.is_learner:
+            return False
+        if replica.acked_offset < self.epoch_start:
+            return False
+        # However long its last round took, one that lacks nothing has arrived: while no messages
+        # come there is no further round.
+        return replica.mark_ms is None or (
+            replica.round_ms <= NEAR_MS and replica.behind_ms(now_ms) <= NEAR_MS
         )
 
     def _has_to_leave(self, broker_id: int, now_ms: int) -> bool:

@@ -110,6 +110,16 @@ def test_a_replica_that_copies_an_old_log_holds_up_nothing() -> None:
     assert in_sync.confirm_offset == in_sync.log_end
 
 
+def test_a_replica_that_copied_for_long_joins_though_no_more_messages_come() -> None:
+    in_sync = led_by_1()
+    in_sync.connected(2, 0, 0)
+    ack(in_sync, 2, 100, 10 * NEAR_MS)
+
+    in_sync.look(11 * NEAR_MS)
+
+    assert in_sync.proposed == {1, 2}
+
+
 def test_a_replica_that_stalls_while_it_joins_is_let_go() -> None:
     in_sync = led_by_1()
     in_sync.connected(2, 100, 0)
