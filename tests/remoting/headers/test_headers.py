@@ -45,13 +45,16 @@ LATER_FIELDS = {
     "CreateTopic": {"attributes"},
     "ResetOffset": {"offset", "queueId"},
     "ElectMaster": {"isUnclean"},
+    "ExchangeHaInfo": {"brokerName", "masterEpoch"},
 }
-"""Fields that RocketMQ 5 added to headers of 4.9, and one that we added to a header of 5."""
+"""Fields that RocketMQ 5 added to headers of 4.9, and those that we added to headers of 5."""
 RENAMED = {
     "SendMessageRequestHeaderV2": "SendMessageV2",
     # The body of the answer has the other name.
     "ConsumeMessageDirectlyResultRequestHeader": "ConsumeMessageDirectly",
     "CleanControllerBrokerDataRequestHeader": "CleanBrokerData",
+    "ExchangeHAInfoRequestHeader": "ExchangeHaInfo",
+    "ExchangeHAInfoResponseHeader": "ExchangeHaInfo",
 }
 NOT_READ = {"lo", "ns", "nsd", "oway"}
 """Fields that 5.4.0 inherits in every header, and that our servers have no use for."""
