@@ -137,7 +137,10 @@ async def show_static(call: Call, *, topic: str) -> Outcome:
 
 targets_options = combine(
     click.option(
-        *("--broker", "brokers"), multiple=True, type=BROKER, help="on the master of this name"
+        *("--broker", "-b", "brokers"),
+        multiple=True,
+        type=BROKER,
+        help="on the master of this name",
     ),
     click.option(
         *("--cluster", "clusters"), multiple=True, type=CLUSTER, help="on the masters of a cluster"

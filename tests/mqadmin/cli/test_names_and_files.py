@@ -44,7 +44,7 @@ def test_a_file_is_written_by_one_option_and_may_be_standard_output(made: Comman
 def test_a_file_that_is_read_may_be_standard_input(made: Command) -> None:
     files = arguments_of(made, ValueKind.FILE)[:1]
     files += [one for one in options_of(made, ValueKind.FILE) if one.opts[0] == "--file"]
-    if made.name == "store hexdump":
+    if made.name in {"store compaction", "store hexdump"}:
         # It is a file of the store.
         files = []
 
