@@ -25,8 +25,7 @@ ELSEWHERE = re.compile(r">\s*/|^\s*(?:[>#$]|man |sudo )")
 """Lines that write outside of the folder, or are no line of a shell."""
 LISTED_WITH_SEMICOLON = re.compile(r":\d{2,5};\w|\[;[A-Z]")
 STUB = """#!/bin/bash
-printf '%s\\0' "$@" >> "$WORDS"
-printf '\\n\\0' >> "$WORDS"
+printf '%s\\0' "$@" $'\\n' >> "$WORDS"
 """
 
 

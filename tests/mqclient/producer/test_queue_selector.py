@@ -30,7 +30,7 @@ def test_no_queues_is_an_error() -> None:
 
 @pytest.mark.parametrize("chosen", [None, 1])
 def test_a_function_that_chooses_no_queue_is_told_so(chosen: object) -> None:
-    with pytest.raises(BadRequest, match="no queue of topic T"):
+    with pytest.raises(BadRequest, match="not a queue of topic T"):
         by_function(QUEUES, Message("T", b"x"), select=lambda queues, message: chosen)  # type: ignore[arg-type, return-value]
 
 

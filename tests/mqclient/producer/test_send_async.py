@@ -255,7 +255,7 @@ async def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
     async with serving(brokers=2) as (_, client):
         producer = Producer(client)
         nothing = producer.send_async(MESSAGE, select=lambda queues, message: None)  # type: ignore[arg-type,return-value]
-        with pytest.raises(BadRequest, match="no queue of topic T"):
+        with pytest.raises(BadRequest, match="not a queue of topic T"):
             await nothing
         with pytest.raises(BadRequest, match="exclude each other"):
             await producer.send_async(MESSAGE, queue=MessageQueue("T", "b", 0), sharding_key="k")

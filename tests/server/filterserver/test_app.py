@@ -216,7 +216,7 @@ async def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, tex
     [
         (upload(b"no module"), "not a WebAssembly module"),
         (upload(wat.module(wat.TAKES_ALL), crc=7), "classCRC is 7"),
-        (upload(bytes(2_000)), "2000 bytes, at most 1000"),
+        (upload(bytes(2_000)), "2000 bytes, the limit is 1000"),
     ],
 )
 async def test_upload_that_cannot_be_a_filter_is_refused(
@@ -303,6 +303,6 @@ async def test_filter_server_without_an_admins_key_is_not_listed_by_a_broker_wit
         running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
         filter_server(desk.address, **keys),
     ):
-        await until(lambda: "not registered" in caplog.text)
+        await until(lambda: "refused the registration" in caplog.text)
         assert desk.app.broker.filter_servers.addresses() == []
     assert "Need admin permission" in caplog.text

@@ -179,7 +179,7 @@ async def test_damaged_bytes_behind_messages_are_logged(caplog: pytest.LogCaptur
             found = await PopApi(client, "G").pop(asking(fake))
 
     assert len(found) == 1
-    assert "behind 1 messages is no record" in caplog.text
+    assert "a damaged record of topic T after 1 messages" in caplog.text
 
 
 async def test_an_acknowledgement_names_the_topic_that_has_the_message() -> None:

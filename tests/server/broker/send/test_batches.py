@@ -59,7 +59,7 @@ def test_cut_and_changed_bodies_are_refused_where_they_are_no_batch() -> None:
             with pytest.raises(RequestRefused) as refused:
                 read(data)
             assert refused.value.code == ResponseCode.SYSTEM_ERROR
-            assert "no batch of messages" in refused.value.remark
+            assert "not a batch of messages" in refused.value.remark
         else:
             assert [(one.flag, one.body) for one in read(data)] == expected
 

@@ -81,4 +81,4 @@ def test_list_that_fits_into_no_frame_is_an_error_with_a_hint(
     answer = desk.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
 
     assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert "a frame has 65536 at most; ask for less" in (answer.remark or "")
+    assert "the limit of a frame is 65536; ask for less" in (answer.remark or "")
