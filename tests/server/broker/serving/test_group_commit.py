@@ -45,7 +45,7 @@ class Job:
     def __init__(self, gate: threading.Event) -> None:
         self._gate = gate
 
-    def run(self) -> None:
+    def do_work(self) -> None:
         self._gate.wait(60)
 
 
