@@ -245,21 +245,10 @@ def _decode(question: Question, answer: Command) -> Answer:
         case AskNextId() if code == ResponseCode.SUCCESS:
             next_id = answer.header(GetNextBrokerIdResponse).next_broker_id
         case Register() if code == ResponseCode.SUCCESS:
-            registered = answer.header(RegisterBrokerToControllerResponse)
-            view = MasterView(
-                registered.master_broker_id,
-                registered.master_address,
-                registered.master_epoch,
-                _committed(answer.body),
-            )
+            header = answer.header(RegisterBrokerToControllerResponse)
+            view = _master_view(header, _committed(answer.body))
         case AskMaster() if code == ResponseCode.SUCCESS:
-            named = answer.header(GetReplicaInfoResponse)
-            view = MasterView(
-                named.master_broker_id,
-                named.master_address,
-                named.master_epoch,
-                _committed(answer.body),
-            )
+            view = _master_view(answer.header(GetReplicaInfoResponse), _committed(answer.body))
         case Elect():
             view = _elected(answer)
         case AlterSet() if code == ResponseCode.SUCCESS:
@@ -272,8 +261,8 @@ def _decode(question: Question, answer: Command) -> Answer:
 def _committed(body: bytes) -> Committed | None:
     if not body:
         return None
-    found = SyncStateSet.decode(body)
-    return Committed(frozenset(found.sync_state_set), found.sync_state_set_epoch)
+    in_sync = SyncStateSet.decode(body)
+    return Committed(frozenset(in_sync.sync_state_set), in_sync.sync_state_set_epoch)
 
 
 def _elected(answer: Command) -> MasterView:
@@ -287,6 +276,13 @@ def _elected(answer: Command) -> MasterView:
     if answer.body and header.sync_state_set_epoch is not None:
         members = ElectMasterResponseBody.decode(answer.body).sync_state_set
         committed = Committed(frozenset(members), header.sync_state_set_epoch)
+    return _master_view(header, committed)
+
+
+def _master_view(
+    header: RegisterBrokerToControllerResponse | GetReplicaInfoResponse | ElectMasterResponse,
+    committed: Committed | None,
+) -> MasterView:
     return MasterView(
         header.master_broker_id, header.master_address, header.master_epoch, committed
     )

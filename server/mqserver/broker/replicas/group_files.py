@@ -135,11 +135,11 @@ class GroupFiles:
         """
         path = self._root / master_epochs.FILE_NAME
         if epochs:
-            self._write(master_epochs.FILE_NAME, master_epochs.encode(epochs))
-        for name in (path, path.with_name(path.name + ".bak")):
-            # An older list in ``.bak`` would no longer be true.
-            if not epochs or name != path:
-                name.unlink(missing_ok=True)
+            self._write(path.name, master_epochs.encode(epochs))
+        else:
+            path.unlink(missing_ok=True)
+        # An older list in ``.bak`` would no longer be true.
+        path.with_name(f"{path.name}.bak").unlink(missing_ok=True)
         REAL_FILES.sync_directory(self._root)
         self.epochs = list(epochs)
 

@@ -123,7 +123,7 @@ class ReplicaMember(Replication):
         )
         self._opened_end = store.written_offset
         """The end of the log at the start; readers may see up to there already."""
-        self._told_confirm = 0
+        self._received_confirm = 0
         """The confirm offset that the master sent last."""
         self._is_started = False
         self._is_stopping = False
@@ -239,7 +239,7 @@ class ReplicaMember(Replication):
                 self._close_sends(why)
             case Confirmed():
                 is_slave = self._broker.config.is_slave
-                self._confirm(self._told_confirm if is_slave else self.machine.confirm_offset)
+                self._confirm(self._received_confirm if is_slave else self.machine.confirm_offset)
             case Lead() | Follow() | StandBy():
                 self._begin_change(action)
 
@@ -368,6 +368,8 @@ class ReplicaMember(Replication):
         config.broker_role, config.broker_id = BrokerRole.SYNC_MASTER, 0
         await self._lead()
         broker.group_commit.hold_done = self._hold_done
+        # An election makes the set this broker alone, so all of its log is confirmed. The queues
+        # have to have it before the first message gets a queue offset.
         store.confirm(store.raw.end, broker.clock.now_ms())
 
     async def _wait_until_safe(self) -> None:
@@ -564,16 +566,16 @@ class ReplicaMember(Replication):
         raise Diverged(text)
 
     def _master_confirmed(self, confirm_offset: int) -> None:
-        if confirm_offset > self._told_confirm:
-            self._told_confirm = confirm_offset
+        if confirm_offset > self._received_confirm:
+            self._received_confirm = confirm_offset
             self._confirm(confirm_offset)
 
     def _followed(self) -> Sequence[Action]:
-        return self.machine.followed(self._broker.store.written_offset, self._told_confirm)
+        return self.machine.followed(self._broker.store.written_offset, self._received_confirm)
 
     def pull_refusal(self) -> str:
         """Return why this slave serves no pulls; empty when it serves them."""
-        if self._broker.config.is_slave and self._told_confirm < self._opened_end:
+        if self._broker.config.is_slave and self._received_confirm < self._opened_end:
             return "this slave does not know yet which of its messages are confirmed"
         return super().pull_refusal()
 

@@ -500,15 +500,16 @@ class RoleMachine:
         if not is_dead_member:
             # Another set or epoch holds; 1004 shows which, and until then both sets count.
             return self._ask(AskMaster(), now_ms)
-        if self.in_sync.refused() or self._may_be_granted_soon(question, answer.code, now_ms):
+        if self.in_sync.refused() or self._give_time(question, answer.code, now_ms):
             return self._ask(AskMaster(), now_ms)
-        why = "nobody can know whether the controller will still change the in-sync set"
+        why = "it is unknown whether the controller will still change the in-sync set"
         return self._change(RoleEvent.STEPS_DOWN, now_ms, why=why)
 
-    def _may_be_granted_soon(self, question: AlterSet, code: int, now_ms: int) -> bool:
-        """Return whether a proposal in doubt was refused only for a member not heard of yet.
+    def _give_time(self, question: AlterSet, code: int, now_ms: int) -> bool:
+        """Return whether to wait for a controller that may not have heard of a member yet.
 
-        A controller that has just started knows a member after its next heartbeat.
+        One that has just started knows a member after its next heartbeat; it has ``timeout_ms``
+        from its first refusal on.
         """
         if self._refused is None or self._refused[0] != question:
             self._refused = (question, now_ms)

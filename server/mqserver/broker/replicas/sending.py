@@ -73,7 +73,7 @@ class ReplicaLink(SlaveLink):
         super().__init__(address, now_ms=now_ms)
         self.handshake: SlaveHandshake | None = None
         """What the slave said of itself."""
-        self.told_confirm = -1
+        self.sent_confirm_offset = -1
         """The confirm offset that it was told last."""
 
     @property
@@ -180,7 +180,7 @@ class ReplicaServer(SlaveServer):
                 isinstance(link, ReplicaLink)
                 and link.state is LinkState.SENDING
                 and not slave.is_full
-                and link.told_confirm < min(confirm_offset, link.sent_offset)
+                and link.sent_confirm_offset < min(confirm_offset, link.sent_offset)
             ):
                 self._send(slave, b"")
 
@@ -218,7 +218,7 @@ class ReplicaServer(SlaveServer):
             if isinstance(frame, SlaveHandshake):
                 self._shake_hands(slave, frame)
             else:
-                self._take_report(slave, frame.log_end)
+                self._accept_report(slave, frame.log_end)
 
     def _shake_hands(self, slave: _ReplicaConn, handshake: SlaveHandshake) -> None:
         slave.replica.handshake = handshake
@@ -226,7 +226,7 @@ class ReplicaServer(SlaveServer):
             epochs = self._leadership.epochs
             slave.transport.write(encode_master_handshake(self._store.written_offset, epochs))
 
-    def _take_report(self, slave: _ReplicaConn, log_end: int) -> None:
+    def _accept_report(self, slave: _ReplicaConn, log_end: int) -> None:
         store, link = self._store, slave.replica
         if link.handshake is None:
             raise BadStream("a report before the handshake")
@@ -269,7 +269,7 @@ class ReplicaServer(SlaveServer):
             batch_size=self._config.ha_transfer_batch_size,
         )
         link.sent_offset += len(data)
-        link.told_confirm = min(confirm_offset, link.sent_offset)
+        link.sent_confirm_offset = min(confirm_offset, link.sent_offset)
         slave.transport.writelines(parts)
 
     def _epoch_of(self, log_offset: int) -> tuple[EpochStart, int | None]:
