@@ -102,6 +102,7 @@ LONG: Final = (
             "tests/server/proxy/test_turns.py",
             "tests/server/test_broker_syscalls.py",
             "tests/server/test_failover.py",
+            "tests/server/test_group_failover.py",
             "tests/server/test_kill.py",
             "tests/server/test_kill_delayed.py",
             "tests/server/test_held_disk.py",

@@ -14,7 +14,6 @@ end, at the queue offset that was answered.
 """
 
 import asyncio
-import itertools
 import json
 import shutil
 import signal
@@ -24,6 +23,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.failover import counted
+from benchmarks.failover_load import QUEUES, TOPIC, Seen, read_all
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
@@ -36,9 +37,9 @@ from remoting.codes import LaterCode
 from remoting.command import Command
 from remoting.errors import RemotingError
 from tests.ports import free_ports
-from tests.server.failover import all_messages, until
+from tests.server.failover import until
 
-TOPIC, GROUP, SENDERS = "Grouped", "g", 8
+GROUP, SENDERS = "g", 8
 ENOUGH = 200
 """Least number of messages that a cycle acknowledges before and after its fault."""
 
@@ -73,7 +74,7 @@ class Member:
             "enableControllerMode": "true", "mappedFileSizeCommitLog": "1048576",
             "mappedFileSizeConsumeQueue": "20000", "maxHashSlotNum": "5000",
             "maxIndexNum": "20000", "brokerFastFailureEnable": "false",
-            "osPageCacheBusyTimeOutMills": "20000", "defaultTopicQueueNums": "4",
+            "osPageCacheBusyTimeOutMills": "20000", "defaultTopicQueueNums": str(QUEUES),
         }  # fmt: skip
         conf = self.directory / f"broker-{self.number}.conf"
         lines = [f"{key}={value}\n" for key, value in {**own, **self.settings}.items()]
@@ -189,13 +190,9 @@ class BrokerGroup:
 
 
 @dataclass
-class GroupLoad:
+class GroupLoad(Seen):
     """What was sent, and acknowledged with its place."""
 
-    sent: set[bytes] = field(default_factory=set)
-    acknowledged: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    accepted_s: list[float] = field(default_factory=list)
-    """When each send was acknowledged."""
     problems: dict[str, int] = field(default_factory=dict)
 
     async def send(self, producer: Producer, name: str) -> None:
@@ -212,7 +209,7 @@ class GroupLoad:
                 continue
             if result.status is SendStatus.SEND_OK:
                 self.acknowledged[body] = result.queue.queue_id, result.queue_offset
-                self.accepted_s.append(time.monotonic())
+                self.ok_s.append(time.monotonic())
 
     async def more(self, count: int) -> None:
         """Wait until so many more messages are acknowledged."""
@@ -222,11 +219,6 @@ class GroupLoad:
             return len(self.acknowledged) >= enough
 
         await until(have, f"{count} more messages are acknowledged; {self.problems}")
-
-    def gap_s(self, since: float) -> float:
-        """Return the longest time without an acknowledgement since then."""
-        times = [since, *(at for at in self.accepted_s if at >= since)]
-        return max((b - a for a, b in itertools.pairwise(times)), default=0.0)
 
 
 async def fail(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
@@ -240,7 +232,7 @@ async def fail(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
         # Longer than a master is taken for alive, and than its lease.
         await asyncio.sleep(3)
         await load.more(ENOUGH)
-        gap_s = load.gap_s(began)
+        gap_s = load.longest_gap(began, time.monotonic())
         group.start_program("controller")
         await group.whole()
         return gap_s
@@ -253,7 +245,7 @@ async def fail(group: BrokerGroup, load: GroupLoad, fault: str) -> float:
     else:
         await group.in_sync(group.count - 1)
     await load.more(ENOUGH)
-    gap_s = load.gap_s(began)
+    gap_s = load.longest_gap(began, time.monotonic())
     if fault.endswith("kill"):
         victim.start()
     else:
@@ -278,22 +270,8 @@ async def run(group: BrokerGroup, faults: list[str]) -> dict[str, object]:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-    places: dict[bytes, list[tuple[int, int]]] = {}
-    async for message in all_messages(group.namesrv, TOPIC):
-        place = message.record.queue_id, message.queue_offset
-        places.setdefault(message.body, []).append(place)
-    return {
-        "sent": len(load.sent),
-        "acknowledged": len(load.acknowledged),
-        "lost": sum(body not in places for body in load.acknowledged),
-        "moved": sum(
-            body in places and place not in places[body]
-            for body, place in load.acknowledged.items()
-        ),
-        "unexpected": len(places.keys() - load.sent),
-        "gaps_s": gaps,
-        "problems": load.problems,
-    }
+    stored = await read_all(group.namesrv, GROUP)
+    return {**counted(load, stored), "gaps_s": gaps, "problems": load.problems}
 
 
 def main() -> None:
