@@ -29,7 +29,7 @@ from mqadmin.changes.targets.account import (
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
-from mqadmin.cli.types import BOOLEAN, Choice
+from mqadmin.cli.types import BOOLEAN, Choice, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
@@ -384,7 +384,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
     Raises:
         Usage: one of them is not a permission.
     """
-    perms = [one.strip() for text in texts for one in text.split(",") if one.strip()]
+    perms = split_at_commas(texts)
     for one in perms:
         name, equals, perm = one.partition("=")
         if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
@@ -508,7 +508,7 @@ async def white_addresses(
     """Return one row for each broker."""
     admin = await call.admin()
     nodes = await brokers_and_slaves(admin, where)
-    wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
+    wanted = tuple(split_at_commas(patterns))
     names = () if file is None else (file,)
     done = await carry_out(
         call,

@@ -28,7 +28,7 @@ from mqadmin.changes.write import (
 )
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_brokers, on_brokers
-from mqadmin.cli.types import Choice, TextType
+from mqadmin.cli.types import Choice, TextType, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, brokers_to_list
 from mqadmin.cluster.elsewhere import CopySource, copied_from, source_of
 from mqadmin.cluster.partial_answers import Answers
@@ -113,16 +113,11 @@ def _actions(text: str) -> tuple[str, ...]:
         ValueError: one of them is not an action.
     """
     known = {action.lower(): action for action in ACTIONS}
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = split_at_commas([text])
     unknown = [word for word in words if word.lower() not in known]
     if unknown or not words:
         raise ValueError(f"{text!r} is not a list of {', '.join(ACTIONS)}")
     return tuple(known[word.lower()] for word in words)
-
-
-def _split(texts: Iterable[str]) -> list[str]:
-    """Return names also where Java's tool has them with commas between."""
-    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def _keys(resources: Iterable[str], policy_type: str) -> list[RuleKey]:
@@ -132,7 +127,7 @@ def _keys(resources: Iterable[str], policy_type: str) -> list[RuleKey]:
         Usage: one of them is not a resource.
     """
     try:
-        return [RuleKey(policy_type, _resource_key(text)) for text in _split(resources)]
+        return [RuleKey(policy_type, _resource_key(text)) for text in split_at_commas(resources)]
     except ValueError as error:
         raise Usage(str(error)) from None
 
@@ -265,7 +260,7 @@ async def set_rules(
         ItemNotFound: there is no such cluster or broker.
     """
     keys = _keys(resources, DEFAULT if is_default else CUSTOM)
-    addresses = [address for address in _split(source_ip) if address != EVERYWHERE]
+    addresses = [address for address in split_at_commas(source_ip) if address != EVERYWHERE]
 
     def rule_for(key: RuleKey, old: PolicyEntryInfo | None) -> PolicyEntryInfo:
         base = PolicyEntryInfo(resource=key.resource, decision=ALLOW, actions=[], source_ips=[])
@@ -383,7 +378,7 @@ async def copy_rules(
     there, origin = await source_of(call, source)
     acls = await (await there.admin()).list_acls(origin.address)
     known = {acl.subject or "": rules_of(acl) for acl in acls}
-    names = [subject_of(text) for text in _split(subjects)] or list(known)
+    names = [subject_of(text) for text in split_at_commas(subjects)] or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ItemNotFound(

@@ -30,7 +30,7 @@ from mqadmin.changes.write import (
 )
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_brokers, on_brokers
-from mqadmin.cli.types import Choice
+from mqadmin.cli.types import Choice, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, brokers_to_list
 from mqadmin.cluster.elsewhere import CopySource, copied_from, source_of
 from mqadmin.cluster.partial_answers import Answers
@@ -315,7 +315,7 @@ async def copy_users(
         Usage: nothing says where to copy from.
         ItemNotFound: there is no such cluster or broker, or the source lacks a user.
     """
-    names = [part.strip() for text in usernames for part in text.split(",") if part.strip()]
+    names = split_at_commas(usernames)
     there, origin = await source_of(call, source)
     listed = await (await there.admin()).list_users(origin.address)
     users = {user.username or "": user for user in listed}

@@ -20,7 +20,7 @@ import click
 from mqadmin.changes.write import result_of
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, combine, topic_argument
-from mqadmin.cli.types import BROKER, CLUSTER, DIR_PATH, Integer
+from mqadmin.cli.types import BROKER, CLUSTER, DIR_PATH, Integer, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.static_topics import (
     BLOCK,
@@ -213,9 +213,9 @@ class StaticTopicWork:
         admin = await call.admin()
         nodes = {node.broker: node for node in await masters(admin, every=True)}
         targets: list[str] = []
-        for name in _split(brokers):
+        for name in split_at_commas(brokers):
             targets += [node.broker for node in await masters(admin, Where(broker=name))]
-        for cluster in _split(clusters):
+        for cluster in split_at_commas(clusters):
             targets += [node.broker for node in await masters(admin, Where(cluster=cluster))]
         if not targets:
             targets = [node.broker for node in await masters(admin)]
@@ -298,11 +298,6 @@ class StaticTopicWork:
             exit_code=exit_code_of([result]),
             picture=_picture(plan.configs) if is_done else (),
         )
-
-
-def _split(texts: Iterable[str]) -> list[str]:
-    """Return names also where Java's tool has them with commas between."""
-    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 INTERRUPTED: Final = (
