@@ -22,6 +22,7 @@ from mqadmin.changes.write import (
     Declined,
     StepResult,
     carry_out,
+    changed_settings,
     first_of_names,
     plan,
     plan_each,
@@ -30,7 +31,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code
 from mqadmin.cli.decorators import Where, of_brokers, on_brokers
 from mqadmin.cli.types import Choice, TextType, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, brokers_to_list
-from mqadmin.cluster.elsewhere import CopySource, copied_from, source_of
+from mqadmin.cluster.elsewhere import CopySource, copied_from, copy_targets, source_of
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import NOT_FOUND
@@ -291,11 +292,7 @@ def _change_rows(done: StepResult[Rules], keys: Iterable[RuleKey]) -> Iterator[R
     old, new, now = done.step.old or {}, done.step.new or {}, done.value or {}
     for key in keys:
         before, after = old.get(key), new.get(key)
-        was = {
-            name: getattr(before, name)
-            for name in FIELDS
-            if before and after and getattr(before, name) != getattr(after, name)
-        }
+        was = changed_settings(before, after, FIELDS)
         is_missing = before is None and after is None
         shown = rule_row(done.target.node, done.target.names[0], key, now.get(key) or before)
         result = NOT_FOUND if is_missing and not done.remark else done.result
@@ -386,11 +383,7 @@ async def copy_rules(
             hint="`acl2 list` shows them",
         )
     admin = await call.admin()
-    nodes = [
-        node
-        for node in await brokers_and_slaves(admin, where)
-        if node.address != origin.address or there is not call
-    ]
+    nodes = await copy_targets(call, where, there=there, origin=origin)
     steps = await plan_each(
         [
             (RulesTarget(admin, node, (name,)), _adding(known[name]))
