@@ -8,7 +8,7 @@ Rule: a name that no name server knows is "not found" (exit code 3), and nothing
 broker.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mqadmin.cli.decorators import Where
@@ -123,6 +123,20 @@ def masters_of_route(route: TopicRouteData) -> list[ServerNode]:
     return [
         ServerNode("", name, MASTER, address) for name, address in routes.masters(route).items()
     ]
+
+
+def master_of(node: ServerNode, nodes: Iterable[ServerNode]) -> str | None:
+    """Return the address of a slave's master among some nodes; None for a master itself."""
+    if node.broker_id == MASTER:
+        return None
+    return next(
+        (
+            other.address
+            for other in nodes
+            if (other.cluster, other.broker, other.broker_id) == (node.cluster, node.broker, MASTER)
+        ),
+        None,
+    )
 
 
 def peers_of(node: ServerNode, numbers: Mapping[str, str]) -> list[ServerNode]:
