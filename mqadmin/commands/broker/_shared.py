@@ -2,11 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
-from mqadmin.changes.write import attempt
+from mqadmin.changes.write import attempt, result_of
 from mqadmin.cli.declare import Call, Outcome, Row, exit_code_of
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.output.rows import UNCHANGED
+from mqclient.errors import ClientError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,16 @@ async def give_task(
     admin = await call.admin()
     if question:
         await call.confirm(question)
-    rows = []
-    for node in nodes:
-        settings = await admin.broker_config(node.address)
-        if settings.get(needs[0], "").lower() == needs[1].lower():
-            result, remark = await attempt(call, lambda node=node: ask(node))  # type: ignore[misc]
-        else:
-            result, remark = UNCHANGED, otherwise
-        rows.append(StorageTask(node.broker, node.address, result, remark))
+    name, value = needs
+
+    async def result_at(node: ServerNode) -> tuple[str, str | None]:
+        try:
+            settings = await admin.broker_config(node.address)
+        except ClientError as error:
+            return result_of(error)
+        if settings.get(name, "").lower() != value.lower():
+            return UNCHANGED, otherwise
+        return await attempt(call, partial(ask, node))
+
+    rows = [StorageTask(node.broker, node.address, *await result_at(node)) for node in nodes]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
