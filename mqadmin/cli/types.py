@@ -12,7 +12,7 @@ Rule: a value that is not text has already been converted (a default), and is le
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import isfinite, nan
@@ -256,6 +256,11 @@ def parse_name_value(text: str) -> tuple[str, str]:
     if not name or not equals:
         raise ValueError(f"{text!r} is not NAME=VALUE")
     return name, value
+
+
+def split_at_commas(texts: Iterable[str]) -> list[str]:
+    """Return words that stand alone or, as Java's tool takes them, joined by commas."""
+    return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
 def path_of(text: str) -> os.PathLike[str]:

@@ -8,7 +8,7 @@ Rule: a name that no name server knows is "not found" (exit code 3), and nothing
 broker.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mqadmin.cli.decorators import Where
@@ -70,7 +70,11 @@ async def masters(
         ItemNotFound: the broker or cluster does not exist, or no broker is registered.
         Usage: nothing is given and there are several clusters.
     """
-    known = await all_brokers(admin)
+    return _masters(await all_brokers(admin), where, every=every)
+
+
+def _masters(known: list[ServerNode], where: Where, *, every: bool) -> list[ServerNode]:
+    """Return the masters among the known brokers that a line names; raises as ``masters``."""
     if where.broker is not None:
         return [_broker(known, where.broker)]
     found = [node for node in _in_cluster(known, where.cluster) if node.broker_id == MASTER]
@@ -121,6 +125,20 @@ def masters_of_route(route: TopicRouteData) -> list[ServerNode]:
     ]
 
 
+def master_of(node: ServerNode, nodes: Iterable[ServerNode]) -> str | None:
+    """Return the address of a slave's master among some nodes; None for a master itself."""
+    if node.broker_id == MASTER:
+        return None
+    return next(
+        (
+            other.address
+            for other in nodes
+            if (other.cluster, other.broker, other.broker_id) == (node.cluster, node.broker, MASTER)
+        ),
+        None,
+    )
+
+
 def peers_of(node: ServerNode, numbers: Mapping[str, str]) -> list[ServerNode]:
     """Return the other masters with its name that a master of ours knows.
 
@@ -136,27 +154,29 @@ def peers_of(node: ServerNode, numbers: Mapping[str, str]) -> list[ServerNode]:
 
 async def with_slaves(admin: "TopicCalls", nodes: list[ServerNode]) -> list[ServerNode]:
     """Return the nodes with the other processes of the same brokers."""
+    return _with_slaves(await all_brokers(admin), nodes)
+
+
+def _with_slaves(known: list[ServerNode], nodes: list[ServerNode]) -> list[ServerNode]:
     names = {(node.cluster, node.broker) for node in nodes}
-    every = [one for one in await all_brokers(admin) if (one.cluster, one.broker) in names]
-    return sorted({*nodes, *every})
+    return sorted({*nodes, *(node for node in known if (node.cluster, node.broker) in names)})
 
 
 async def brokers_and_slaves(admin: "TopicCalls", where: Where) -> list[ServerNode]:
-    """Return the brokers that keep what a line is about: each process keeps accounts of its own.
+    """Return the processes that a line names, where each process keeps state of its own.
 
-    One that is named stands alone; else masters and slaves of a cluster, or of all, are meant.
+    A named broker is returned alone; otherwise masters and slaves of a cluster, or of all.
 
     Raises:
         ItemNotFound: there is no such broker or cluster, or no broker at all.
     """
-    nodes = await masters(admin, where, every=True)
-    return nodes if where.broker is not None else await with_slaves(admin, nodes)
+    known = await all_brokers(admin)
+    nodes = _masters(known, where, every=True)
+    return nodes if where.broker is not None else _with_slaves(known, nodes)
 
 
 async def brokers_to_list(call: "Call", where: Where) -> list[ServerNode]:
-    """Return the brokers that ``brokers_and_slaves`` does; masters alone, as Java's tool does,
-    for ``--compat``.
-    """
+    """Return what ``brokers_and_slaves`` returns; with ``--compat`` only masters, as Java asks."""
     admin = await call.admin()
     if call.settings.compat:
         return await masters(admin, where, every=True)

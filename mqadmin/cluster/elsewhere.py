@@ -13,7 +13,7 @@ import click
 
 from mqadmin.cli.decorators import Where, option_group
 from mqadmin.cli.types import BROKER, CONTEXT
-from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, masters
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.session.call import Call
 from mqadmin.session.contexts import ContextFile
@@ -73,3 +73,19 @@ async def source_of(call: Call, source: CopySource) -> tuple[Call, ServerNode]:
     there = call if source.cluster is None else elsewhere(call, source.cluster)
     nodes = await masters(await there.admin(), Where(broker=source.broker), every=True)
     return there, nodes[0]
+
+
+async def copy_targets(
+    call: Call, where: Where, *, there: Call, origin: ServerNode
+) -> list[ServerNode]:
+    """Return the brokers that are copied to: those that the line names, without the source.
+
+    Args:
+        there, origin: what ``source_of`` returned.
+
+    Raises:
+        ItemNotFound: there is no such cluster or broker.
+    """
+    nodes = await brokers_and_slaves(await call.admin(), where)
+    # Behind another name server the same address may be another broker.
+    return [node for node in nodes if node.address != origin.address or there is not call]

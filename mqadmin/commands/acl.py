@@ -29,8 +29,8 @@ from mqadmin.changes.targets.account import (
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
-from mqadmin.cli.types import BOOLEAN, Choice
-from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
+from mqadmin.cli.types import BOOLEAN, Choice, split_at_commas
+from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from remoting.bodies import PlainAccessConfig
@@ -90,13 +90,6 @@ FIELDS: Final = (
 )
 
 
-async def acl_nodes(call: Call, where: Where) -> list[ServerNode]:
-    """Return the brokers that are meant: each process has accounts of its own."""
-    admin = await call.admin()
-    nodes = await masters(admin, where, every=True)
-    return nodes if where.broker is not None else await with_slaves(admin, nodes)
-
-
 @dataclass(frozen=True, slots=True)
 class AclAnswers(Generic[T]):
     """What brokers said of their accounts.
@@ -139,8 +132,9 @@ async def ask_acl(
         except NoAccessControl as error:
             return error
 
+    nodes = await brokers_and_slaves(await call.admin(), where)
     answers = Answers(call)
-    said = await answers.each(await acl_nodes(call, where), ask_one)
+    said = await answers.each(nodes, ask_one)
     listed = [(node, one) for node, one in said if not isinstance(one, NoAccessControl)]
     without = [(node, one) for node, one in said if isinstance(one, NoAccessControl)]
     if without and not listed and not answers.failed:
@@ -335,7 +329,7 @@ async def set_account(
     _check_keys(account, secret)
     topics, groups = _perms(topic_perm), _perms(group_perm)
     client = await call.admin()
-    nodes = await acl_nodes(call, where)
+    nodes = await brokers_and_slaves(client, where)
 
     def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
         base = PlainAccessConfig(access_key=account)
@@ -390,7 +384,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
     Raises:
         Usage: one of them is not a permission.
     """
-    perms = [one.strip() for text in texts for one in text.split(",") if one.strip()]
+    perms = split_at_commas(texts)
     for one in perms:
         name, equals, perm = one.partition("=")
         if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
@@ -412,7 +406,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row for each broker; exit code 3 where none has the account."""
     admin = await call.admin()
-    nodes = await acl_nodes(call, where)
+    nodes = await brokers_and_slaves(admin, where)
     steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
     done = await carry_out(
@@ -513,8 +507,8 @@ async def white_addresses(
 ) -> Outcome:
     """Return one row for each broker."""
     admin = await call.admin()
-    nodes = await acl_nodes(call, where)
-    wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
+    nodes = await brokers_and_slaves(admin, where)
+    wanted = tuple(split_at_commas(patterns))
     names = () if file is None else (file,)
     done = await carry_out(
         call,

@@ -22,15 +22,16 @@ from mqadmin.changes.write import (
     Declined,
     StepResult,
     carry_out,
+    changed_settings,
     first_of_names,
     plan,
     plan_each,
 )
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_brokers, on_brokers
-from mqadmin.cli.types import Choice, TextType
+from mqadmin.cli.types import Choice, TextType, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, brokers_to_list
-from mqadmin.cluster.elsewhere import CopySource, copied_from, source_of
+from mqadmin.cluster.elsewhere import CopySource, copied_from, copy_targets, source_of
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import NOT_FOUND
@@ -113,16 +114,11 @@ def _actions(text: str) -> tuple[str, ...]:
         ValueError: one of them is not an action.
     """
     known = {action.lower(): action for action in ACTIONS}
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = split_at_commas([text])
     unknown = [word for word in words if word.lower() not in known]
     if unknown or not words:
         raise ValueError(f"{text!r} is not a list of {', '.join(ACTIONS)}")
     return tuple(known[word.lower()] for word in words)
-
-
-def _split(texts: Iterable[str]) -> list[str]:
-    """Return names also where Java's tool has them with commas between."""
-    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def _keys(resources: Iterable[str], policy_type: str) -> list[RuleKey]:
@@ -132,7 +128,7 @@ def _keys(resources: Iterable[str], policy_type: str) -> list[RuleKey]:
         Usage: one of them is not a resource.
     """
     try:
-        return [RuleKey(policy_type, _resource_key(text)) for text in _split(resources)]
+        return [RuleKey(policy_type, _resource_key(text)) for text in split_at_commas(resources)]
     except ValueError as error:
         raise Usage(str(error)) from None
 
@@ -265,7 +261,7 @@ async def set_rules(
         ItemNotFound: there is no such cluster or broker.
     """
     keys = _keys(resources, DEFAULT if is_default else CUSTOM)
-    addresses = [address for address in _split(source_ip) if address != EVERYWHERE]
+    addresses = [address for address in split_at_commas(source_ip) if address != EVERYWHERE]
 
     def rule_for(key: RuleKey, old: PolicyEntryInfo | None) -> PolicyEntryInfo:
         base = PolicyEntryInfo(resource=key.resource, decision=ALLOW, actions=[], source_ips=[])
@@ -296,11 +292,7 @@ def _change_rows(done: StepResult[Rules], keys: Iterable[RuleKey]) -> Iterator[R
     old, new, now = done.step.old or {}, done.step.new or {}, done.value or {}
     for key in keys:
         before, after = old.get(key), new.get(key)
-        was = {
-            name: getattr(before, name)
-            for name in FIELDS
-            if before and after and getattr(before, name) != getattr(after, name)
-        }
+        was = changed_settings(before, after, FIELDS)
         is_missing = before is None and after is None
         shown = rule_row(done.target.node, done.target.names[0], key, now.get(key) or before)
         result = NOT_FOUND if is_missing and not done.remark else done.result
@@ -383,7 +375,7 @@ async def copy_rules(
     there, origin = await source_of(call, source)
     acls = await (await there.admin()).list_acls(origin.address)
     known = {acl.subject or "": rules_of(acl) for acl in acls}
-    names = [subject_of(text) for text in _split(subjects)] or list(known)
+    names = [subject_of(text) for text in split_at_commas(subjects)] or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ItemNotFound(
@@ -391,11 +383,7 @@ async def copy_rules(
             hint="`acl2 list` shows them",
         )
     admin = await call.admin()
-    nodes = [
-        node
-        for node in await brokers_and_slaves(admin, where)
-        if node.address != origin.address or there is not call
-    ]
+    nodes = await copy_targets(call, where, there=there, origin=origin)
     steps = await plan_each(
         [
             (RulesTarget(admin, node, (name,)), _adding(known[name]))

@@ -12,7 +12,7 @@ from mqadmin.changes.write import Choose, carry_out, delete_existing, plan
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, group_argument, of_brokers, on_masters
 from mqadmin.cli.types import Integer
-from mqadmin.cluster.brokers import MASTER, ServerNode, brokers_and_slaves, masters
+from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, master_of, masters
 from mqadmin.cluster.partial_answers import Answers
 from remoting.bodies import ColdDataFlowCtrInfo, ColdDataReads
 
@@ -56,10 +56,7 @@ async def list_cold_data(call: Call, *, where: Where) -> Outcome:
     nodes = await brokers_and_slaves(admin, where)
     answers = Answers(call)
     said = await answers.each(nodes, lambda node: admin.cold_data_info(node.address))
-    masters_of = {node.broker: node.address for node in nodes if node.broker_id == MASTER}
-    rows = [
-        row for node, info in said for row in _rows(node, info, master=masters_of.get(node.broker))
-    ]
+    rows = [row for node, info in said for row in _rows(node, info, master_of(node, nodes))]
     return Outcome(rows, exit_code=answers.exit_code)
 
 
@@ -70,7 +67,7 @@ def _rows(node: ServerNode, info: ColdDataFlowCtrInfo, master: str | None) -> It
         yield ColdDataRow(
             node.broker,
             node.address,
-            master if node.broker_id != MASTER else None,
+            master,
             group,
             reads.cold_acc,
             info.config_table.get(group or "", info.cg_cold_read_threshold),

@@ -284,11 +284,6 @@ async def reset_flush_offset(call: Call, *, broker: str, offset: int) -> Outcome
     """Return one row."""
     admin = await call.admin()
     await call.confirm(f"let {broker} believe that its master has flushed up to {offset}?")
-
-    async def ask() -> str | None:
-        await admin.reset_master_flush_offset(broker, offset)
-        return None
-
-    result, remark = await attempt(call, ask)
+    result, remark = await attempt(call, lambda: admin.reset_master_flush_offset(broker, offset))
     row = FlushOffsetChange(broker, offset, result, remark)
     return Outcome([row], exit_code=exit_code_of([result]))

@@ -21,7 +21,7 @@ import click
 from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, read_topic_argument
 from mqadmin.cli.times import DURATION
-from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
+from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer, split_at_commas
 from mqadmin.cluster import assignment_picture
 from mqadmin.cluster.assignment import (
     GroupAssignment,
@@ -232,8 +232,7 @@ def _picture(
 
 
 def _members(now: GroupAssignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
-    joining = [name for text in add for name in text.split(",") if name]
-    leaving = {name for text in remove for name in text.split(",") if name}
+    joining, leaving = split_at_commas(add), {*split_at_commas(remove)}
     strangers = leaving - set(now.members)
     if strangers:
         known = ", ".join(now.members) or "nobody"

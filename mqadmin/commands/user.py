@@ -23,6 +23,7 @@ from mqadmin.changes.write import (
     Declined,
     StepResult,
     carry_out,
+    changed_settings,
     delete_existing,
     first_of_names,
     plan,
@@ -30,9 +31,9 @@ from mqadmin.changes.write import (
 )
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_brokers, on_brokers
-from mqadmin.cli.types import Choice
+from mqadmin.cli.types import Choice, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, brokers_and_slaves, brokers_to_list
-from mqadmin.cluster.elsewhere import CopySource, copied_from, source_of
+from mqadmin.cluster.elsewhere import CopySource, copied_from, copy_targets, source_of
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import REFUSED
@@ -90,10 +91,9 @@ def _change_row(done: StepResult[UserInfo]) -> UserChange:
     for user in (old, new):
         if user is not None and user.password and remark:
             remark = remark.replace(user.password, HIDDEN)
-    was: dict[str, object] = {}
-    if old is not None and new is not None:
-        differing = (name for name in FIELDS if getattr(old, name) != getattr(new, name))
-        was = {name: HIDDEN if name == "password" else getattr(old, name) for name in differing}
+    was = changed_settings(old, new, FIELDS)
+    if "password" in was:
+        was["password"] = HIDDEN
     shown = user_row(done.target.node, done.value or UserInfo(username=done.target.names[0]))
     return UserChange.of(shown, was=was, result=done.result, remark=remark)
 
@@ -315,7 +315,7 @@ async def copy_users(
         Usage: nothing says where to copy from.
         ItemNotFound: there is no such cluster or broker, or the source lacks a user.
     """
-    names = [part.strip() for text in usernames for part in text.split(",") if part.strip()]
+    names = split_at_commas(usernames)
     there, origin = await source_of(call, source)
     listed = await (await there.admin()).list_users(origin.address)
     users = {user.username or "": user for user in listed}
@@ -325,11 +325,7 @@ async def copy_users(
             f"{origin.address} has no user {', '.join(unknown)}", hint="`user list` shows them"
         )
     admin = await call.admin()
-    nodes = [
-        node
-        for node in await brokers_and_slaves(admin, where)
-        if node.address != origin.address or there is not call
-    ]
+    nodes = await copy_targets(call, where, there=there, origin=origin)
     pairs = [
         (UserTarget(admin, node, (name,)), lambda _, user=users[name]: user)
         for name in names or users

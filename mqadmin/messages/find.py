@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from mqadmin.cli.types import split_at_commas
 from mqadmin.cluster.brokers import all_brokers, choose_queue
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.messages.waiting import waiting_hint
@@ -35,7 +36,7 @@ def split_ids(given: Sequence[str]) -> list[str]:
     Raises:
         Usage: no id is given.
     """
-    found = [one.strip() for text in given for one in text.split(",") if one.strip()]
+    found = split_at_commas(given)
     if not found:
         raise Usage("no message id given", hint="give one or more")
     return found

@@ -1,12 +1,40 @@
-"""What verbs of ``broker`` share: changes of a role, and of the storage of 5.x brokers."""
+"""What verbs of ``broker`` share: tables of values, changes of a role, storage of 5.x brokers."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from mqadmin.changes.write import attempt
+from mqadmin.changes.write import attempt, result_of
 from mqadmin.cli.declare import Call, Outcome, Row, exit_code_of
-from mqadmin.cluster.brokers import ServerNode
+from mqadmin.cli.decorators import Where
+from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.partial_answers import Answers
+from mqadmin.cluster.server_tables import values_of
 from mqadmin.output.rows import UNCHANGED
+from mqclient.errors import ClientError
+
+
+async def show_values(
+    call: Call,
+    where: Where,
+    ask: Callable[[ServerNode], Awaitable[Mapping[str, str]]],
+    *,
+    keys: Sequence[str],
+    missing: str,
+) -> Outcome:
+    """Return one row for each value of each master, sorted by name.
+
+    Args:
+        keys: only these, in this order; empty for all.
+        missing: beginning of the error for a key that no broker has.
+
+    Raises:
+        ItemNotFound: no broker has one of the keys.
+    """
+    nodes = await masters(await call.admin(), where, every=True)
+    answers = Answers(call)
+    tables = await answers.each(nodes, ask)
+    return Outcome(values_of(tables, keys, missing=missing), exit_code=answers.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +99,16 @@ async def give_task(
     admin = await call.admin()
     if question:
         await call.confirm(question)
-    rows = []
-    for node in nodes:
-        settings = await admin.broker_config(node.address)
-        if settings.get(needs[0], "").lower() == needs[1].lower():
-            result, remark = await attempt(call, lambda node=node: ask(node))  # type: ignore[misc]
-        else:
-            result, remark = UNCHANGED, otherwise
-        rows.append(StorageTask(node.broker, node.address, result, remark))
+    name, value = needs
+
+    async def result_at(node: ServerNode) -> tuple[str, str | None]:
+        try:
+            settings = await admin.broker_config(node.address)
+        except ClientError as error:
+            return result_of(error)
+        if settings.get(name, "").lower() != value.lower():
+            return UNCHANGED, otherwise
+        return await attempt(call, partial(ask, node))
+
+    rows = [StorageTask(node.broker, node.address, *await result_at(node)) for node in nodes]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -16,8 +16,8 @@ from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import Call, Outcome, argument, command, exit_code_of
 from mqadmin.cli.decorators import Where, of_cluster, of_masters, on_broker, option_group
 from mqadmin.cluster.brokers import masters, with_slaves
-from mqadmin.cluster.partial_answers import Answers
-from mqadmin.cluster.server_tables import ServerValue, values_of
+from mqadmin.cluster.server_tables import ServerValue
+from mqadmin.commands.broker._shared import show_values
 from mqadmin.output.rows import CHANGED
 
 
@@ -39,11 +39,13 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
         ItemNotFound: no broker has a setting of this name.
     """
     admin = await call.admin()
-    nodes = await masters(admin, where, every=True)
-    answers = Answers(call)
-    tables = await answers.each(nodes, lambda at: admin.broker_config(at.address))
-    rows = values_of(tables, keys, missing="no broker has a setting")
-    return Outcome(rows, exit_code=answers.exit_code)
+    return await show_values(
+        call,
+        where,
+        lambda node: admin.broker_config(node.address),
+        keys=keys,
+        missing="no broker has a setting",
+    )
 
 
 AT_START: Final = frozenset({

@@ -42,12 +42,7 @@ async def add(call: Call, *, container: str, path: str) -> Outcome:
     """Return one row."""
     admin = await call.admin()
     await call.confirm(f"start the broker of {path} in the container {container}?")
-
-    async def ask() -> str | None:
-        await admin.add_broker(container, path)
-        return None
-
-    result, remark = await attempt(call, ask)
+    result, remark = await attempt(call, lambda: admin.add_broker(container, path))
     row = ContainerChange(container, path, result, remark)
     return Outcome([row], exit_code=exit_code_of([result]))
 
@@ -75,13 +70,11 @@ async def remove(call: Call, *, container: str, broker: str) -> Outcome:
     cluster, name, broker_id = parts
     admin = await call.admin()
     await call.confirm(f"stop broker {broker_id} of {name} in the container {container}?")
-
-    async def ask() -> str | None:
-        await admin.remove_broker(
+    result, remark = await attempt(
+        call,
+        lambda: admin.remove_broker(
             container, cluster=cluster, broker_name=name, broker_id=int(broker_id)
-        )
-        return None
-
-    result, remark = await attempt(call, ask)
+        ),
+    )
     row = ContainerChange(container, broker, result, remark)
     return Outcome([row], exit_code=exit_code_of([result]))

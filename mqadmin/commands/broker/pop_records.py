@@ -30,11 +30,10 @@ async def transfer_pop_records(call: Call, *, where: Where) -> Outcome:
     admin = await call.admin()
     nodes = await brokers_and_slaves(admin, where)
 
-    async def transfer(node: ServerNode) -> str | None:
+    async def transfer(node: ServerNode) -> None:
         await admin.transfer_pop_records(
             node.address, timeout_s=max(call.settings.timeout or 0, PATIENCE_S)
         )
-        return None
 
     question = f"move the POP records of {len(nodes)} broker(s) from RocksDB to files?"
     return await give_task(

@@ -13,7 +13,7 @@ from mqadmin.cli.declare import Call, Outcome, Row, argument, command
 from mqadmin.cli.decorators import Where, of_masters, of_topic, to_clean
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import Choice
-from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.commands.broker._shared import StorageTask, give_task
 from mqadmin.output.times import When
@@ -46,15 +46,10 @@ STATUSES: Final = ("EQUAL", "DIFFERENT", "IN_PROGRESS", "FAILED")
 async def export_config(call: Call, *, kinds: tuple[str, ...], where: Where) -> Outcome:
     """Return one row for each master."""
     admin = await call.admin()
-
-    async def export(node: ServerNode) -> str | None:
-        await admin.export_rocksdb_config(node.address, kinds or CONFIG_KINDS)
-        return None
-
     return await give_task(
         call,
         await masters(admin, where, every=True),
-        export,
+        lambda node: admin.export_rocksdb_config(node.address, kinds or CONFIG_KINDS),
         needs=("storeType", "defaultRocksDB"),
         otherwise="its configuration is in files already: storeType is not defaultRocksDB",
     )

@@ -3,13 +3,13 @@
 Request: VIEW_BROKER_STATS_DATA on each master, once for each statistic.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cli.declare import Call, Outcome, Row, argument, command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cluster.brokers import ServerNode, masters
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import ItemNotFound, Usage, did_you_mean
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
@@ -81,16 +81,18 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
         )
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
-    parts = await asyncio.gather(
-        *(_spans(admin, node, one, key) for node in nodes for one in names)
-    )
-    rows = [row for part in parts for row in part]
-    if not rows and name is not None:
+    answers = Answers(call)
+
+    async def spans_of(node: ServerNode) -> list[StatsSpan]:
+        return [row for one in names for row in await _spans(admin, node, one, key)]
+
+    rows = [row for _, spans in await answers.each(nodes, spans_of) for row in spans]
+    if not rows and name is not None and not answers.exit_code():
         raise ItemNotFound(
             f"no broker has a count {names[0]} of {key or 'its cluster'}",
             hint="counts start with the first message",
         )
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)
 
 
 async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -> list[StatsSpan]:

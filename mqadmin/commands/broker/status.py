@@ -3,12 +3,10 @@
 Requests: GET_BROKER_CLUSTER_INFO; GET_BROKER_RUNTIME_INFO on each broker.
 """
 
-import asyncio
-
 from mqadmin.cli.declare import Call, Outcome, argument, command
 from mqadmin.cli.decorators import Where, of_masters
-from mqadmin.cluster.brokers import masters
-from mqadmin.cluster.server_tables import ServerValue, values_of
+from mqadmin.cluster.server_tables import ServerValue
+from mqadmin.commands.broker._shared import show_values
 
 
 @command(
@@ -29,7 +27,10 @@ async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> O
         ItemNotFound: no broker counts such a thing.
     """
     admin = await call.admin()
-    nodes = await masters(admin, where, every=True)
-    told = await asyncio.gather(*(admin.broker_runtime(node.address) for node in nodes))
-    tables = list(zip(nodes, told, strict=True))
-    return Outcome(values_of(tables, keys, missing="no broker counts"))
+    return await show_values(
+        call,
+        where,
+        lambda node: admin.broker_runtime(node.address),
+        keys=keys,
+        missing="no broker counts",
+    )

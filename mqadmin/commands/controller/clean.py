@@ -53,16 +53,14 @@ async def clean(
     address = await leader(call, controller)
     what = f"broker {', '.join(map(str, broker_ids))} of {group}" if broker_ids else group
     await call.confirm(f"remove {what} from the controller?")
-
-    async def ask() -> str | None:
-        await admin.clean_broker_data(
+    result, remark = await attempt(
+        call,
+        lambda: admin.clean_broker_data(
             address,
             cluster=cluster or None,
             broker_name=group,
             broker_ids=broker_ids,
             cleans_living=living,
-        )
-        return None
-
-    result, remark = await attempt(call, ask)
+        ),
+    )
     return Outcome([CleanRow(group, broker_ids, result, remark)], exit_code=exit_code_of([result]))

@@ -20,7 +20,7 @@ import click
 from mqadmin.changes.write import result_of
 from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, combine, topic_argument
-from mqadmin.cli.types import BROKER, CLUSTER, DIR_PATH, Integer
+from mqadmin.cli.types import BROKER, CLUSTER, DIR_PATH, Integer, split_at_commas
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.static_topics import (
     BLOCK,
@@ -209,16 +209,26 @@ class StaticTopicWork:
     async def of(
         cls, call: Call, topic: str, brokers: tuple[str, ...], clusters: tuple[str, ...]
     ) -> "StaticTopicWork":
-        """Read what there is; raises ItemNotFound for an unknown broker or cluster."""
+        """Read what there is.
+
+        Raises:
+            ItemNotFound: a broker or cluster does not exist, or a broker has no master.
+        """
         admin = await call.admin()
         nodes = {node.broker: node for node in await masters(admin, every=True)}
         targets: list[str] = []
-        for name in _split(brokers):
+        for name in split_at_commas(brokers):
             targets += [node.broker for node in await masters(admin, Where(broker=name))]
-        for cluster in _split(clusters):
+        for cluster in split_at_commas(clusters):
             targets += [node.broker for node in await masters(admin, Where(cluster=cluster))]
         if not targets:
             targets = [node.broker for node in await masters(admin)]
+        strangers = sorted({*targets} - nodes.keys())
+        if strangers:
+            raise ItemNotFound(
+                f"no master is registered of broker {', '.join(strangers)}",
+                hint="`broker list` shows the masters",
+            )
         old = await _configs(admin, topic, nodes.values())
         return cls(call, admin, topic, nodes, sorted(set(targets)), old)
 
@@ -243,7 +253,7 @@ class StaticTopicWork:
         return self._completed(plan)
 
     def _completed(self, plan: MappingPlan) -> MappingPlan:
-        clusters = {self.nodes[name].cluster for name in plan.configs if name in self.nodes}
+        clusters = {self.nodes[name].cluster for name in plan.configs}
         names = [name for name, node in self.nodes.items() if node.cluster in clusters]
         complete(plan, self.topic, names)
         return plan
@@ -268,17 +278,14 @@ class StaticTopicWork:
     async def send(self, plan: MappingPlan, names: Iterable[str]) -> None:
         """Have brokers take their part of the plan, one after the other."""
         for name in names:
-            node = self.nodes.get(name)
-            if node is None:
-                raise ServerRefused(f"broker {name} has no master now")
-            await self.admin.update_static_topic(node.address, plan.configs[name])
+            await self.admin.update_static_topic(self.nodes[name].address, plan.configs[name])
 
     async def decide_offsets(self, plan: MappingPlan) -> None:
         """Decide where the new part of each moved queue begins, behind the end of the old one."""
         queues = queues_of(plan.configs)
         for queue_id in plan.moved:
             *_, old, new = queues[queue_id]
-            # A broker takes the id of a queue for that of a logical queue, but not in this table.
+            # Requests for one offset read the queue id as that of a logical queue; this one does not.
             table = await self.admin.topic_stats_at(self.nodes[old.bname].address, self.topic)
             queue = MessageQueue(self.topic, old.bname, old.queue_id)
             new.logic_offset = round_up(logical_end(old, table[queue].max_offset))
@@ -292,17 +299,11 @@ class StaticTopicWork:
             for part in _rows(self.topic, plan.configs)
             if part.logic_queue in plan.moved
         ]
-        is_done = result in SENT
         return Outcome(
             rows,
             exit_code=exit_code_of([result]),
-            picture=_picture(plan.configs) if is_done else (),
+            picture=_picture(plan.configs) if result in SENT else (),
         )
-
-
-def _split(texts: Iterable[str]) -> list[str]:
-    """Return names also where Java's tool has them with commas between."""
-    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 INTERRUPTED: Final = (

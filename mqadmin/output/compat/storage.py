@@ -7,13 +7,14 @@ tools/command/queue/CheckRocksdbCqWriteProgressCommand.java,
 tools/command/message/DumpCompactionLogCommand.java (5.4.0).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
 from mqadmin.output.compat.java_text import DONE, Line, Record, map_text, number, time_text
 from mqadmin.output.compat.printed import message_form
 from mqadmin.output.rows import WOULD_CHANGE
+from storefmt.config.fastjson import Dialect, Json, Key, dumps
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.javamaps import hash_order
 
@@ -21,42 +22,34 @@ ENGINES: Final = {"FILES": "FILE_TIME_WHEEL", "ROCKSDB": "ROCKSDB_TIMELINE"}
 PROPERTIES_CAPACITY: Final = 128
 SERVERS_CAPACITY: Final = 4
 """The sizes with which 5.4.0 makes its maps of properties, and of masters with their slaves."""
-Tree = Mapping[str, object]
 
 
 def cold_data(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``getColdDataFlowCtrInfo``: the table of each broker as JSON."""
     for address, group in _servers(records):
         rows = [row for row in group if row["group"] is not None]
-        reading = {str(row["group"]): row for row in rows if number(row["last_read_ms"])}
-        limits = {str(row["group"]): row["limit"] for row in rows if row["is_own_limit"]}
-        table: Tree = {
-            "runtimeTable": {name: _reads(row) for name, row in reading.items()},
+        reading = [row for row in rows if number(row["last_read_ms"])]
+        limits: Json = {
+            str(row["group"]): number(row["limit"]) for row in rows if row["is_own_limit"]
+        }
+        table: dict[Key, Json] = {
+            "runtimeTable": {str(row["group"]): _reads(row) for row in reading},
             "configTable": limits,
-            "cgColdReadThreshold": group[0]["common_limit"],
-            "globalColdReadThreshold": group[0]["all_limit"],
-            "globalAcc": group[0]["all_read_bytes"],
+            "cgColdReadThreshold": number(group[0]["common_limit"]),
+            "globalColdReadThreshold": number(group[0]["all_limit"]),
+            "globalAcc": number(group[0]["all_read_bytes"]),
         }
         yield _head(address, group[0], line)
-        yield _json(table, 0) + "\n"
+        yield dumps(table, pretty=True, dialect=Dialect.FASTJSON2) + "\n"
 
 
-def _reads(row: Record) -> Tree:
-    reads = {
-        "coldAcc": row["read_bytes"],
+def _reads(row: Record) -> Json:
+    reads: dict[Key, Json] = {
+        "coldAcc": number(row["read_bytes"]),
         "lastColdReadTimeFormat": time_text(row["last_read_ms"], millis=False),
         "createTimeFormat": time_text(row["since_ms"], millis=False),
     }
-    return {key: reads[key] for key in hash_order(reads, string_hash)}
-
-
-def _json(value: object, depth: int) -> str:
-    """Return an object as fastjson prints it for people; an empty one has a line with a tab."""
-    if not isinstance(value, Mapping):
-        return f'"{value}"' if isinstance(value, str) else str(value)
-    inner = "\t" * (depth + 1)
-    lines = [f'{inner}"{key}":{_json(one, depth + 1)}' for key, one in value.items()]
-    return "{\n" + (",\n".join(lines) or inner) + "\n" + "\t" * depth + "}"
+    return {key: reads[key] for key in hash_order(reads, lambda key: string_hash(str(key)))}
 
 
 def cold_data_limit(records: Iterable[Record]) -> Iterator[str]:
@@ -106,7 +99,7 @@ def exported_config(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``rocksDBConfigToJson`` with ``-c`` or ``-b``."""
     whom = "all brokers in cluster" if "c" in line.flags else "broker"
     yield f"Use [rpc mode] call {whom} to export to json file \n"
-    if all(record["result"] in DONE for record in list(records)):
+    if all(record["result"] in DONE for record in records):
         yield "broker export done."
 
 

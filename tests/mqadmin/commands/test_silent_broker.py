@@ -76,6 +76,8 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]
         ("delay", "list", "--all"),
         ("broker", "config", "get", "brokerName"),
         ("broker", "consume-stats"),
+        ("broker", "stats"),
+        ("broker", "status", "putTps"),
     ],
     ids=" ".join,
 )

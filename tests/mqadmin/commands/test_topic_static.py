@@ -12,9 +12,10 @@ import pytest
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.cluster.static_topics import detail_of
 from mqadmin.commands.topic.static import StaticTopicWork, _carry_out
+from mqadmin.errors import ItemNotFound
 from mqadmin.output.rows import Outcome
 from mqclient.errors import BrokerRefused
-from remoting.bodies import TopicConfigAndQueueMapping
+from remoting.bodies import BrokerData, ClusterInfo, TopicConfigAndQueueMapping
 
 NODES = {name: ServerNode("c", name, 0, f"{name}:1") for name in ("a", "b")}
 
@@ -62,6 +63,32 @@ def test_the_result_is_what_the_brokers_have(
     rows: list[Any] = list(cast(Any, outcome.rows))
     assert (outcome.exit_code, {row.result for row in rows}) == (exit_code, {result})
     assert all((remark or "") in (row.remark or "") for row in rows)
+
+
+class Cluster:
+    """A name server with the master of ``a``, and a slave of ``b`` alone."""
+
+    has_namesrv = True
+
+    async def cluster_info(self, address: str | None = None) -> ClusterInfo:
+        brokers = {
+            name: BrokerData(cluster="c", broker_name=name, broker_addrs={broker_id: f"{name}:1"})
+            for name, broker_id in (("a", 0), ("b", 1))
+        }
+        return ClusterInfo(broker_addr_table=brokers, cluster_addr_table={"c": ["a", "b"]})
+
+
+@pytest.mark.parametrize("broker", ["b", "10.0.0.9:10911"])
+def test_a_broker_without_a_registered_master_is_refused_before_anything_is_sent(
+    broker: str,
+) -> None:
+    async def admin() -> Cluster:
+        return Cluster()
+
+    call = cast(Any, SimpleNamespace(admin=admin))
+
+    with pytest.raises(ItemNotFound, match=f"no master is registered of broker {broker}"):
+        asyncio.run(StaticTopicWork.of(call, "T", ("a", broker), ()))
 
 
 def test_a_dry_run_sends_nothing() -> None:
