@@ -121,7 +121,7 @@ def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     first = store.log.first
     dispatched = max(map(dispatched_end, views), default=0)
     spans = _all_spans(store)
-    if store.tree.files_beside_rocksdb and not store.tree.queue_files():
+    if store.tree.reads_rocksdb and store.tree.file_queues:
         notes.append(
             "the queues in RocksDB go further than the queue files in consumequeue, and are read"
         )
@@ -166,7 +166,7 @@ def store_files(store: StoreView) -> Iterator[FileView]:
 
 def other_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file that is not a commit log file."""
-    for key in sorted(store.tree.queue_files()):
+    for key in sorted(store.tree.queue_files):
         view = store.queue(*key)
         for span in view.files:
             yield _queue_file(store, view, span)

@@ -199,8 +199,8 @@ class StoreView:
         return view
 
     def queue_in_files(self, topic: str, queue_id: int) -> QueueView | None:
-        """Return a queue as its files have it, in a store that also has queues in RocksDB."""
-        spans = self.tree.files_beside_rocksdb.get((topic, queue_id))
+        """Return a queue as its files have it; None where it has no files."""
+        spans = self.tree.file_queues.get((topic, queue_id))
         return None if spans is None else self._view((topic, queue_id), spans)
 
     def queue_in_rocksdb(self, topic: str, queue_id: int) -> QueueView | None:

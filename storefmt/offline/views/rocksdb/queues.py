@@ -200,16 +200,14 @@ def attach_queues(tree: Tree) -> StoreError | None:
     except StoreError as error:
         return error
     tree.topics |= {topic for topic, _ in tree.rocksdb_queues}
-    tree.files_beside_rocksdb = tree.queues
-    if not tree.queues or _goes_further(tree):
-        tree.queues = dict(tree.rocksdb_queues)
+    tree.reads_rocksdb = not tree.file_queues or _goes_further(tree)
     return None
 
 
 def _goes_further(tree: Tree) -> bool:
     """Return whether a queue has more entries in RocksDB than in its files."""
     for key, spans in tree.rocksdb_queues.items():
-        files = [span for span in tree.queues.get(key, ()) if span.start % ENTRY_SIZE == 0]
+        files = [span for span in tree.file_queues.get(key, ()) if span.start % ENTRY_SIZE == 0]
         ends = (_data_end(span) for span in reversed(files))
         if sum(span.size for span in spans) and spans[-1].end > next(filter(None, ends), 0):
             return True
