@@ -1,11 +1,11 @@
-"""Files that the operating system cannot open, such as the objects of an object store.
+"""Files that the operating system cannot open: objects of an object store, queues in RocksDB.
 
     RemotePath   a path whose subclass answers whether it exists, what it contains and its bytes
     RemoteFile   one such file, opened: its size, and ranges of its bytes
 
 Rule: readers of a store read a remote path by ranges, and all other paths through the operating
 system. Nothing writes to a remote path. Support for one remote file system is a subclass of
-``RemotePath``; this package contains none.
+``RemotePath``, which this package has for queues in RocksDB alone.
 """
 
 import os

@@ -3,17 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, argument, command
 from mqadmin.cli.types import DIR_PATH, Choice
 from mqadmin.errors import ItemNotFound
 from storefmt.config.fastjson import Json, Key, dumps, loads
-from storefmt.offline.views.rocksdb.settings import NAMES, TABLES, read_table
+from storefmt.offline.views.rocksdb.settings import FILE_NAMES, NAMES, read_tables
 from storefmt.offline.views.tree import ROCKSDB_MARK
-
-FILES: Final = {table.separate: file_name for file_name, table in TABLES.items()}
-"""The JSON file of each table, by the name that Java's tool gives the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +38,7 @@ class SettingRow(Row):
     needs=Needs.NONE,
 )
 @argument("config", type=DIR_PATH, metavar="CONFIG", help="directory config of a store")
-@argument("table", type=Choice(list(FILES)), help="which table")
+@argument("table", type=Choice(list(FILE_NAMES)), help="which table")
 def list_settings(call: Call, *, config: Path, table: str) -> Outcome:
     """Return one row for each item, its data version first.
 
@@ -50,8 +46,9 @@ def list_settings(call: Call, *, config: Path, table: str) -> Outcome:
         ItemNotFound: the directory has no such table in RocksDB.
         RocksdbNotInstalled: the package that reads RocksDB is missing.
     """
-    names = frozenset(name for name in NAMES if (config / name / ROCKSDB_MARK).is_file())
-    stored = read_table(config, FILES[table], names)
+    directories = [name for name in NAMES if (config / name / ROCKSDB_MARK).is_file()]
+    tables = read_tables(config, directories, file_names=[FILE_NAMES[table]])
+    stored = tables.get(FILE_NAMES[table])
     if stored is None:
         raise ItemNotFound(
             f"{config}: no {table} in RocksDB",

@@ -46,7 +46,7 @@ class QueueForms(NamedTuple):
 
 def compare_forms(store: StoreView) -> Iterator[QueueForms]:
     """Yield each queue of a store whose queues are in files and in RocksDB; nothing for others."""
-    in_files, in_rocksdb = store.tree.files_beside_rocksdb, store.tree.rocksdb_queues
+    in_files, in_rocksdb = store.tree.file_queues, store.tree.rocksdb_queues
     if not in_files or not in_rocksdb:
         return
     for key in sorted({*in_files, *in_rocksdb}):

@@ -29,7 +29,7 @@ def check_tree(store: StoreView, findings: Findings) -> None:
     """Check everything that needs no reading of the log or of the queues."""
     _check_strangers(store, findings)
     _check_log_files(store, findings)
-    for _, spans in sorted(store.tree.queue_files().items()):
+    for _, spans in sorted(store.tree.queue_files.items()):
         check_row(
             store,
             spans,

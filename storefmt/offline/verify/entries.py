@@ -36,8 +36,7 @@ _HINTS: Final = {
 
 def rebuild_hint(store: StoreView) -> str:
     """Return how a broker is made to rebuild the queues of a store."""
-    is_rocksdb = bool(store.tree.rocksdb_queues) and not store.tree.queue_files()
-    return _REBUILD_ROCKSDB if is_rocksdb else REBUILD
+    return _REBUILD_ROCKSDB if store.tree.reads_rocksdb else REBUILD
 
 
 @dataclass(slots=True)

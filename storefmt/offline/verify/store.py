@@ -155,6 +155,6 @@ def _check_offsets(store: StoreView, config: ConfigTables, findings: Findings) -
 
 def _file_count(store: StoreView) -> int:
     tree = store.tree
-    rows = [*tree.queues.values(), *tree.ext.values()]
+    rows = [*tree.file_queues.values(), *tree.ext.values()]
     singles = len(tree.log) + len(tree.index) + len(tree.config) + len(tree.other)
     return singles + len(tree.strangers) + sum(len(row) for row in rows)

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from storefmt.formats.message import Record, decode_record
+from storefmt.formats import layout
+from storefmt.formats.message import MAGIC_BLANK, Record, decode_record
 
-SIZE_FIELD: Final = 4
-BLANK_MAGIC: Final = 0xCBD43194.to_bytes(4, "big")
-"""The magic of what fills the rest of a file whose next record did not fit."""
+_SIZE_MAGIC: Final = layout.BLANK.struct()
 
 
 def read_compaction_log(path: Path) -> Iterator[Record]:
@@ -30,10 +29,9 @@ def read_compaction_log(path: Path) -> Iterator[Record]:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             pos = 0
-            while pos + 2 * SIZE_FIELD <= len(data):
-                size = int.from_bytes(data[pos : pos + SIZE_FIELD], "big", signed=True)
-                magic = data[pos + SIZE_FIELD : pos + 2 * SIZE_FIELD]
-                if size <= 0 or size > len(data) - pos or magic == BLANK_MAGIC:
+            while pos + _SIZE_MAGIC.size <= len(data):
+                size, magic = _SIZE_MAGIC.unpack_from(data, pos)
+                if size <= 0 or size > len(data) - pos or magic == MAGIC_BLANK:
                     return
                 yield decode_record(data[pos : pos + size])
                 pos += size

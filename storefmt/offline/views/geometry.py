@@ -59,7 +59,7 @@ def detect(tree: Tree, files: OpenFiles) -> tuple[Geometry, dict[int, IndexShape
     """Return the store's geometry, and the shape of the index files of each size."""
     shapes = index_shapes(tree.index, files)
     usual = shapes.get(usual_size(tree.index), IndexShape(0, 0))
-    queue_spans = [span for spans in tree.queue_files().values() for span in spans]
+    queue_spans = [span for spans in tree.queue_files.values() for span in spans]
     geometry = Geometry(
         usual_size(tree.log),
         usual_size(queue_spans, multiple=ENTRY_SIZE),

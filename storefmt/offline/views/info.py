@@ -121,7 +121,7 @@ def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     first = store.log.first
     dispatched = max(map(dispatched_end, views), default=0)
     spans = _all_spans(store)
-    if store.tree.files_beside_rocksdb and not store.tree.queue_files():
+    if store.tree.reads_rocksdb and store.tree.file_queues:
         notes.append(
             "the queues in RocksDB go further than the queue files in consumequeue, and are read"
         )
@@ -166,9 +166,9 @@ def store_files(store: StoreView) -> Iterator[FileView]:
 
 def other_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file that is not a commit log file."""
-    for key in sorted(store.tree.queue_files()):
-        view = store.queue(*key)
-        for span in view.files:
+    for key in sorted(store.tree.file_queues):
+        view = store.queue_in_files(*key)
+        for span in view.files if view is not None else ():
             yield _queue_file(store, view, span)
     for spans in store.tree.ext.values():
         for span in spans:
@@ -279,7 +279,7 @@ def _checkpoint(store: StoreView) -> tuple[tuple[int, int, int] | None, list[str
 
 def _all_spans(store: StoreView) -> list[FileSpan]:
     tree = store.tree
-    rows = [*tree.queues.values(), *tree.ext.values(), *tree.batch_queues.values()]
+    rows = [*tree.file_queues.values(), *tree.ext.values(), *tree.batch_queues.values()]
     rows += tree.below.values()
     return [*tree.log, *tree.index, *tree.config, *tree.other, *(s for row in rows for s in row)]
 

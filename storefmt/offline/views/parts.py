@@ -17,6 +17,7 @@ store/kv/CompactionStore.java, tieredstore/metadata/DefaultMetadataStore.java (5
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -28,7 +29,7 @@ from storefmt.errors import StoreError
 from storefmt.formats.timer import SLOT, SLOT_SIZE, TimerCheckpoint
 from storefmt.offline.views.rocksdb.database import DEFAULT_FAMILY, Database
 from storefmt.offline.views.rocksdb.queues import open_queues
-from storefmt.offline.views.rocksdb.settings import NAMES, TABLES
+from storefmt.offline.views.rocksdb.settings import FILE_NAMES, NAMES, TABLES
 from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 
@@ -107,10 +108,9 @@ def _queues(store: StoreView, directory: Path) -> str:
 def _settings(store: StoreView, directory: Path) -> str:
     if store.unread_settings is not None:
         return str(store.unread_settings)
-    names = {table.separate: file_name for file_name, table in TABLES.items()}
-    files = [names[directory.name]] if directory.name in names else list(TABLES)
+    file_names = [FILE_NAMES[directory.name]] if directory.name in FILE_NAMES else list(TABLES)
     counts = []
-    for file_name in files:
+    for file_name in file_names:
         read = store.config(file_name, loads)
         if read.file == f"config/{directory.name}":
             table = read.value.get(TABLES[file_name].field) if isinstance(read.value, dict) else {}
@@ -170,11 +170,8 @@ _DATABASES: Final[dict[str, tuple[str, Callable[[StoreView, Path], str]]]] = {
 
 
 def _with(directory: Path, read: Callable[[Database], str]) -> str:
-    database = Database(directory, what="parts")
-    try:
+    with closing(Database(directory, what="parts")) as database:
         return read(database)
-    finally:
-        database.close()
 
 
 def _count(entries: Iterable[object]) -> str:

@@ -26,13 +26,7 @@ from storefmt.offline.views.log import LogView
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.rocksdb.database import RocksdbNotInstalled, is_installed
 from storefmt.offline.views.rocksdb.queues import attach_queues
-from storefmt.offline.views.rocksdb.settings import (
-    NAMES,
-    TABLES,
-    StoredTable,
-    counter_of,
-    read_table,
-)
+from storefmt.offline.views.rocksdb.settings import NAMES, StoredTable, counter_of, read_tables
 from storefmt.offline.views.tree import FileSpan, QueueKey, Tree, read_tree
 from storefmt.paths import StorePaths
 from storefmt.store_file import OpenFiles
@@ -72,7 +66,6 @@ class StoreView:
         self._queues: dict[QueueKey, QueueView] = {}
         self.unread_queues: StoreError | None = None
         """Why the queues are unknown: they are in RocksDB, which cannot be read."""
-        self._settings: dict[str, StoredTable | None] = {}
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -149,29 +142,28 @@ class StoreView:
     def settings_databases(self) -> frozenset[str]:
         """The directories of ``config`` that hold topics, groups or offsets in RocksDB."""
         found = (path.name for path in self.tree.databases if path.parent == self.paths.config)
-        return frozenset(found) & NAMES
+        return frozenset(found).intersection(NAMES)
 
     @property
     def settings_paths(self) -> frozenset[str]:
         """The same directories, relative to the store."""
         return frozenset(f"config/{name}" for name in self.settings_databases)
 
-    @cached_property
+    @property
     def unread_settings(self) -> StoreError | None:
-        """Why topics, groups and offsets are unknown: they are in RocksDB, as the queues."""
-        if not self.settings_databases:
-            return None
-        if not is_installed():
+        """Why topics, groups and offsets are unknown: they are in RocksDB, which cannot be read."""
+        return self._settings if isinstance(self._settings, StoreError) else None
+
+    @cached_property
+    def _settings(self) -> dict[str, StoredTable] | StoreError:
+        """The tables in RocksDB, by the name of their JSON file, or why they cannot be read."""
+        if self.settings_databases and not is_installed():
             where = ", ".join(sorted(self.settings_paths))
             return RocksdbNotInstalled("topics, groups and offsets", where)
         try:
-            for name in TABLES:
-                table = read_table(self.paths.config, name, self.settings_databases)
-                self._settings[name] = table
+            return read_tables(self.paths.config, self.settings_databases)
         except StoreError as error:
-            self._settings.clear()
             return error
-        return None
 
     def queue(self, topic: str, queue_id: int) -> QueueView:
         """Return one consume queue.
@@ -199,8 +191,8 @@ class StoreView:
         return view
 
     def queue_in_files(self, topic: str, queue_id: int) -> QueueView | None:
-        """Return a queue as its files have it, in a store that also has queues in RocksDB."""
-        spans = self.tree.files_beside_rocksdb.get((topic, queue_id))
+        """Return a queue as its files have it; None where it has no files."""
+        spans = self.tree.file_queues.get((topic, queue_id))
         return None if spans is None else self._view((topic, queue_id), spans)
 
     def queue_in_rocksdb(self, topic: str, queue_id: int) -> QueueView | None:
@@ -248,9 +240,9 @@ class StoreView:
         Args:
             decode: returns the value of the text, raises StoreError where it cannot.
         """
-        stored = self._stored_table(name)
-        if stored is not None:
-            return self._chosen(name, decode, stored)
+        stored = {} if isinstance(self._settings, StoreError) else self._settings
+        if name in stored:
+            return self._chosen(name, decode, stored[name])
         return self._from_files(name, decode)
 
     def _chosen(self, name: str, decode: Callable[[str], T], stored: StoredTable) -> ConfigRead[T]:
@@ -264,9 +256,6 @@ class StoreView:
             return ConfigRead(decode(stored.text), shown, problems)
         except StoreError as error:
             return ConfigRead(None, "", (*problems, (shown, str(error))))
-
-    def _stored_table(self, name: str) -> StoredTable | None:
-        return None if self.unread_settings is not None else self._settings.get(name)
 
     def _from_files(self, name: str, decode: Callable[[str], T]) -> ConfigRead[T]:
         problems: list[tuple[str, str]] = []

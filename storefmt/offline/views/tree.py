@@ -50,14 +50,19 @@ KNOWN_AT_ROOT: Final = frozenset(
 _LISTED: Final = frozenset(
     {"commitlog", "consumequeue", "consumequeue_ext", "index", "config", "batchconsumequeue"}
 )
-V5_MARKS: Final = (
-    *("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak", "kvStore"),
-    "consumequeue/CURRENT",
-)
-ROCKSDB_QUEUES: Final = "consumequeue (RocksDB)"
-"""The kind of the files of RocksDB that lie among the directories of queues."""
 ROCKSDB_MARK: Final = "CURRENT"
 """The file that every RocksDB database has."""
+ROCKSDB_QUEUES: Final = "consumequeue (RocksDB)"
+"""The kind of the files of RocksDB that lie among the directories of queues."""
+V5_MARKS: Final = (
+    "timerwheel",
+    "compaction",
+    "rocksdbstore",
+    "timerlog",
+    "abort.bak",
+    "kvStore",
+    f"consumequeue/{ROCKSDB_MARK}",
+)
 _INDEX_NAME: Final = re.compile(r"[0-9]{17}")
 _Entry: TypeAlias = "os.DirEntry[str] | RemotePath"
 
@@ -94,7 +99,8 @@ class Tree:
 
     root: Path
     log: list[FileSpan] = field(default_factory=list)
-    queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    file_queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
+    """The queues in files."""
     ext: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
     batch_queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
     index: list[FileSpan] = field(default_factory=list)
@@ -109,13 +115,18 @@ class Tree:
     """The directories that are RocksDB databases: in the root, and in ``config``."""
     rocksdb_queues: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
     """The queues in RocksDB, which ``storefmt.offline.views.rocksdb.queues`` lists."""
-    files_beside_rocksdb: dict[QueueKey, list[FileSpan]] = field(default_factory=dict)
-    """The queues in files, where the store has queues in RocksDB as well."""
+    reads_rocksdb: bool = False
+    """True if queues are read from RocksDB, and not from files that may lie beside it."""
 
+    @property
+    def queues(self) -> dict[QueueKey, list[FileSpan]]:
+        """Return the queues in the form that is read."""
+        return self.rocksdb_queues if self.reads_rocksdb else self.file_queues
+
+    @property
     def queue_files(self) -> dict[QueueKey, list[FileSpan]]:
-        """Return the queues that are read from files, so without those in RocksDB."""
-        stored = self.rocksdb_queues
-        return {key: spans for key, spans in self.queues.items() if spans != stored.get(key)}
+        """Return the queues that are read from files: all of them, or none."""
+        return {} if self.reads_rocksdb else self.file_queues
 
     def name(self, path: Path) -> str:
         """Return ``path`` relative to the store, with forward slashes, always valid text."""
@@ -132,7 +143,7 @@ def read_tree(root: Path) -> Tree:
     tree, paths = Tree(root), StorePaths(root)
     tree.log = _numbered(tree, paths.commitlog, "commitlog")
     tree.databases = _databases(root, paths)
-    tree.queues = _queues(tree, paths.consumequeue, "consumequeue")
+    tree.file_queues = _queues(tree, paths.consumequeue, "consumequeue")
     tree.topics = {entry.name for entry in _entries(paths.consumequeue) if entry.is_dir()}
     tree.ext = _queues(tree, paths.consumequeue_ext, "consumequeue_ext")
     tree.batch_queues = _queues(tree, root / "batchconsumequeue", "batchconsumequeue")
@@ -163,11 +174,10 @@ def read_tree(root: Path) -> Tree:
 
 
 def _databases(root: Path, paths: StorePaths) -> list[Path]:
-    directories = [_path(entry) for entry in (*_entries(root), *_entries(paths.config))]
     return [
-        path
-        for path in directories
-        if path.is_dir() and not path.is_symlink() and (path / ROCKSDB_MARK).is_file()
+        _path(entry)
+        for entry in (*_entries(root), *_entries(paths.config))
+        if entry.is_dir() and not _is_link(entry) and (_path(entry) / ROCKSDB_MARK).is_file()
     ]
 
 

@@ -1,6 +1,6 @@
-"""RocksDB inside a store directory of 5.x, read-only: queues, settings and the state of features.
+"""RocksDB inside a store directory of 5.x, read-only: queues and settings.
 
 ``database.py`` opens a directory without its lock and without changing it, ``queues.py`` gives
-consume queues the form of files, ``settings.py`` gives settings the text of the files of
-``config/``, and ``contents.py`` names what else there is.
+consume queues the form of files, and ``settings.py`` gives settings the text of the files of
+``config/``. What other databases hold is counted in ``storefmt.offline.views.parts``.
 """

@@ -17,6 +17,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -31,7 +32,7 @@ from storefmt.formats.rocksdb_keys import (
     queue_key,
     queue_prefix,
 )
-from storefmt.offline.views.rocksdb.database import Database, RocksdbNotInstalled, is_installed
+from storefmt.offline.views.rocksdb.database import Database
 from storefmt.offline.views.tree import FileSpan, QueueKey, Tree
 from storefmt.paths import GROUP_SIZE_MAX, StorePaths, check_topic_name, log_file_name
 from storefmt.remote_file import RemotePath
@@ -53,13 +54,15 @@ class EntrySpan(NamedTuple):
 
 
 class QueueDatabase:
-    """The consume queues of one RocksDB directory."""
+    """The consume queues of one RocksDB directory, as they were when it was opened."""
 
     def __init__(self, directory: Path) -> None:
         self.database = Database(directory, what=_WHAT)
+        self._ends: dict[QueueKey, EntrySpan] = {}
 
+    @cached_property
     def last_entries(self) -> dict[QueueKey, int]:
-        """Return the queue offset of the last entry of each queue, as the broker noted it."""
+        """The queue offset of the last entry of each queue, as the broker noted it."""
         found: dict[QueueKey, int] = {}
         for key, value in self.database.entries(OFFSET_FAMILY):
             parts = parse_offset_key(key)
@@ -77,21 +80,21 @@ class QueueDatabase:
                 return int.from_bytes(value[:8], "big")
         return None
 
-    def ends(self, key: QueueKey, last_entry: int | None = None) -> EntrySpan:
-        """Return where the entries of a queue begin and end.
+    def ends(self, key: QueueKey) -> EntrySpan:
+        """Return where the entries of a queue begin and end."""
+        ends = self._ends.get(key)
+        if ends is None:
+            ends = self._ends[key] = self._find_ends(key)
+        return ends
 
-        Args:
-            last_entry: what ``last_entries`` says of it.
-        """
+    def _find_ends(self, key: QueueKey) -> EntrySpan:
         prefix = queue_prefix(*key)
         newest = self.database.last(prefix)
         parts = parse_queue_key(newest[0]) if newest is not None else None
-        end = max(
-            -1 if parts is None else parts.queue_offset, -1 if last_entry is None else last_entry
-        )
+        end = max(-1 if parts is None else parts.queue_offset, self.last_entries.get(key, -1)) + 1
         first = next(self.database.entries(prefix=prefix), None)
         parts = parse_queue_key(first[0]) if first is not None else None
-        return EntrySpan(end + 1 if parts is None else parts.queue_offset, end + 1)
+        return EntrySpan(end if parts is None else parts.queue_offset, end)
 
     def read(self, key: QueueKey, first: int, count: int) -> bytes:
         """Return entries in the form of a queue file; zeros where one is missing."""
@@ -138,7 +141,7 @@ class RocksdbQueuePath(RemotePath):
     def size_of(self) -> int | None:
         """Return the size of the entries as a file; raises OSError."""
         with _os_errors(self):
-            return max(0, _ends(self.directory, self.key).end - self.start) * ENTRY_SIZE
+            return max(0, open_queues(self.directory).ends(self.key).end - self.start) * ENTRY_SIZE
 
     def children(self) -> Iterator[Self]:
         """Yield nothing: a queue is one file."""
@@ -193,23 +196,19 @@ def attach_queues(tree: Tree) -> StoreError | None:
     directory = StorePaths(tree.root).consumequeue
     if directory not in tree.databases:
         return None
-    if not is_installed():
-        return RocksdbNotInstalled(_WHAT, directory.name)
     try:
         tree.rocksdb_queues = list_queues(directory)
     except StoreError as error:
         return error
     tree.topics |= {topic for topic, _ in tree.rocksdb_queues}
-    tree.files_beside_rocksdb = tree.queues
-    if not tree.queues or _goes_further(tree):
-        tree.queues = dict(tree.rocksdb_queues)
+    tree.reads_rocksdb = not tree.file_queues or _goes_further(tree)
     return None
 
 
 def _goes_further(tree: Tree) -> bool:
     """Return whether a queue has more entries in RocksDB than in its files."""
     for key, spans in tree.rocksdb_queues.items():
-        files = [span for span in tree.queues.get(key, ()) if span.start % ENTRY_SIZE == 0]
+        files = [span for span in tree.file_queues.get(key, ()) if span.start % ENTRY_SIZE == 0]
         ends = (_data_end(span) for span in reversed(files))
         if sum(span.size for span in spans) and spans[-1].end > next(filter(None, ends), 0):
             return True
@@ -232,9 +231,8 @@ def list_queues(directory: Path) -> dict[QueueKey, list[FileSpan]]:
     _forget(directory)
     queues = open_queues(directory)
     spans: dict[QueueKey, list[FileSpan]] = {}
-    for key, last_entry in sorted(queues.last_entries().items()):
-        start, end = queues.ends(key, last_entry)
-        _known_ends[directory, key] = EntrySpan(start, end)
+    for key in sorted(queues.last_entries):
+        start, end = queues.ends(key)
         path = RocksdbQueuePath.of(directory, key, start)
         spans[key] = [FileSpan(start * ENTRY_SIZE, (end - start) * ENTRY_SIZE, path)]
     return spans
@@ -258,23 +256,11 @@ def open_queues(directory: Path) -> QueueDatabase:
 
 
 _opened: OrderedDict[tuple[int, Path], QueueDatabase] = OrderedDict()
-_known_ends: dict[tuple[Path, QueueKey], EntrySpan] = {}
-
-
-def _ends(directory: Path, key: QueueKey) -> EntrySpan:
-    known = _known_ends.get((directory, key))
-    if known is None:
-        queues = open_queues(directory)
-        known = queues.ends(key, queues.last_entries().get(key))
-        _known_ends[directory, key] = known
-    return known
 
 
 def _forget(directory: Path) -> None:
-    """Forget what an earlier opening of a directory found."""
+    """Let the next reader open a directory anew."""
     _opened.pop((os.getpid(), directory), None)
-    for place in [place for place in _known_ends if place[0] == directory]:
-        del _known_ends[place]
 
 
 def _entry(value: bytes) -> bytes:

@@ -14,7 +14,8 @@ broker/config/v2/ConfigHelper.java, ConsumerOffsetManagerV2.java (5.4.0).
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -55,9 +56,11 @@ TABLES: Final = {
     "consumerOffset.json": _Table("offsetTable", "consumerOffsets", "consumerOffset", 1),
 }
 """By the name of the JSON file, where a table is in each form of RocksDB."""
+FILE_NAMES: Final = {table.separate: file_name for file_name, table in TABLES.items()}
+"""The JSON file of each table, by the name of its database and in Java's tool."""
 _SINGLE: Final = "metadata"
-NAMES: Final = frozenset({*(table.separate for table in TABLES.values()), _SINGLE, _V2_NAME})
-"""The directories of ``config`` that hold settings in RocksDB."""
+NAMES: Final = (*FILE_NAMES, _SINGLE, _V2_NAME)
+"""The directories of ``config`` that hold settings in RocksDB, the oldest form first."""
 
 
 class StoredTable(NamedTuple):
@@ -76,33 +79,37 @@ class StoredTable(NamedTuple):
     problems: tuple[str, ...]
 
 
-def read_table(config: Path, file_name: str, directories: frozenset[str]) -> StoredTable | None:
-    """Return the table that a JSON file of ``config/`` would have; None if RocksDB has none.
+def read_tables(
+    config: Path, directories: Collection[str], *, file_names: Collection[str] = tuple(TABLES)
+) -> dict[str, StoredTable]:
+    """Return the tables that RocksDB has, by the name of their JSON file.
 
     Args:
         config: the directory ``config``.
-        file_name: the JSON file, as ``topics.json``.
         directories: the names of the databases in it.
+        file_names: the tables that are read.
 
     Raises:
         StoreError: a database cannot be opened.
     """
-    table = TABLES.get(file_name)
-    if table is None:
-        return None
-    found: list[StoredTable] = []
-    for name in (table.separate, _SINGLE, _V2_NAME):
-        if name not in directories:
+    tables: dict[str, StoredTable] = {}
+    for name in NAMES:
+        # The last two forms have all tables in one database.
+        held = [each for each in file_names if FILE_NAMES.get(name, each) == each]
+        if name not in directories or not held:
             continue
-        database = Database(config / name, what=f"settings ({file_name.removesuffix('.json')})")
-        try:
-            read = _numbered(database, table) if name == _V2_NAME else _named(database, table, name)
-        finally:
-            database.close()
-        if read is not None:
-            found.append(read)
-    # A later form is read unless an older one has changed since it was copied.
-    return max(reversed(found), key=lambda stored: stored.counter, default=None)
+        with closing(Database(config / name, what="settings")) as database:
+            for file_name in held:
+                stored = _read(database, TABLES[file_name], name)
+                known = tables.get(file_name)
+                # A later form is read unless an older one has changed since it was copied.
+                if stored is not None and (known is None or stored.counter >= known.counter):
+                    tables[file_name] = stored
+    return tables
+
+
+def _read(database: Database, table: _Table, name: str) -> StoredTable | None:
+    return _numbered(database, table) if name == _V2_NAME else _named(database, table, name)
 
 
 def counter_of(value: Json) -> int:
@@ -139,7 +146,7 @@ def _wrapped_offsets(value: Json) -> Json:
 
 
 def _objects(
-    entries: "Iterator[tuple[bytes, bytes]] | list[tuple[bytes, bytes]]", problems: list[str]
+    entries: Iterable[tuple[bytes, bytes]], problems: list[str]
 ) -> Iterator[tuple[str, Json]]:
     for key, value in entries:
         try:

@@ -108,9 +108,7 @@ def test_forms_of_a_whole_store_are_compared(both: tuple[Path, Path]) -> None:
 def test_rocksdb_that_is_behind_is_normal_after_a_kill(
     both: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        queues.QueueDatabase, "ends", lambda self, key, last=None: queues.EntrySpan(0, 1)
-    )
+    monkeypatch.setattr(queues.QueueDatabase, "ends", lambda self, key: queues.EntrySpan(0, 1))
 
     report = report_of(both[0])
 

@@ -53,7 +53,7 @@ def test_files_and_rocksdb_of_one_store_have_the_same_entries(golden: Golden) ->
             assert files is not None
             assert rocksdb is not None
             assert list(files.entries()) == list(rocksdb.entries())
-        assert store.tree.queues == store.tree.files_beside_rocksdb == store.tree.queue_files()
+        assert store.tree.queues == store.tree.file_queues == store.tree.queue_files
         assert store.queue_in_files("none", 0) is None
         assert store.queue_in_rocksdb("none", 0) is None
 
@@ -66,8 +66,20 @@ def test_rocksdb_that_goes_further_than_the_files_is_read(golden: Golden) -> Non
 
     with StoreDir.open(store) as opened:
         assert opened.queue("orders", 0).max_offset == 7
-        assert opened.tree.queue_files() == {}
+        assert opened.tree.queue_files == {}
         assert "go further than the queue files" in " ".join(opened.info().notes)
+        assert path.relative_to(store).as_posix() in {file.name for file in opened.files()}
+
+
+@pytest.mark.parametrize("name", ["separate", "single", "v2", "combine"])
+def test_the_size_of_a_store_is_that_of_its_files(golden: Golden, name: str) -> None:
+    store = golden.family("rocksdb", name)
+
+    with StoreDir.open(store) as opened:
+        sizes = opened.info().size, sum(file.size for file in opened.files())
+
+    on_disk = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
+    assert sizes == (on_disk, on_disk)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from storefmt.config.tables import ConsumerOffsets, GroupTable, TopicTable
 from storefmt.errors import StoreError
-from storefmt.offline.views.rocksdb.database import RocksdbNotInstalled
-from storefmt.offline.views.rocksdb.settings import _offset_key, read_table
+from storefmt.offline.views.rocksdb.database import Database, RocksdbNotInstalled
+from storefmt.offline.views.rocksdb.settings import _offset_key, read_tables
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 
@@ -112,9 +112,41 @@ def test_without_the_package_a_store_says_what_is_in_rocksdb(
     assert "config/consumerOffsets, config/subscriptionGroups, config/topics" in notes
 
 
-def test_a_table_that_rocksdb_never_has_is_none(tmp_path: Path) -> None:
-    assert read_table(tmp_path, "delayOffset.json", frozenset({"topics"})) is None
-    assert read_table(tmp_path, "topics.json", frozenset()) is None
+def test_a_table_that_rocksdb_does_not_have_is_left_out(golden: Golden, tmp_path: Path) -> None:
+    config = golden.family("rocksdb", "separate") / "config"
+
+    assert set(read_tables(config, ["topics"])) == {"topics.json"}
+    assert read_tables(config, ["topics"], file_names=["consumerOffset.json"]) == {}
+    assert read_tables(tmp_path, []) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "databases"),
+    [
+        ("separate", ["topics", "subscriptionGroups", "consumerOffsets"]),
+        ("single", ["metadata"]),
+        ("v2", ["rdb"]),
+        ("files", []),
+    ],
+)
+def test_each_database_is_opened_once(
+    golden: Golden, name: str, databases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    read = Database._open
+
+    def noted(database: Database) -> Any:
+        opened.append(database.directory.name)
+        return read(database)
+
+    monkeypatch.setattr(Database, "_open", noted)
+
+    with StoreDir.open(golden.family("rocksdb", name)) as store:
+        opened.clear()
+        assert "orders" in store.topics().topics
+        assert "readers" in {group.group for group in store.info().groups}
+
+    assert opened == databases
 
 
 def test_a_database_that_does_not_open_is_an_error(golden: Golden) -> None:
