@@ -3,7 +3,7 @@
     put ─> pending ─ write job ─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
                                    └── SYNC_FLUSH ─ flush job ───> dispatch     dispatched
 
-Rule: one thread calls everything here; only ``run`` of a job may be called in another thread.
+Rule: one thread calls everything here; only ``do_work`` of a job may be called in another thread.
 A put is stored when the write that ``begin_write`` began after it has ended (ASYNC_FLUSH), or when
 ``end_flush`` has moved ``flushed_offset`` past it (SYNC_FLUSH). Only then is it dispatched, and
 only dispatched messages can be read (``commitlog.groups`` has the states). After a write or sync
@@ -224,8 +224,8 @@ class MessageStore:
     def begin_write(self, now_ms: int) -> LogWrite | None:
         """Return a job that stores everything put since the last one; None if there is nothing.
 
-        Call ``run`` of the job in any thread, then ``end_write`` and ``show_written``, before the
-        next job begins.
+        Call ``do_work`` of the job in any thread, then ``end_write`` and ``show_written``, before
+        the next job begins.
 
         Raises:
             BadCall: a job has not ended yet.
@@ -246,7 +246,7 @@ class MessageStore:
             self.appender.undo()
             raise self._not_written(error) from error
         puts = self.appender.take_unwritten()
-        # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
+        # Bytes of another log have no entries before they are safe (``raw.make_entries``).
         self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
         return job
@@ -295,7 +295,7 @@ class MessageStore:
                 self._dispatch(group.puts.entries, group.puts.handles, now_ms)
 
     def dispatch_copied(self, now_ms: int) -> None:
-        """Add the records that ``raw.take`` found in written bytes to queues and index."""
+        """Add the records that ``raw.make_entries`` has parsed to queues and index."""
         if self.appender.entries:
             copied = self.appender.take_unwritten()
             self._dispatch(copied.entries, copied.handles, now_ms)
@@ -308,7 +308,7 @@ class MessageStore:
     def begin_flush(self) -> FlushJob | None:
         """Return a job that makes everything written durable; None if nothing has to be flushed.
 
-        It also returns None while such a job is running. Call ``run`` of the job in any thread,
+        It also returns None while such a job is running. Call ``do_work`` of the job in any thread,
         then ``end_flush``.
         """
         if self._flushing is not None or self.is_read_only or not self.needs_flush:

@@ -2,7 +2,7 @@
 sends.
 
     begin(job) ─ one open file, kernel built ── order ── pipe ── C thread ── pipe ─┐
-               └ else ── job.run in a thread of an executor ───────────────────────┴─ ended
+               └ else ── job.do_work in a thread of an executor ───────────────────┴─ ended
 
 Rule: one job runs at a time in each thread, and a job keeps the error of the disk. The compiled
 thread takes some 55 us of CPU and 65 us of time less for each sync than an executor, because it

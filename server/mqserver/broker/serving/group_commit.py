@@ -438,8 +438,8 @@ class GroupCommit:
             self._later = self._loop.call_later(FLUSH_AGAIN_S, lambda: self._begin_flush(now_ms()))
 
     def _release_now(self, acks: list[Ack], done: list[Done], now_ms: int) -> None:
-        # Without ``hold`` the first answer would schedule a pass of the loop that has nothing
-        # left to send after ``flush``.
+        # Without ``defer_writes`` the first answer would schedule a pass of the loop that has
+        # nothing left to send after ``flush``.
         self._sends.defer_writes()
         try:
             self._release(acks, done)

@@ -50,7 +50,7 @@ class FlushJob(DiskJob):
 
     @property
     def segment(self) -> Segment | None:
-        """The open file whose sync is all there is to do; None if ``run`` has to be called."""
+        """The open file whose sync is all there is to do; None if ``do_work`` has to be called."""
         if len(self.files) != 1 or self.directories:
             return None
         (file,) = self.files
