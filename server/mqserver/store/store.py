@@ -15,19 +15,18 @@ Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.
 """
 
 import logging
-from errno import ENOMEM
 from itertools import chain
 from typing import Final
 
 from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
-from mqserver.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
+from mqserver.store.commitlog.flush import FlushJob, QueueSyncJob
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
 from mqserver.store.commitlog.write_groups import Group, GroupEvent
 from mqserver.store.confirm_gate import ConfirmGate
-from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
+from mqserver.store.disk.disk import Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
 from mqserver.store.entry_writes import EntryWrite
@@ -47,7 +46,13 @@ from mqserver.store.results import (
     RunResult,
 )
 from mqserver.store.store_config import StoreConfig
-from mqserver.store.store_errors import StoreFailed, StoreFull, disk_error
+from mqserver.store.store_errors import (
+    NOT_OPENED,
+    OVERLOADED,
+    StoreFailed,
+    StoreFull,
+    disk_error,
+)
 from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, timer_files_exist
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
@@ -55,15 +60,6 @@ from storefmt.errors import BadCall
 LOG = logging.getLogger(__name__)
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
-
-
-def _remedy(error: OSError) -> str:
-    """Return what the operator should do about an error."""
-    if error.errno in NOT_OPENED:
-        return "too many files and connections are open, raise `ulimit -n`"
-    if error.errno == ENOMEM:
-        return "give the broker more memory"
-    return "free space on its disk" if error.errno in OUT_OF_SPACE else "look at its disk"
 
 
 def _move(job: DiskJob, event: GroupEvent) -> None:
@@ -204,12 +200,14 @@ class MessageStore:
             return RunResult(self._no_file(error), -1, [], 0)
 
     def _no_file(self, error: OSError) -> PutStatus:
-        self.failure = disk_error(error, "no next commit log file", hint=_remedy(error))
+        self.failure = disk_error(error, "no next commit log file")
         will_pass = error.errno in OVERLOADED
         return _REFUSED.status if will_pass else PutStatus.CREATE_MAPPED_FILE_FAILED
 
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; with ASYNC_FLUSH it becomes readable.
+
+        It does in one step what ``begin_write``, the job and ``end_write`` do without waiting.
 
         Raises:
             StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
@@ -282,7 +280,7 @@ class MessageStore:
 
     def _not_written(self, error: OSError) -> StoreFailed:
         if error.errno in OVERLOADED:
-            self.failure = disk_error(error, "commit log not written", hint=_remedy(error))
+            self.failure = disk_error(error, "commit log not written")
             return StoreFull(self.failure)
         return self._fail("commit log not written", error)
 
@@ -369,8 +367,7 @@ class MessageStore:
         if error is not None and error.errno not in OVERLOADED:
             raise self._fail("queues and index not written", error) from error
         if error is not None:
-            what = "queues or index not written"
-            self.failure = disk_error(error, what, hint=_remedy(error))
+            self.failure = disk_error(error, "queues or index not written")
 
     def _do_again(self, job: DiskJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
@@ -385,7 +382,7 @@ class MessageStore:
             self._log.sync_again()
         else:
             self._again.append(job)
-        self.failure = disk_error(error, "disk sync not done", hint=_remedy(error))
+        self.failure = disk_error(error, "disk sync not done")
         raise StoreFull(self.failure) from error
 
     def _next_again(self) -> DiskJob | None:
@@ -457,8 +454,7 @@ class MessageStore:
             return self._next_again() or self._upkeep.step(now_ms)
         except OSError as error:
             if error.errno in OVERLOADED:
-                what = "queues not read"
-                self.failure = disk_error(error, what, hint=_remedy(error))
+                self.failure = disk_error(error, "queues not read")
                 return None
             raise self._fail("queues not read", error) from error
 
@@ -493,7 +489,11 @@ class MessageStore:
         return TimerFiles(self._disk, self._paths, self._config, log_end=self._opened_end)
 
     def remove_timer_files(self) -> bool:
-        """Remove the files of the timer; return whether there were any. Raises OSError."""
+        """Remove the files of the timer; return whether there were any.
+
+        Raises:
+            OSError: the disk refused.
+        """
         if not timer_files_exist(self._disk, self._paths):
             return False
         remove_timer_files(self._disk, self._paths)
@@ -503,11 +503,13 @@ class MessageStore:
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the next message to be dispatched; 0 if there is no queue."""
-        return 0 if (row := self._table.row(topic, queue_id)) is None else row.end
+        row = self._table.row(topic, queue_id)
+        return 0 if row is None else row.end
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the first retained message; 0 if there is no queue."""
-        return 0 if (row := self._table.row(topic, queue_id)) is None else row.minimum
+        row = self._table.row(topic, queue_id)
+        return 0 if row is None else row.minimum
 
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
