@@ -14,13 +14,12 @@ and new ones may follow.
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-import logging
 from itertools import chain
 from typing import Final
 
-from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
+from mqserver.store.commitlog.dispatcher import DispatchObservers
 from mqserver.store.commitlog.flush import FlushJob, QueueSyncJob
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
@@ -57,7 +56,6 @@ from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, tim
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 
-LOG = logging.getLogger(__name__)
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
 
@@ -74,7 +72,7 @@ class MessageStore:
 
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.recovery: RecoveryReport = opened.report
-        self.dispatched = Observers[[list[DispatchEntry]]]()
+        self.dispatched = DispatchObservers()
         """Called with the entries that became readable, after each write or flush."""
         self.failure = ""
         """Why puts are refused, permanently or until there is space; empty if they are not."""
@@ -405,25 +403,9 @@ class MessageStore:
         self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
     ) -> None:
         entries, handles = self._gate.admit(entries, handles)
-        if not entries:
-            return
-        self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
-        try:
-            self.dispatched(entries)
-        except Exception:
-            LOG.exception("%d new messages are announced one by one", len(entries))
-            for entry in entries:
-                self._announce(entry)
-
-    def _announce(self, entry: DispatchEntry) -> None:
-        """Call the observers with one entry, which they may have seen before."""
-        try:
-            self.dispatched([entry])
-        except Exception:
-            LOG.exception(
-                "message %d of %s queue %d was stored and not announced to all who wait",
-                entry.queue_offset, entry.topic, entry.queue_id,
-            )  # fmt: skip
+        if entries:
+            self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
+            self.dispatched.announce(entries)
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:
         """Make the store read-only: only a restart can find out what the disk holds now."""
