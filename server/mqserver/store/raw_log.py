@@ -2,7 +2,7 @@
 
     master   read ── unchanged bytes of one file ──> a slave
     slave    append ──> log ──write──> page cache ──flush──> disk, acknowledged
-                                          └─ take ──> each whole record ──> queue and index
+                                          └─ make_entries ──> each whole record ──> queue and index
 
 Rule: a slave's log equals the master's byte for byte, including blanks and damage. Queues and
 index are derived from its records, with the queue offsets that the master assigned. Bytes of

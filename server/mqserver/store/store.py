@@ -3,7 +3,7 @@
     put ─> pending ─ write job ─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
                                    └── SYNC_FLUSH ─ flush job ───> dispatch     dispatched
 
-Rule: one thread calls everything here; only ``run`` of a job may be called in another thread.
+Rule: one thread calls everything here; only ``do_work`` of a job may be called in another thread.
 A put is stored when the write that ``begin_write`` began after it has ended (ASYNC_FLUSH), or when
 ``end_flush`` has moved ``flushed_offset`` past it (SYNC_FLUSH). Only then is it dispatched, and
 only dispatched messages can be read (``commitlog.groups`` has the states). After a write or sync
@@ -14,20 +14,18 @@ and new ones may follow.
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-import logging
-from errno import ENOMEM
 from itertools import chain
 from typing import Final
 
-from mqserver.runtime.observers import Observers
 from mqserver.store.cleanup.cleaner import Cleaner
 from mqserver.store.commitlog.append import Appender
-from mqserver.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
+from mqserver.store.commitlog.dispatcher import DispatchObservers
+from mqserver.store.commitlog.flush import FlushJob, QueueSyncJob
 from mqserver.store.commitlog.log_write import LogWrite
 from mqserver.store.commitlog.next_file import NextFile
 from mqserver.store.commitlog.write_groups import Group, GroupEvent
 from mqserver.store.confirm_gate import ConfirmGate
-from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
+from mqserver.store.disk.disk import Disk, RealDisk
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.disk.nowait import may_wait
 from mqserver.store.entry_writes import EntryWrite
@@ -47,23 +45,19 @@ from mqserver.store.results import (
     RunResult,
 )
 from mqserver.store.store_config import StoreConfig
-from mqserver.store.store_errors import StoreFailed, StoreFull, disk_error
+from mqserver.store.store_errors import (
+    NOT_OPENED,
+    OVERLOADED,
+    StoreFailed,
+    StoreFull,
+    disk_error,
+)
 from mqserver.store.timer.timer_files import TimerFiles, remove_timer_files, timer_files_exist
 from mqserver.store.upkeep import Upkeep
 from storefmt.errors import BadCall
 
-LOG = logging.getLogger(__name__)
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
 _FOR_EVER_MS: Final = (1 << 63) - 1
-
-
-def _remedy(error: OSError) -> str:
-    """Return what the operator should do about an error."""
-    if error.errno in NOT_OPENED:
-        return "too many files and connections are open, raise `ulimit -n`"
-    if error.errno == ENOMEM:
-        return "give the broker more memory"
-    return "free space on its disk" if error.errno in OUT_OF_SPACE else "look at its disk"
 
 
 def _move(job: DiskJob, event: GroupEvent) -> None:
@@ -78,7 +72,7 @@ class MessageStore:
 
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.recovery: RecoveryReport = opened.report
-        self.dispatched = Observers[[list[DispatchEntry]]]()
+        self.dispatched = DispatchObservers()
         """Called with the entries that became readable, after each write or flush."""
         self.failure = ""
         """Why puts are refused, permanently or until there is space; empty if they are not."""
@@ -204,12 +198,14 @@ class MessageStore:
             return RunResult(self._no_file(error), -1, [], 0)
 
     def _no_file(self, error: OSError) -> PutStatus:
-        self.failure = disk_error(error, "no next commit log file", hint=_remedy(error))
+        self.failure = disk_error(error, "no next commit log file")
         will_pass = error.errno in OVERLOADED
         return _REFUSED.status if will_pass else PutStatus.CREATE_MAPPED_FILE_FAILED
 
     def write(self, now_ms: int) -> None:
         """Store everything put since the last write; with ASYNC_FLUSH it becomes readable.
+
+        It does in one step what ``begin_write``, the job and ``end_write`` do without waiting.
 
         Raises:
             StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
@@ -224,8 +220,8 @@ class MessageStore:
     def begin_write(self, now_ms: int) -> LogWrite | None:
         """Return a job that stores everything put since the last one; None if there is nothing.
 
-        Call ``run`` of the job in any thread, then ``end_write`` and ``show_written``, before the
-        next job begins.
+        Call ``do_work`` of the job in any thread, then ``end_write`` and ``show_written``, before
+        the next job begins.
 
         Raises:
             BadCall: a job has not ended yet.
@@ -246,7 +242,7 @@ class MessageStore:
             self.appender.undo()
             raise self._not_written(error) from error
         puts = self.appender.take_unwritten()
-        # Bytes of another log have no entries yet; ``raw.take`` makes them when they are safe.
+        # Bytes of another log have no entries before they are safe (``raw.make_entries``).
         self._writing = Group(puts, needs_sync=self._sync and bool(puts.entries))
         self._writing.move(GroupEvent.WRITE)
         return job
@@ -282,7 +278,7 @@ class MessageStore:
 
     def _not_written(self, error: OSError) -> StoreFailed:
         if error.errno in OVERLOADED:
-            self.failure = disk_error(error, "commit log not written", hint=_remedy(error))
+            self.failure = disk_error(error, "commit log not written")
             return StoreFull(self.failure)
         return self._fail("commit log not written", error)
 
@@ -295,7 +291,7 @@ class MessageStore:
                 self._dispatch(group.puts.entries, group.puts.handles, now_ms)
 
     def dispatch_copied(self, now_ms: int) -> None:
-        """Add the records that ``raw.take`` found in written bytes to queues and index."""
+        """Add the records that ``raw.make_entries`` has parsed to queues and index."""
         if self.appender.entries:
             copied = self.appender.take_unwritten()
             self._dispatch(copied.entries, copied.handles, now_ms)
@@ -308,7 +304,7 @@ class MessageStore:
     def begin_flush(self) -> FlushJob | None:
         """Return a job that makes everything written durable; None if nothing has to be flushed.
 
-        It also returns None while such a job is running. Call ``run`` of the job in any thread,
+        It also returns None while such a job is running. Call ``do_work`` of the job in any thread,
         then ``end_flush``.
         """
         if self._flushing is not None or self.is_read_only or not self.needs_flush:
@@ -369,8 +365,7 @@ class MessageStore:
         if error is not None and error.errno not in OVERLOADED:
             raise self._fail("queues and index not written", error) from error
         if error is not None:
-            what = "queues or index not written"
-            self.failure = disk_error(error, what, hint=_remedy(error))
+            self.failure = disk_error(error, "queues or index not written")
 
     def _do_again(self, job: DiskJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
@@ -385,7 +380,7 @@ class MessageStore:
             self._log.sync_again()
         else:
             self._again.append(job)
-        self.failure = disk_error(error, "disk sync not done", hint=_remedy(error))
+        self.failure = disk_error(error, "disk sync not done")
         raise StoreFull(self.failure) from error
 
     def _next_again(self) -> DiskJob | None:
@@ -408,25 +403,9 @@ class MessageStore:
         self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
     ) -> None:
         entries, handles = self._gate.admit(entries, handles)
-        if not entries:
-            return
-        self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
-        try:
-            self.dispatched(entries)
-        except Exception:
-            LOG.exception("%d new messages are announced one by one", len(entries))
-            for entry in entries:
-                self._announce(entry)
-
-    def _announce(self, entry: DispatchEntry) -> None:
-        """Call the observers with one entry, which they may have seen before."""
-        try:
-            self.dispatched([entry])
-        except Exception:
-            LOG.exception(
-                "message %d of %s queue %d was stored and not announced to all who wait",
-                entry.queue_offset, entry.topic, entry.queue_id,
-            )  # fmt: skip
+        if entries:
+            self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
+            self.dispatched.announce(entries)
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:
         """Make the store read-only: only a restart can find out what the disk holds now."""
@@ -457,8 +436,7 @@ class MessageStore:
             return self._next_again() or self._upkeep.step(now_ms)
         except OSError as error:
             if error.errno in OVERLOADED:
-                what = "queues not read"
-                self.failure = disk_error(error, what, hint=_remedy(error))
+                self.failure = disk_error(error, "queues not read")
                 return None
             raise self._fail("queues not read", error) from error
 
@@ -493,7 +471,11 @@ class MessageStore:
         return TimerFiles(self._disk, self._paths, self._config, log_end=self._opened_end)
 
     def remove_timer_files(self) -> bool:
-        """Remove the files of the timer; return whether there were any. Raises OSError."""
+        """Remove the files of the timer; return whether there were any.
+
+        Raises:
+            OSError: the disk refused.
+        """
         if not timer_files_exist(self._disk, self._paths):
             return False
         remove_timer_files(self._disk, self._paths)
@@ -503,11 +485,13 @@ class MessageStore:
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the next message to be dispatched; 0 if there is no queue."""
-        return 0 if (row := self._table.row(topic, queue_id)) is None else row.end
+        row = self._table.row(topic, queue_id)
+        return 0 if row is None else row.end
 
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the first retained message; 0 if there is no queue."""
-        return 0 if (row := self._table.row(topic, queue_id)) is None else row.minimum
+        row = self._table.row(topic, queue_id)
+        return 0 if row is None else row.minimum
 
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS

@@ -123,10 +123,11 @@ def rebuild(
 
 
 class Rebuild:
-    """One rebuild: ``run`` does all of it in log order, see ``rebuild``.
+    """One rebuild: ``write_files`` does all of it in log order, see ``rebuild``.
 
     Several processes can share a rebuild: each one takes the claims of some queues in log order
-    (``take``) and writes those queues (``finish_queues``); one writes the rest (``finish_rest``).
+    (``write_claim``) and writes those queues (``finish_queues``); one writes the rest
+    (``finish_rest``).
     """
 
     def __init__(

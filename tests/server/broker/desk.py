@@ -302,7 +302,7 @@ class HeldBack:
 
     Args:
         monkeypatch: undoes it at the end of the test.
-        job: the class; its ``run`` is what a thread calls.
+        job: the class; its ``do_work`` is what a thread calls.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, job: type[FlushJob | TimerFlush]) -> None:

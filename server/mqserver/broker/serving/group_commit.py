@@ -302,7 +302,7 @@ class GroupCommit:
         if self.await_slaves is not None and acks:
             acks = self._held(acks, begin, end, now_ms)
         if self.hold_done is not None and done:
-            done = self.hold_done(done, begin, end, now_ms)
+            done = self._held_done(done, begin, end, now_ms)
         if waiting.hasty_acks:
             self._release(waiting.hasty_acks, [])
         if not self._sync_flush:
@@ -326,6 +326,17 @@ class GroupCommit:
             LOG.exception("it is not known whether a slave has the messages of one turn")
             for conn, answers, _, _ in acks:
                 _apart(conn.send, with_code(answers, ResponseCode.FLUSH_SLAVE_TIMEOUT))
+            return []
+
+    def _held_done(self, done: list[Done], begin: int, end: int, now_ms: int) -> list[Done]:
+        """Return the callbacks that need not wait for a replica; see ``_held``."""
+        assert self.hold_done is not None
+        try:
+            return self.hold_done(done, begin, end, now_ms)
+        except Exception:
+            LOG.exception("it is not known whether a replica has the messages of one turn")
+            for call in done:
+                _apart(call, ResponseCode.FLUSH_SLAVE_TIMEOUT)
             return []
 
     def expire(self, now_ms: int, *, timeout_ms: int) -> None:
@@ -438,8 +449,8 @@ class GroupCommit:
             self._later = self._loop.call_later(FLUSH_AGAIN_S, lambda: self._begin_flush(now_ms()))
 
     def _release_now(self, acks: list[Ack], done: list[Done], now_ms: int) -> None:
-        # Without ``hold`` the first answer would schedule a pass of the loop that has nothing
-        # left to send after ``flush``.
+        # Without ``defer_writes`` the first answer would schedule a pass of the loop that has
+        # nothing left to send after ``flush``.
         self._sends.defer_writes()
         try:
             self._release(acks, done)

@@ -5,7 +5,7 @@
          ─ queues ────────────> ScanQueuesJob ─────> end: min offsets are corrected
          ─ their files, index > DeleteFilesJob ────> end
 
-Rule: one job runs at a time, and only its ``run`` is called in another thread. The event loop
+Rule: one job runs at a time, and only its ``do_work`` is called in another thread. The event loop
 makes readers let go of a file before a thread deletes it; a thread that still reads it has it
 open and finishes normally. A file is deleted only if it ends below the safe point.
 

@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from mqserver.runtime.observers import Observers
 from mqserver.store.index.index import Index
 from mqserver.store.queues.evicted_queues import NONE
 from mqserver.store.queues.ext import ExtFiles
@@ -34,6 +35,30 @@ LOG = logging.getLogger(__name__)
 
 KEYS_WAITING_MAX: Final = 64
 """Number of records whose keys may be collected before they are added to the index."""
+
+
+class DispatchObservers(Observers[[list[DispatchEntry]]]):
+    """Functions that are called with the entries that became readable."""
+
+    __slots__ = ()
+
+    def announce(self, entries: list[DispatchEntry]) -> None:
+        """Call all functions; if one fails, again with each entry, so that it gets the others."""
+        try:
+            self(entries)
+        except Exception:
+            LOG.exception("%d new messages are announced one by one", len(entries))
+            for entry in entries:
+                self._announce_alone(entry)
+
+    def _announce_alone(self, entry: DispatchEntry) -> None:
+        try:
+            self([entry])
+        except Exception:
+            LOG.exception(
+                "message %d of %s queue %d was stored and not announced to all who wait",
+                entry.queue_offset, entry.topic, entry.queue_id,
+            )  # fmt: skip
 
 
 class Dispatcher:

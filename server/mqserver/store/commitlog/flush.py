@@ -8,7 +8,6 @@ Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.jav
 (FlushConsumeQueueService), store/StoreCheckpoint.java.
 """
 
-import errno
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,17 +16,14 @@ from typing import Final
 
 from mqserver.store.commitlog.log_write import Segment
 from mqserver.store.commitlog.write_groups import Group
-from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
+from mqserver.store.disk.disk import Disk, DiskFile, FilePath, RealFile
 from mqserver.store.disk.job import DiskJob
 from mqserver.store.queues.queue import NewNames
 from mqserver.store.queues.queue_ends import QueueEnds
+from mqserver.store.store_errors import OVERLOADED
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
-NOT_OPENED: Final = frozenset({errno.EMFILE, errno.ENFILE})
-"""Errors that only opening a file raises: nothing was done yet, and nothing is lost."""
-OVERLOADED: Final = OUT_OF_SPACE | NOT_OPENED | {errno.ENOMEM}
-"""Errors of a write on an intact disk: a resource ran out and may become available again."""
 SYNC_ALL_FROM: Final = 256
 """Number of files from which it is cheaper to sync the whole file system than each file."""
 
@@ -50,7 +46,7 @@ class FlushJob(DiskJob):
 
     @property
     def segment(self) -> Segment | None:
-        """The open file whose sync is all there is to do; None if ``run`` has to be called."""
+        """The open file whose sync is all there is to do; None if ``do_work`` has to be called."""
         if len(self.files) != 1 or self.directories:
             return None
         (file,) = self.files

@@ -210,7 +210,7 @@ class CommitLog:
     def begin_next(self) -> NextFile | None:
         """Return a job that creates the next file once three quarters of this one are full.
 
-        It also returns None while such a job is running. Call ``run`` of the job in any thread,
+        It also returns None while such a job is running. Call ``do_work`` of the job in any thread,
         then ``end_next``.
         """
         base = self.file_end

@@ -1,6 +1,6 @@
 """A write of the commit log, as a job that any thread can run.
 
-    begin_write (loop) ──> LogWrite ── run (thread): erase, write ──> end_write (loop)
+    begin_write (loop) ──> LogWrite ── do_work (thread): erase, write ──> end_write (loop)
 
 Rule: the bytes of a job do not change any more. A job whose bytes go to one place of one open file
 can be left to a thread that does not know Python (``segment``).
@@ -60,7 +60,7 @@ class LogWrite(DiskJob):
 
     @property
     def segment(self) -> Segment | None:
-        """All that has to be written; None if ``run`` has to be called."""
+        """All that has to be written; None if ``do_work`` has to be called."""
         if len(self._pieces) != 1:
             return None
         (piece,) = self._pieces

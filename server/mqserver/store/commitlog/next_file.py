@@ -1,13 +1,13 @@
 """The next commit log file, created by a thread before it is needed.
 
-    begin_next (loop) ──> NextFile ── run (thread): create, allocate, warm ──> end_next (loop)
-                             └─ take (loop): needed now; the rest of the warming is skipped
+    begin_next (loop) ──> NextFile ── do_work (thread): create, allocate, warm ──> end_next (loop)
+                             └─ take_file (loop): needed now; the rest of the warming is skipped
 
-Rule: the file is created once, by whichever of ``run`` and ``take`` comes first, and the other
-waits for it. If there is no space, nothing is left behind. The names of the files before it are
-durable first: a log whose first file is missing after a power cut, but not the second, would look
-like one whose first file was deleted by retention. The name of the first file is durable before
-anything is put: queues without any file of the log would look like a store whose log is not
+Rule: the file is created once, by whichever of ``do_work`` and ``take_file`` comes first, and the
+other waits for it. If there is no space, nothing is left behind. The names of the files before it
+are durable first: a log whose first file is missing after a power cut, but not the second, would
+look like one whose first file was deleted by retention. The name of the first file is durable
+before anything is put: queues without any file of the log would look like a store whose log is not
 mounted. Warming writes zeros over the zeros of the allocated file, because syncs of a block that
 was written before need no update of the file system's own tables.
 

@@ -82,8 +82,6 @@ def lock_file(path: Path) -> Callable[[], None]:
     return release
 
 
-OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""Error numbers of a disk without space, which is not broken and may get space again."""
 FilePath = Path | str
 """Path of a file; a str is cheaper, since creating a ``Path`` costs as much as opening a file."""
 

@@ -1,7 +1,7 @@
 """Work that waits for the disk, as jobs that any thread can run.
 
     store (one thread)          any thread            store (one thread)
-    begin_flush / housekeeping ──> job.run() ──> end_flush(job)
+    begin_flush / housekeeping ──> job.do_work() ──> end_flush(job)
 
 Rule: a job uses only the files it was given and no object that the event loop changes. It never
 raises a disk error but keeps it, and whoever ends the job decides what the error means.

@@ -26,7 +26,7 @@ from typing import Final
 from mqserver.store.commitlog.dispatcher import Dispatcher
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import parse_record
-from mqserver.store.disk.disk import OUT_OF_SPACE, Disk, read_file
+from mqserver.store.disk.disk import Disk, read_file
 from mqserver.store.disk.zeros import is_blank_to
 from mqserver.store.index.index import Index
 from mqserver.store.index.usable_files import load_index
@@ -55,7 +55,7 @@ from mqserver.store.recovery.trust import (
 )
 from mqserver.store.results import RecoveryReport
 from mqserver.store.store_config import StoreConfig
-from mqserver.store.store_errors import StoreFailed
+from mqserver.store.store_errors import OUT_OF_SPACE, StoreFailed
 from storefmt.errors import RecordDamaged
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name

@@ -17,11 +17,11 @@ import sys
 from enum import Enum
 from typing import Final
 
-from mqserver.store.disk.disk import OUT_OF_SPACE
 from mqserver.store.disk.zeros import data_parts
 from mqserver.store.queues.queue import ConsumeQueue, queue_bases
 from mqserver.store.queues.queue_rows import QueueRow
 from mqserver.store.queues.queue_table import QueueTable
+from mqserver.store.store_errors import OUT_OF_SPACE
 from storefmt.dispatch.queue_entries import file_parts, is_history, keep_ext_addresses
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, CqEntry
 

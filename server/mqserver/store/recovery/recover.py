@@ -26,12 +26,13 @@ from typing import Final
 from mqserver.store.commitlog.dispatch_requests import dispatch_entries
 from mqserver.store.commitlog.log_files import CommitLog
 from mqserver.store.commitlog.log_scan import ZEROS, LogGap, LogWalk, ScannedRecord
-from mqserver.store.disk.disk import OUT_OF_SPACE, Disk
+from mqserver.store.disk.disk import Disk
 from mqserver.store.disk.zeros import is_blank_to
 from mqserver.store.index.index import Index
 from mqserver.store.recovery.progress import SAVE_EVERY_SIZE, RecoveryProgress
 from mqserver.store.recovery.queue_recovery import QueueRecovery
 from mqserver.store.results import DispatchEntry, RecoveryReport
+from mqserver.store.store_errors import OUT_OF_SPACE
 from storefmt.dispatch.record_entries import DueTimes, is_indexed
 from storefmt.paths import StorePaths
 

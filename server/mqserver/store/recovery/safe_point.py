@@ -28,9 +28,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from mqserver.store.disk.disk import OUT_OF_SPACE, DirEntry, Disk, read_file
+from mqserver.store.disk.disk import DirEntry, Disk, read_file
 from mqserver.store.queues.queue import QueueDirectory, queue_directories
 from mqserver.store.queues.queue_rows import QueueRow, QueueRows
+from mqserver.store.store_errors import OUT_OF_SPACE
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, parse_log_file_name
 

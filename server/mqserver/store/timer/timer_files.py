@@ -63,7 +63,7 @@ class TimerFlush(DiskJob):
         gone: Sequence[str],
     ) -> None:
         self.log_offset = log_offset
-        """Log offset up to which the commit log has to be on the disk before ``run``."""
+        """Log offset up to which the commit log has to be on the disk before ``do_work``."""
         self.checkpoint = checkpoint
         self.pages = files.wheel.take_changes()
         self._disk, self._root = disk, paths.root

@@ -91,6 +91,24 @@ async def test_an_error_that_is_not_the_disk_s_counts_as_one() -> None:
     assert "AttributeError" in str(job.error)
 
 
+async def test_a_job_that_cannot_begin_has_failed() -> None:
+    class Broken(FlushJob):
+        @property
+        def segment(self) -> None:
+            raise ValueError("the file is closed")
+
+        @property
+        def do_work(self) -> None:  # type: ignore[override]
+            raise ValueError("the file is closed")
+
+    job = Broken(disk=RealDisk(), files=(), directories=(), until=1, groups=[], store_ms=1)
+
+    assert await ended(job, wait_ms_max=60_000) == [job]
+    assert job.error is not None
+    assert job.error.errno == errno.EIO
+    assert "ValueError: the file is closed" in str(job.error)
+
+
 def write_of(file: DiskFile, pos: int, *parts: bytes, zero_count: int = 0) -> LogWrite:
     pieces = [Piece(file, pos, parts, 0)] if parts else []
     if zero_count:

@@ -12,6 +12,7 @@ from mqserver.broker.serving.answers import SendAnswers
 from mqserver.broker.serving.group_commit import GroupCommit
 from mqserver.broker.serving.overload import DISK_IS_BUSY, Overload
 from mqserver.broker.stats.counters import PutTimes
+from mqserver.store.disk.job import DiskJob
 from mqserver.store.store import MessageStore
 from mqserver.store.store_errors import StoreFailed, StoreFull
 from remoting.codes import ResponseCode
@@ -34,19 +35,18 @@ def goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\0\1")
 
 
-class Job:
+class Job(DiskJob):
     """A write or a flush that waits until it may run."""
 
     segment = None
     size = 1
     begin = end = 0
-    error: OSError | None = None
 
     def __init__(self, gate: threading.Event) -> None:
         self._gate = gate
 
-    def do_work(self) -> None:
-        self._gate.wait(60)
+    def work(self) -> None:
+        assert self._gate.wait(60)
 
 
 class Store:

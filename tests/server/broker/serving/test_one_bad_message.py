@@ -106,10 +106,13 @@ async def test_callback_and_observer_that_raise_leave_the_answers_alone(
         group_commit = desk.app.broker.group_commit
         group_commit.written.add(failing)
         group_commit.when_safe(failing)
-        group_commit.await_slaves = failing_wait
+        group_commit.await_slaves = group_commit.hold_done = failing_wait
+        codes: list[int] = []
+        group_commit.when_safe(codes.append)
 
         assert (await desk.send(b"one")).code == 12
-        group_commit.await_slaves = None
+        assert codes == [12]
+        group_commit.await_slaves = group_commit.hold_done = None
         assert (await desk.send(b"two")).code == 0
         assert await desk.bodies() == [b"one", b"two"]
 
