@@ -285,7 +285,7 @@ class StaticTopicWork:
         queues = queues_of(plan.configs)
         for queue_id in plan.moved:
             *_, old, new = queues[queue_id]
-            # Requests for one offset read the queue id as that of a logical queue; this one does not.
+            # Requests for one offset read a queue id as that of a logical queue; this does not.
             table = await self.admin.topic_stats_at(self.nodes[old.bname].address, self.topic)
             queue = MessageQueue(self.topic, old.bname, old.queue_id)
             new.logic_offset = round_up(logical_end(old, table[queue].max_offset))

@@ -168,8 +168,8 @@ def other_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file that is not a commit log file."""
     for key in sorted(store.tree.file_queues):
         view = store.queue_in_files(*key)
-        for span in view.files if view is not None else ():
-            yield _queue_file(store, view, span)
+        if view is not None:
+            yield from (_queue_file(store, view, span) for span in view.files)
     for spans in store.tree.ext.values():
         for span in spans:
             yield _plain(store, "consumequeue_ext", span)
