@@ -30,7 +30,7 @@ from mqadmin.cli.options import (
 from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, ParseContext, ValueKind
 from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.settings import TEXT_OPTIONS, GlobalOptions
+from mqadmin.session.global_options import TEXT_OPTIONS, GlobalOptions
 
 Answer = Outcome | Awaitable[Outcome]
 Run = Callable[..., Answer]

@@ -12,7 +12,7 @@ from mqadmin.cli import tree
 from mqadmin.cli.command import Command, Needs, ParsedLine
 from mqadmin.cli.globals import GLOBALS
 from mqadmin.cli.options import default_of, long_of, metavar_of
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 
 TITLE = "mqadmin: inspect, change and repair RocketMQ 4.9 and 5.x clusters and stores"
 INTRO = f"""\

@@ -28,7 +28,7 @@ from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row
 from mqadmin.output.structured import json_text
 from mqadmin.session.call import Call, Workplace
 from mqadmin.session.console import Console, printable, printable_lines
-from mqadmin.session.settings import COMPAT_VARIABLE, LAYOUT, STRICT, Format, GlobalOptions
+from mqadmin.session.global_options import COMPAT_VARIABLE, LAYOUT, STRICT, Format, GlobalOptions
 
 if TYPE_CHECKING:
     from mqadmin.output.compat.java_text import Layout

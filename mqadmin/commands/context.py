@@ -14,7 +14,7 @@ from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, TextType
 from mqadmin.errors import ItemNotFound, Usage
 from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
 from mqadmin.session.contexts import Context, ContextFile, Contexts
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.session.tls_files import TlsFiles
 
 

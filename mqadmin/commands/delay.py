@@ -193,7 +193,7 @@ async def _entry(
 
 
 def _offline(call: Call) -> list[DelayRow]:
-    from mqadmin.store.offline import open_store
+    from mqadmin.store_access.stored_rows import open_store
 
     now_ms = call.now_ms()
     rows = []

@@ -15,7 +15,7 @@ from mqadmin.output.printer import Look, Printer
 from mqadmin.output.rows import Row
 from mqadmin.output.structured import JsonLinesPrinter, JsonPrinter, MsgpackPrinter, YamlPrinter
 from mqadmin.output.table import TablePrinter
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 
 PRINTERS: dict[Format, type[Printer]] = {
     "table": TablePrinter,

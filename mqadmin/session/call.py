@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from mqadmin.errors import CommandError, Usage
 from mqadmin.session.console import Console
 from mqadmin.session.contexts import Context, ContextFile, keys_of_java, secret_of
-from mqadmin.session.link import ServerLink, ServerTarget
-from mqadmin.session.settings import (
+from mqadmin.session.global_options import (
     COMPAT_VARIABLE,
     HONEST,
     TIMEOUT_S_DEFAULT,
     GlobalOptions,
 )
+from mqadmin.session.link import ServerLink, ServerTarget
 
 if TYPE_CHECKING:
     from pathlib import Path

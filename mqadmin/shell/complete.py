@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from mqadmin.cli import tree
 from mqadmin.cli.parse import complete, java_words
 from mqadmin.cli.types import PATHS, Live, ParseContext, ValueKind
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.shell.filters import FILTERS
 from mqadmin.shell.lines import ShellWord, split
 from mqadmin.shell.names import Names

@@ -20,7 +20,7 @@ from mqadmin.cli.run import run_line, tell
 from mqadmin.errors import CommandError, Interrupted, ItemNotFound, Usage, describe
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
 from mqadmin.shell.lines import Quote, ShellCommand, parse_line, split
 from mqadmin.shell.pipe import Pipe, PipeClosed

@@ -39,7 +39,7 @@ from mqadmin.cli.mistakes import unknown_command
 from mqadmin.cli.parse import load
 from mqadmin.errors import CommandError
 from mqadmin.session.call import Call
-from mqadmin.session.settings import GlobalOptions
+from mqadmin.session.global_options import GlobalOptions
 from mqadmin.shell.complete import OWN_WORDS, spot_of, suggestions
 from mqadmin.shell.engine import Shell, ShellExit
 from mqadmin.shell.lines import commands, is_unfinished, split

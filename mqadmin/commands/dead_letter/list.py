@@ -68,7 +68,7 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
 
 
 def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
-    from mqadmin.store.offline import queue_topics, stored_queues
+    from mqadmin.store_access.stored_rows import queue_topics, stored_queues
 
     for topic in queue_topics(call):
         if topic.startswith(DLQ_PREFIX) and only in (None, topic.removeprefix(DLQ_PREFIX)):

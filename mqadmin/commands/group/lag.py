@@ -276,7 +276,7 @@ async def group_lag(
             "--all excludes --queues", hint="choose one row for each group, or one for each queue"
         )
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster
+        from mqadmin.store_access.stored_rows import refuse_cluster
 
         refuse_cluster(cluster)
         return Outcome(_stored(call, group, topic))
@@ -328,7 +328,7 @@ async def _summarized(
 
 
 def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
-    from mqadmin.store.offline import stored_positions
+    from mqadmin.store_access.stored_rows import stored_positions
 
     return [
         QueueLag.of(

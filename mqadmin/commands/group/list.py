@@ -53,7 +53,7 @@ class GroupRow(Row):
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
     """Return one row for each group, sorted by name."""
     if call.is_offline:
-        from mqadmin.store.offline import stored_groups
+        from mqadmin.store_access.stored_rows import stored_groups
 
         settings, topics = stored_groups(call)
         names = _shown({*settings, *topics}, all_=all_)

@@ -75,7 +75,7 @@ async def query_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster, stored_by_key
+        from mqadmin.store_access.stored_rows import refuse_cluster, stored_by_key
 
         refuse_cluster(cluster)
         return stored_by_key(
@@ -142,7 +142,7 @@ async def query_unique_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster, stored_by_key
+        from mqadmin.store_access.stored_rows import refuse_cluster, stored_by_key
 
         refuse_cluster(cluster)
         return stored_by_key(
@@ -201,7 +201,7 @@ async def query_offset(
         NoRoute: the topic does not exist.
     """
     if call.is_offline:
-        from mqadmin.store.offline import stored_at
+        from mqadmin.store_access.stored_rows import stored_at
 
         return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)

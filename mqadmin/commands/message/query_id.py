@@ -44,7 +44,7 @@ async def query_id(
     """
     wanted = split_ids(message_ids)
     if call.is_offline:
-        from mqadmin.store.offline import refuse_cluster, stored_messages
+        from mqadmin.store_access.stored_rows import refuse_cluster, stored_messages
 
         refuse_cluster(cluster)
         return stored_messages(call, wanted, no_body=no_body)

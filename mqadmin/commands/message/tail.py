@@ -57,7 +57,7 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> 
         ItemNotFound: the queue does not exist.
     """
     if call.is_offline:
-        from mqadmin.store.follow import follow
+        from mqadmin.store_access.follow_log import follow
 
         wanted = tail.filter(topic=topic, tags=_tags(tag))
         return follow(call, tail, wanted, body="none" if tail.no_body else "inflated")

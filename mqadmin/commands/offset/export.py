@@ -70,7 +70,7 @@ async def export_offsets(
 
 async def _rows(call: Call) -> list[GroupOffset]:
     if call.is_offline:
-        from mqadmin.store.offline import stored_positions
+        from mqadmin.store_access.stored_rows import stored_positions
 
         return [
             GroupOffset.of(at, broker=None, consumer_offset=at.queue_offset)

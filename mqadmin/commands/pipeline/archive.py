@@ -16,7 +16,7 @@ from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, INTEGER, TOPIC, Choice
 from mqadmin.commands.pipeline._shared import of_archive, only_topics
 from mqadmin.output.times import When
-from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_live_job, run_live_job
+from mqadmin.store_access.spark_job import LOCAL, Engine, JobOptions, of_live_job, run_live_job
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from mqadmin.cli.declare import Call, Needs, Outcome, argument, command
 from mqadmin.cli.types import DIR
-from mqadmin.store.rows import DiffRow
-from mqadmin.store.spark_job import Engine, of_store_job, run_job
+from mqadmin.store_access.analysis_rows import DiffRow
+from mqadmin.store_access.spark_job import Engine, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

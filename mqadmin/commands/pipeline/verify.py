@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
-from mqadmin.store.rows import FindingRow
-from mqadmin.store.spark_job import Engine, of_stores_job, run_job
+from mqadmin.store_access.analysis_rows import FindingRow
+from mqadmin.store_access.spark_job import Engine, of_stores_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import click
 
 from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import more_stores
-from mqadmin.store.spark_job import LOCAL, run_job
+from mqadmin.store_access.spark_job import LOCAL, run_job
 
 
 @dataclass(frozen=True, slots=True)

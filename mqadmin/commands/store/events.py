@@ -3,7 +3,7 @@
 from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import pause_option
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.store.rows import EVENTS_DETAILS, EventRow
+from mqadmin.store_access.analysis_rows import EVENTS_DETAILS, EventRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
 from storefmt.offline.views.storedir import StoreDir
 

@@ -6,7 +6,7 @@ from mqadmin.cli.times import bound_ms
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import Selection, message_rows, selection_options
 from mqadmin.output.times import When
-from mqadmin.store.offline import closing
+from mqadmin.store_access.stored_rows import closing
 from storefmt.offline.views.storedir import StoreDir
 
 

@@ -8,7 +8,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import of_topic
 from mqadmin.cli.types import GROUP
 from mqadmin.cluster.groups import GroupOffset
-from mqadmin.store.offline import stored_positions
+from mqadmin.store_access.stored_rows import stored_positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import GROUP
-from mqadmin.store.offline import closing
+from mqadmin.store_access.stored_rows import closing
 from storefmt.formats.message import Record
 from storefmt.formats.pop_records import read_pop_record
 from storefmt.names import TopicKind, kind_of

@@ -8,7 +8,7 @@ from mqadmin.cli.decorators import every_span, jobs_option, of_topic, stored_bet
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.errors import Usage
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.store.rows import SpanRow
+from mqadmin.store_access.analysis_rows import SpanRow
 from storefmt.offline.analyse.record_counts import (
     By,
     CountFilter,

@@ -11,7 +11,7 @@ from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options
 from mqadmin.messages.trace import position_text
-from mqadmin.store.offline import stored_row
+from mqadmin.store_access.stored_rows import stored_row
 from storefmt.offline.analyse.message_history import StepKind
 from storefmt.offline.analyse.trace import TraceStep, trace
 from storefmt.offline.views.info import GroupInfo

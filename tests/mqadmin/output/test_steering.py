@@ -13,7 +13,7 @@ from mqadmin.cli.run import run_line
 from mqadmin.output.rows import Row
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import printable
-from mqadmin.session.settings import Format
+from mqadmin.session.global_options import Format
 from mqadmin.shell.engine import Shell
 from tests.golden import Golden
 from tests.mqadmin.conftest import console_of, console_on
