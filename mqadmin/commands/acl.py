@@ -60,7 +60,7 @@ class AccountRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class WhiteAddresses(Row):
-    """From where a broker takes requests without an account: ``--compat`` shows it first."""
+    """The addresses that need no account at a broker, which ``--compat`` shows first."""
 
     broker: str
     address: str
@@ -69,7 +69,7 @@ class WhiteAddresses(Row):
 
 @dataclass(frozen=True, slots=True)
 class WithoutAccounts(Row):
-    """A broker at which Java's tool stops, for ``--compat``: it has no access control."""
+    """A broker without access control, at which Java's tool stops; for ``--compat``."""
 
     broker: str
     address: str
@@ -92,7 +92,7 @@ FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AclAnswers(Generic[T]):
-    """What brokers said of their accounts.
+    """The answers of brokers about their accounts.
 
     Attributes:
         listed: those that have accounts, sorted by name and address.
@@ -120,7 +120,7 @@ class AclAnswers(Generic[T]):
 async def ask_acl(
     call: Call, where: Where, ask: Callable[[ServerNode], Awaitable[T]]
 ) -> AclAnswers[T]:
-    """Ask every broker with access control; the others are named.
+    """Ask every broker with access control, and name the others.
 
     Raises:
         NoAccessControl: no broker that answered has it.
@@ -237,7 +237,7 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
 
 
 KEY_SIZE_MIN: Final = 7
-"""Shorter keys are refused, by a Java broker with the secret in its text."""
+"""Shorter keys are refused; a Java broker's refusal contains the secret."""
 Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
 
 
@@ -348,7 +348,7 @@ async def set_account(
         )
 
     steps = await plan([AccountTarget(client, node, (account,), secret) for node in nodes], choose)
-    # Nobody can tell whether a hidden secret is the one that is given, so it is set.
+    # A hidden secret cannot be compared with the given one, so it is set.
     steps = [
         replace(step, is_forced=True)
         if secret and step.old is not None and step.old.secret_key in (None, HIDDEN)
@@ -369,7 +369,7 @@ def _check_keys(account: str, secret: str | None) -> None:
 def _merged(
     old: list[str] | None, new: list[str], *, add: bool, remove: tuple[str, ...]
 ) -> list[str] | None:
-    """Return the permissions that shall be: new ones instead of the old, or beside them."""
+    """Return the resulting permissions: the new ones instead of the old, or added to them."""
     if not add and not remove:
         return new or old
     perms = {perm.partition("=")[0]: perm for perm in (old or ()) if add or not new}
@@ -379,7 +379,7 @@ def _merged(
 
 
 def _perms(texts: tuple[str, ...]) -> list[str]:
-    """Return ``name=PERM`` texts, also those that Java's tool takes with commas between.
+    """Return ``name=PERM`` texts, which may be separated by commas as for Java's tool.
 
     Raises:
         Usage: one of them is not a permission.

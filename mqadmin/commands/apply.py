@@ -2,9 +2,9 @@
 
     document + brokers --> steps of mqadmin.changes.write: read, ask, keep, write, read back
 
-Rule: what the document does not name stays, unless ``--prune`` removes it, and that asks.
+Rule: what the document does not name stays, unless ``--prune`` removes it after a confirmation.
 
-Rule: that a topic is ordered is told to the name servers, where brokers learn it.
+Rule: the order of a topic is set at the name servers, from which brokers learn it.
 
 Requests: see ``mqadmin.manifest.sources``; UPDATE_AND_CREATE_TOPIC, PUT_KV_CONFIG,
 DELETE_KV_CONFIG, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER,
@@ -171,7 +171,7 @@ async def apply(
         for result in results
     ]
     exit_code = exit_code_of(row.result for row in rows)
-    # A person wants to see what would change; every other format is complete.
+    # A table only shows what would change; every other format is complete.
     if call.dry_run and (call.settings.output or call.workplace.output or "table") == "table":
         changing = [row for row in rows if row.result != UNCHANGED]
         same = len(rows) - len(changing)
@@ -209,7 +209,7 @@ async def _steps_of(
     """Return the steps for the topics of a manifest, and those for its groups and accounts.
 
     Args:
-        gone: what the manifest names is deleted; else it is brought to its settings.
+        gone: delete what the manifest names, instead of setting it.
     """
 
     async def steps(
@@ -235,8 +235,8 @@ def _order_updates(
 ) -> list[OrderUpdate]:
     """Return the entries at the name servers of topics whose order the document names.
 
-    A broker that an entry has keeps its number there, which a person may have set, as long as
-    the topic's own number stays.
+    A broker in an entry keeps its number there, which a person may have set, as long as the number
+    of the topic's queues does not change.
     """
     updates: dict[str, OrderUpdate] = {}
     for step in topics:
@@ -287,7 +287,7 @@ async def _prune_steps(
     desired: Manifest,
     nodes: Mapping[str, ServerNode],
 ) -> list[ChangeStep[object]]:
-    """Return the deletions: from the brokers first, which would register a topic again."""
+    """Return the deletions, first on brokers, because these would register a topic again."""
     topics, others = await _steps_of(admin, _beyond(having, desired), nodes, gone=True)
     names = {step.target.names[0] for step in topics} - set(desired.get(TOPICS.name, {}))
     routes = await plan(
@@ -302,7 +302,7 @@ async def _prune_steps(
 
 
 def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None) -> tuple[str, ...]:
-    """Return the settings that differ with both values; what is made or removed has one word."""
+    """Return the settings that differ with both values; one word for a creation or removal."""
     if was is None or now is None:
         return ("new",) if was is None else ("deleted",)
     return tuple(
@@ -315,7 +315,7 @@ def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None)
 def _shown(value: object) -> dict[str, object] | None:
     """Return the settings of a target for the row; a route has no settings.
 
-    A broker's own word on order is left out: there is a row for what the name servers say.
+    The broker's setting of order is omitted, because the name servers have a row of their own.
     """
     if isinstance(value, str):
         return {"order_conf": value}

@@ -1,6 +1,6 @@
 """``context …``: keep the names of clusters in a file of the user. No request is sent.
 
-A context that is forgotten leaves its cluster as it is; a secret is shown as stars.
+Removing a context does not change its cluster; a secret is shown as asterisks.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from mqadmin.session.tls_files import TlsFiles
 
 @dataclass(frozen=True, slots=True)
 class ContextChange(Row):
-    """What became of a context; ``was`` is the one that was current before."""
+    """The result for a context; ``was`` is the context that was current before."""
 
     context: str
     namesrv: str
@@ -29,7 +29,7 @@ class ContextChange(Row):
 
 
 def change_contexts(call: Call, name: str, choose: Callable[[Contexts], Contexts]) -> Outcome:
-    """Write what is chosen, and return what became of the context ``name``.
+    """Write the chosen content, and return the result for the context ``name``.
 
     Args:
         choose: gets the content of the file and returns the new content, or raises.
@@ -80,7 +80,7 @@ MASK = "********"
 
 @dataclass(frozen=True, slots=True)
 class ContextDetail(Row):
-    """One context with where it is kept."""
+    """One context and the file that contains it."""
 
     context: str
     current: bool
@@ -133,7 +133,7 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
 
 
 def _hidden(secret: str | None) -> str | None:
-    """Return a secret as it may be shown: the place where it is kept is not secret."""
+    """Return a secret as it may be shown: a reference is not secret."""
     if secret is None or secret.startswith(("env:", "file:")):
         return secret
     return MASK

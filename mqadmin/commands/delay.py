@@ -1,14 +1,14 @@
 """``delay list``: list the delayed messages that wait, by level, and timer messages by topic.
 
     level N = queue N-1 of SCHEDULE_TOPIC_XXXX
-    pending    behind the broker's place in the queue: not delivered yet
+    pending    behind the broker's position in the queue: not delivered yet
     due        of those, the ones whose time has come (their tags_code is that time)
 
 Requests on each master: GET_BROKER_CONFIG, GET_ALL_DELAY_OFFSET, and per level that waits
 QUERY_CONSUME_QUEUE: the times in a queue rise, so that a search of a few steps finds them.
 PULL_MESSAGE reads the first messages of a level, which name their topics.
-GET_TIMER_METRICS tells how many messages wait in the timer wheel of a broker of RocketMQ 5, topic
-by topic; others have none.
+GET_TIMER_METRICS gives the number of messages in the timer wheel of a broker of RocketMQ 5 for each
+topic; older brokers do not have timer messages.
 """
 
 import asyncio
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 READ_MAX: Final = 1_000
-"""Messages of a level that are read to say whose they are."""
+"""How many messages of a level are read to find out whose they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayRow(Row):
     """One level: ``queue_offset`` is the next entry to deliver, ``next_due_ms`` its time.
 
-    ``whose`` counts the first ``READ_MAX`` of a level by their topic, or by the group that waits to
-    have them again; it is empty for a store directory. Timer messages have no level: ``topic`` is
-    the one that they are for, and only their number is known.
+    ``whose`` counts the first ``READ_MAX`` of a level by topic, or by the group that retries them;
+    it is empty for a store directory. Timer messages do not have a level: ``topic`` is their topic,
+    and only their number is known.
     """
 
     broker: str | None
@@ -79,7 +79,7 @@ class DelayRow(Row):
 @click.option("--waiting", is_flag=True, help="only levels with waiting messages (the default)")
 @click.option("--all", "all_", is_flag=True, help="also levels without waiting messages")
 async def list_delays(call: Call, *, broker: str | None, waiting: bool, all_: bool) -> Outcome:
-    """Return one row for each level where something waits, and broker.
+    """Return one row for each broker and level with waiting messages.
 
     Raises:
         NotFound: the broker does not exist.
@@ -111,9 +111,9 @@ async def _of_broker(
 
 
 async def _whose(reader: PullConsumer, node: ServerNode, row: DelayRow) -> tuple[str, ...]:
-    """Return whose messages wait in a level, the most first: "orders: 12", "retries of billing: 3".
+    """Return whose messages wait in a level, such as "orders: 12", "retries of billing: 3".
 
-    A message that is delivered meanwhile is still counted.
+    A message that is delivered in the meantime is still counted.
     """
     start, end = row.queue_offset or 0, row.max_offset or 0
     queue = MessageQueue(SCHEDULE_TOPIC, node.broker, (row.level or 1) - 1)
@@ -164,7 +164,7 @@ async def _level(
 ) -> DelayRow:
     ends = await _entry(admin, node, level, offset)
     if ends is None:
-        # The broker has no such queue, or nothing behind its place in it.
+        # The broker does not have this queue, or nothing waits in it.
         return _row(node.broker, level, delay_ms, offset, offset, 0, 0)
     first_ms, low, high = ends
     offset = max(offset, low)

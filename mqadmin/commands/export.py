@@ -1,4 +1,4 @@
-"""``export …``: write what a cluster is configured to be into files.
+"""``export …``: write the configuration of a cluster to files.
 
     export             a YAML document for `diff` and `apply`
     export metadata    metadata.json: topics and groups; queues of all masters added up
@@ -114,7 +114,7 @@ this_cluster = click.option("--cluster", type=CLUSTER, help="only brokers of thi
 
 
 class JavaFile(NamedTuple):
-    """Where a document goes: a file, or one of Java's name in a directory."""
+    """The destination of a document: a file, or a file named as by Java in a directory."""
 
     directory: Path
     to: Path | None
@@ -259,10 +259,10 @@ async def _metadata(
     special: bool,
     now_ms: int,
 ) -> Json:
-    """Return topics and groups that people made.
+    """Return topics and groups that users made.
 
     Args:
-        special: retry and dead-letter topics, too.
+        special: also return retry and dead-letter topics.
     """
     own = {node.broker for node in nodes} | {node.cluster for node in nodes}
     kinds = {"normal", "retry", "dead_letter"} if special else {"normal"}
@@ -301,7 +301,7 @@ def _added(config: TopicConfig, before: TopicConfig | None) -> TopicConfig:
 
 
 async def _configs(admin: "Admin", nodes: list[ServerNode], *, namesrv_count: int) -> Json:
-    """Return the settings that count of each master, and how many servers there are."""
+    """Return the exported settings of each master, and the number of servers."""
     clusters = {node.cluster for node in nodes}
     every = [node for node in await all_brokers(admin) if node.cluster in clusters]
     configs = {}

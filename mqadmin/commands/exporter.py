@@ -98,7 +98,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
 
 
 def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
-    """Start the HTTP server and return what stops it."""
+    """Start the HTTP server and return a function that stops it."""
     try:
         # Only this command needs the extra.
         from prometheus_client import CollectorRegistry, make_wsgi_app
@@ -139,7 +139,7 @@ def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
 
 
 def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
-    """Return an application that answers ``/health`` itself and gives ``metrics`` the rest."""
+    """Return an application that answers ``/health`` itself and passes the rest to ``metrics``."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         checks = HEALTH_CHECKS.get(environ["PATH_INFO"])
@@ -154,7 +154,7 @@ def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
 
 
 def _health(call: Call, checks: frozenset[Check]) -> tuple[HTTPStatus, bytes]:
-    """Return 200, or 503 where something is an error or not known; and the JSON."""
+    """Return 200, or 503 if there is an error or something is unknown, and the JSON."""
     answer: dict[str, Any]
     try:
         looked = examine(call, CheckupLimits(), checks)
@@ -169,12 +169,12 @@ def _health(call: Call, checks: frozenset[Check]) -> tuple[HTTPStatus, bytes]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterCollector:
-    """Asks the cluster for every scrape; one that fails is told as ``rocketmq_exporter_up`` 0."""
+    """Asks the cluster for every scrape; a failed one exports ``rocketmq_exporter_up`` 0."""
 
     call: Call
 
     def describe(self) -> "list[GaugeMetricFamily]":
-        """Return nothing: what there is shows only when the cluster is asked."""
+        """Return nothing, because the metrics are only known when the cluster is asked."""
         return []
 
     def collect(self) -> "Iterator[GaugeMetricFamily]":

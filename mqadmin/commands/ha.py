@@ -60,7 +60,7 @@ class HaRow(Row):
     ``lag`` is in bytes of commit log behind the master; ``state`` is what our slaves report,
     with DIVERGED for a log that is not its master's, and FENCED for a master that was replaced;
     ``slaves`` those connected to a master; ``epoch`` when the promotion that it follows was
-    ordered, in ms since 1970, 0 for none. What follows ``remark`` only brokers of RocketMQ 5 say.
+    ordered, in ms since 1970, 0 for none. The fields after ``remark`` come from RocketMQ 5 only.
     """
 
     cluster: str
@@ -113,7 +113,7 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
         _row(node, counted, ends.get((node.cluster, node.broker)), infos.get(node.address))
         for node, counted in counts_by_node
     ]
-    # Masters that were replaced are in no route; the new master says where they are.
+    # Replaced masters are not in a route; the new master reports their addresses.
     listed = {node.address for node, _ in counts_by_node}
     replaced = {peer for node, counted in counts_by_node for peer in peers_of(node, counted.counts)}
     unlisted = sorted(peer for peer in replaced if peer.address not in listed)
@@ -125,11 +125,11 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
 async def _infos(
     admin: "Admin", counts_by_node: list[tuple[ServerNode, BrokerCounts]]
 ) -> dict[str, HARuntimeInfo]:
-    """Return what brokers of RocketMQ 5 say of their connections, by address."""
+    """Return what brokers of RocketMQ 5 report about their connections, by address."""
     infos = {}
 
     async def ask(address: str) -> None:
-        # A broker of 4.9, or of ours, refuses the request: it says what it says in its numbers.
+        # A broker of 4.9, or of ours, refuses the request; its runtime numbers have to do.
         with contextlib.suppress(*PASSED_OVER):
             infos[address] = await admin.broker_ha_status(address)
 
@@ -199,7 +199,7 @@ class EpochPart(Row):
 class LogEpochs(Row):
     """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group.
 
-    ``log_end`` is None where the broker did not say it; ``remark`` has the reason.
+    ``log_end`` is None if the broker did not report it; ``remark`` has the reason.
     """
 
     cluster: str
@@ -243,7 +243,7 @@ async def ha_epochs(call: Call, *, where: Where) -> Outcome:
 
 
 async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
-    """Return the row of one broker, and why it has nothing to show, "" where it has."""
+    """Return the row of one broker, and why it has nothing to show ("" if it has)."""
     try:
         cache = await admin.broker_epochs(node.address)
     except ClientError as error:
@@ -263,7 +263,7 @@ async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
 
 @dataclass(frozen=True, slots=True)
 class FlushOffsetChange(Row):
-    """A slave, and how far it is to believe that its master has flushed, in bytes."""
+    """A slave, and how far it shall assume that its master has flushed, in bytes."""
 
     address: str
     offset: int

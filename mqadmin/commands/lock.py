@@ -1,7 +1,7 @@
 """``lock list``: list which client holds which queue of an orderly group, and who waits.
 
-Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker has none, so its
-consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows say what they believe.
+Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker does not support it,
+so its consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows show what they believe.
 Who waits: as ``rebalance show``, for each group that holds a lock or is named.
 """
 
@@ -32,10 +32,10 @@ class LockRow(Row):
     """One queue that is held or waited for.
 
     Attributes:
-        client_id: who holds it; None where no client does.
+        client_id: who holds it; None if no client does.
         locked_ms: when it was locked or renewed last; ``left_ms`` is until it expires.
         waiting: members that are to read the queue and do not hold it.
-        exact: False where a client said it, not the broker.
+        exact: False if a client reported it instead of the broker.
     """
 
     group: str
@@ -115,7 +115,7 @@ async def list_locks(
                     admin, name, of, asked=asked, is_known=False, answers=answers
                 )
             except NoRoute:
-                # A lock may outlive its topic; then no member waits for it.
+                # A lock may outlive its topic, and then no member waits for it.
                 continue
             rows = with_assignment(rows, name, now=now, exact=exact)
     if not call.is_watched:
@@ -134,7 +134,7 @@ async def list_locks(
 async def _locks_at(
     admin: "Admin", asked: MemberSurvey, node: ServerNode, groups: Collection[str]
 ) -> LockView:
-    """Return the locks at a broker, by its table or else by what the members say."""
+    """Return the locks at a broker, from its table, or otherwise from its members."""
     try:
         table = await admin.lock_table(node.address)
     except ClientError as error:

@@ -6,7 +6,7 @@
     kv set        GET_KV_CONFIG, PUT_KV_CONFIG, and GET_KV_CONFIG again
     kv delete     GET_KV_CONFIG, DELETE_KV_CONFIG, and GET_KV_CONFIG again
 
-These are the requests on each name server; the last one of a change reads it back.
+These requests go to each name server; the last request of a change reads it back.
 """
 
 from dataclasses import dataclass

@@ -235,7 +235,7 @@ def _members(now: GroupAssignment, add: tuple[str, ...], remove: tuple[str, ...]
     joining, leaving = split_at_commas(add), {*split_at_commas(remove)}
     strangers = leaving - set(now.members)
     if strangers:
-        names = ", ".join(now.members) or "nobody"
+        names = ", ".join(now.members) or "none"
         raise Usage(
             f"{', '.join(sorted(strangers))} is not a member of the group", hint=f"members: {names}"
         )

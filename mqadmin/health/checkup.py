@@ -6,9 +6,9 @@
     master        a broker name has no master, or two, or one that was replaced
     disk          a store's disk is nearly full
     clock         a broker's clock is not ours
-    slave         a slave is far behind its master
+    slave         a slave is far behind its master, or its log diverges
     route         the name server announces other queues than the broker has
-    subscription  members of one group want different things
+    subscription  members of one group have different subscriptions
     queue         a group is online, but no member reads this queue
     backlog       a group is online, and many messages wait for it
     namesrv       name servers differ (mqadmin.health.checkup_namesrv)
@@ -34,22 +34,22 @@ from storefmt.config.tables import TopicConfig
 from storefmt.names import perm_text
 
 DISK_WARNING: Final = 0.75
-"""From here a 4.9 broker deletes before the time (diskMaxUsedSpaceRatio)."""
+"""A 4.9 broker deletes files early above this ratio (diskMaxUsedSpaceRatio)."""
 DISK_ERROR: Final = 0.90
-"""From here it refuses messages (diskSpaceWarningLevelRatio)."""
+"""A broker refuses messages above this ratio (diskSpaceWarningLevelRatio)."""
 RUNNING: Final = re.compile(r"(\d+) days, (\d+) hours, (\d+) minutes, (\d+) seconds")
 DIVERGED: Final = "DIVERGED"
-"""What a slave of ours says that has other bytes than its master."""
+"""The state of a slave of ours whose log diverges from its master's."""
 STEP_MS: Final = 1000
-"""A broker says in whole seconds how long it has been running."""
+"""A broker reports its uptime in whole seconds."""
 
 
 class CheckupSeverity(StrEnum):
-    """How bad it is; errors come first, and what is not known comes before what is bearable."""
+    """How severe a finding is, the most severe first; an unknown state comes before a warning."""
 
     ERROR = "error"
     NOT_RUN = "not run"
-    """A check lacks an answer, so that nothing it would find can be said to be well."""
+    """A check lacks an answer, so it cannot report that all is well."""
     WARNING = "warning"
     INFO = "info"
 
@@ -82,28 +82,28 @@ class Check(StrEnum):
 
 
 REPLICA_CHECKS: Final = frozenset({Check.CONTROLLER, Check.REPLICA})
-"""Those of groups with a controller."""
+"""Checks of groups with a controller."""
 BROKER_CHECKS: Final = REPLICA_CHECKS | {
     *(Check.ADDRESS, Check.MASTER, Check.DISK, Check.CLOCK, Check.SLAVE)
 }
-"""Those that only ask brokers, and their controllers, about themselves."""
+"""Checks that only ask brokers and controllers about themselves."""
 ASKS_MEMBERS: Final = frozenset(
     {
         *(Check.SUBSCRIPTION, Check.QUEUE, Check.MEMBER, Check.STUCK),
         *(Check.CACHE, Check.ORDERLY, Check.LOCK),
     }
 )
-"""Those that need what the members of groups say."""
+"""Checks that need the answers of group members."""
 GROUP_CHECKS: Final = ASKS_MEMBERS | {Check.BACKLOG, Check.OFFSET}
 NOT_RUN_EXIT: Final = 7
-"""Exit code where nothing is bad, and a check could not be run."""
+"""Exit code if there is no such finding, but a check could not be run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckupFinding(Row):
-    """One thing that is wrong, where, and what to do about it.
+    """One problem: where it is, and what to do about it.
 
-    ``member`` is the client that it is about; ``stack`` that of a thread which runs its listener.
+    ``member`` is the client that it is about, ``stack`` the stack of its listener's thread.
     """
 
     severity: CheckupSeverity
@@ -116,13 +116,13 @@ class CheckupFinding(Row):
 
 
 def not_run(check: Check, subject: str, reason: str) -> CheckupFinding:
-    """Return the finding that a check could not be run."""
+    """Return a finding which says that a check could not be run."""
     hint = f"run `doctor --check {check}`"
     return CheckupFinding(CheckupSeverity.NOT_RUN, check, subject, reason, hint)
 
 
 def checkup_exit_code(findings: Iterable[CheckupFinding], fail_on: str) -> int:
-    """Return 1 where a finding is as bad as ``fail_on``, else 7 where a check was not run.
+    """Return 1 if a finding is at least as severe as ``fail_on``, 7 if a check was not run.
 
     Args:
         fail_on: a severity, or ``never``: then the code is 0.
@@ -141,7 +141,7 @@ def checkup_exit_code(findings: Iterable[CheckupFinding], fail_on: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
-    """What a broker said of itself, between two readings of our clock; or why it said nothing."""
+    """What a broker reported, between two readings of our clock, or why it did not answer."""
 
     place: ServerNode
     runtime: Mapping[str, str]
@@ -151,17 +151,17 @@ class BrokerFacts:
 
     @property
     def name(self) -> str:
-        """Return name and address for people."""
+        """Return the name and address as people read them."""
         role = "" if self.place.broker_id == MASTER else f" (slave {self.place.broker_id})"
         return f"{self.place.broker}{role} at {self.place.address}"
 
     @property
     def is_fenced(self) -> bool:
-        """Return whether it is a master that accepts no messages because another was promoted."""
+        """Return whether it is a master that refuses messages because a slave was promoted."""
         return bool(self.runtime.get("haFence"))
 
     def number(self, key: str) -> float | None:
-        """Return one of its numbers, None where it says none."""
+        """Return one of its numbers, None if it does not report it."""
         try:
             value = float(self.runtime[key])
         except (KeyError, ValueError):
@@ -171,7 +171,7 @@ class BrokerFacts:
 
 @dataclass(frozen=True, slots=True)
 class CheckupLimits:
-    """From where on something is a finding.
+    """The limits beyond which something is a finding.
 
     Attributes:
         slave_lag_size: bytes of commit log that a slave lacks.
@@ -201,7 +201,7 @@ def broker_findings(
         those = by_name[facts.place.cluster, facts.place.broker]
         if facts.is_fenced:
             yield _fenced(facts)
-            # It is shown, and counts for nothing.
+            # It is shown, but does not count as a second master.
             those.setdefault(facts.place.broker_id, facts)
         elif (
             (other := those.get(MASTER)) and facts.place.broker_id == MASTER and not other.is_fenced
@@ -268,9 +268,9 @@ def _clock(facts: BrokerFacts, limit_ms: int) -> Iterator[CheckupFinding]:
 
 
 def skew_of(facts: BrokerFacts) -> int | None:
-    """Return by how many ms a broker's clock is ahead of ours; 0 within what can be known.
+    """Return by how many ms a broker's clock is ahead of ours; 0 within the precision.
 
-    A broker says when it started and how long it has been running, the latter in whole seconds.
+    A broker reports when it started, and its uptime in whole seconds.
     """
     boot_ms = facts.number("bootTimestamp")
     match = RUNNING.search(facts.runtime.get("runtime", ""))
@@ -298,7 +298,7 @@ def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator
 
 
 def slave_lag(master: BrokerFacts, slave: BrokerFacts) -> int | None:
-    """Return how many bytes of commit log a slave lacks; None where one of them says nothing."""
+    """Return how many bytes of commit log a slave lacks; None if one of them does not report it."""
     master_offset, slave_offset = (
         master.number("commitLogMaxOffset"),
         slave.number("commitLogMaxOffset"),
@@ -352,7 +352,7 @@ def route_findings(
 def subscription_findings(
     group: str, members: Mapping[str, Mapping[str, str]]
 ) -> Iterator[CheckupFinding]:
-    """Yield the topics that members of a group want differently.
+    """Yield the topics to which the members of a group subscribe differently.
 
     Args:
         members: topic -> expression, by client id; retry topics left out.

@@ -6,7 +6,7 @@
                  replica that is dead or behind; a broker, the name server and the controller
                  disagree about the master
 
-Rule: pure. What was not answered is reported as a check that could not be run.
+Rule: pure. A missing answer is reported as a check that could not be run.
 """
 
 from collections.abc import Collection, Iterator
@@ -165,7 +165,7 @@ def _replica(
 
 
 def _masters(group: ReplicaGroup, master: ReplicaLog | None) -> Iterator[CheckupFinding]:
-    """Yield who names another master than the controller does."""
+    """Yield the brokers and routes whose master is not the one that the controller names."""
     error = CheckupSeverity.ERROR
     hint = "wait some seconds after a failover; else see its log: does it reach the controller?"
     named = "none" if master is None else master.name
@@ -178,7 +178,7 @@ def _masters(group: ReplicaGroup, master: ReplicaLog | None) -> Iterator[Checkup
         elif log.is_master and log.claims_master is False:
             observed = "the controller names it as the master; it calls itself a slave"
             yield _finding(error, Check.REPLICA, subject, observed, hint)
-        # An older epoch is well: a master writes none into its log before its first message.
+        # An older epoch is normal: a master adds its own with its first message.
         if log.newest_epoch is not None and log.newest_epoch > epoch:
             observed = f"its log has epoch {log.newest_epoch}; the controller is at {epoch}"
             yield _finding(

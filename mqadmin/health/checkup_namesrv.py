@@ -1,7 +1,7 @@
 """Compare name servers: they do not talk to each other, so they may differ.
 
     broker-a registers at  A and B        each is asked for its brokers and routes
-    broker-b registers at  A alone   -->  half of the clients do not find its queues
+    broker-b registers at  A only    -->  half of the clients do not find its queues
 
 Rule: pure; the first name server that answers is compared with each other one.
 Their clocks cannot be compared: no request of 4.9 asks a name server for its time.
@@ -21,7 +21,7 @@ Queues = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class NamesrvView:
-    """What one name server says, or why it says nothing.
+    """The answer of one name server, or why there is none.
 
     Attributes:
         routes: queues by broker of each topic.

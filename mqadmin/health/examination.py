@@ -1,9 +1,9 @@
-"""One examination of a cluster: gathers the facts and runs the checks over them.
+"""One examination of a cluster: gather the facts and run the checks over them.
 
     facts (mqadmin.health.checkup_facts)  -->  checks (mqadmin.health.checkup, checkup_consumers)
                                           -->  findings, and the checks that could not be run
 
-Rule: only what the chosen checks need is asked, and what is not answered is never taken for well.
+Rule: only what the chosen checks need is asked, and a missing answer never counts as healthy.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 SECOND_LOOK_S: Final = 6.0
-"""A consumer commits every 5 s, so that offsets that stand still for longer are not consumed."""
+"""A consumer commits every 5 s, so offsets that do not move for longer are not consumed."""
 STACKED: Final = frozenset({Check.STUCK, Check.ORDERLY})
-"""Checks whose findings have the stack of the listener."""
+"""Checks whose findings include the stack of the listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
         observed += await _look_at_replicas(admin, brokers, limits)
     examiner = _Examiner(call, limits, set(checks), masters)
     observed += await examiner.run_checks()
-    # A broker that does not answer is asked nothing more, so that its groups are not known.
+    # A silent broker is not asked again, so its groups are unknown.
     if silent := [
         broker for broker in brokers if broker.error is not None and not broker.is_fenced
     ]:
@@ -115,14 +115,14 @@ class _Examiner:
         self._found: list[CheckupFinding] = []
 
     async def run_checks(self) -> list[CheckupFinding]:
-        """Run the chosen ones and return what they found."""
+        """Run the chosen checks and return their findings."""
         checks = self.checks
         if Check.NAMESRV in checks:
             addresses = (await self._call.client()).namesrv_addresses
             if len(addresses) > 1:
                 admin = await self._call.admin()
                 self._found += namesrv_findings(await checkup_facts.namesrvs(admin, addresses))
-        # Without a master that answers there already is an error, and no one to ask.
+        # Without a master that answers there is an error already, and no server to ask.
         if self._masters:
             if Check.ROUTE in checks:
                 await self._attempt({Check.ROUTE}, self._look_at_routes)
@@ -135,7 +135,7 @@ class _Examiner:
     async def _attempt(
         self, checks: Collection[Check], look: Callable[[Answers], Awaitable[None]]
     ) -> None:
-        """Run checks; where a broker fails them they are reported as not run."""
+        """Run checks; if a broker fails to answer, they are reported as not run."""
         unsaid = Unsaid()
         try:
             await look(Answers(unsaid))
@@ -193,7 +193,7 @@ class _Examiner:
         self._found += self._unanswered(facts)
 
     async def _judge_members(self, reader: GroupReader, group: GroupFacts) -> None:
-        """Run the checks of one group that need what its members say."""
+        """Run the checks of one group that need the answers of its members."""
         now_ms = self._call.now_ms()
         subscriptions = {who: subscriptions_of(info) for who, info in group.infos.items()}
         self._found += checkup.subscription_findings(group.group, subscriptions)
@@ -230,7 +230,7 @@ class _Examiner:
     async def _look_again(
         self, groups: list[GroupFacts], answers: Answers, started_ms: int
     ) -> None:
-        """Look a second time at groups of which only moving offsets say that they consume."""
+        """Look a second time at groups that only moving offsets can prove to consume."""
         if Check.STUCK not in self.checks or not groups:
             return
         await asyncio.sleep(SECOND_LOOK_S - min(SECOND_LOOK_S, self._elapsed_ms(started_ms) / 1000))
@@ -252,7 +252,7 @@ class _Examiner:
             try:
                 locks = await reader.admin.lock_table(node.address)
             except PASSED_OVER:
-                # A Java broker has no such request: there only members say what they locked.
+                # A Java broker does not support this request; its members report their locks.
                 continue
             now_ms = self._call.now_ms()
             self._found += checkup_consumers.lock_findings(
@@ -264,7 +264,7 @@ class _Examiner:
             )
 
     def _unanswered(self, facts: Iterable[GroupFacts]) -> list[CheckupFinding]:
-        """Return the checks that lack what members did not say, a finding for each check."""
+        """Return a finding for each check that lacks answers of members."""
         silent = {
             group.group: sum(answer.is_silent for answer in group.answers.values())
             for group in facts
@@ -300,7 +300,7 @@ def _waiting(group: GroupFacts) -> dict[str, int]:
 def _shares_queues(group: GroupFacts) -> bool:
     """Return whether members read queues that they share out, and say which.
 
-    A member that broadcasts reads every queue. One that pulls by itself says nothing of queues.
+    A member that broadcasts reads every queue. A pull consumer does not report its queues.
     """
     infos = group.infos.values()
     broadcasts = any(info.properties.get("messageModel") == "BROADCASTING" for info in infos)
@@ -309,7 +309,7 @@ def _shares_queues(group: GroupFacts) -> bool:
 
 
 async def _stack(reader: GroupReader, group: GroupFacts, member: str) -> str | None:
-    """Return the stack of a member's listener, where the member tells it."""
+    """Return the stack of a member's listener, if the member reports it."""
     for node in reader.nodes:
         if member in await reader.admin.consumer_ids(node.address, group.group):
             answers = await reader.members.survey(group.group, {member: node.address}, jstack=True)

@@ -5,10 +5,9 @@
     topics    last offsets, statistics, retry and dead-letter topics apart
     groups    lag, offsets, members, and the rates that each member reports
 
-Rule: numbers of a broker or member that does not answer are left out, and a metric says so
-(``mqadmin_…``), and the rest is exported. The delay of a group is the age of the last message it
-read, where something
-is left: no message is fetched.
+Rule: numbers of a broker or member that does not answer are omitted, a metric (``mqadmin_…``)
+reports that, and the rest is exported. While a group has messages left, its delay is the age of
+the last message that it read; no message is fetched.
 """
 
 import asyncio
@@ -108,7 +107,7 @@ class Scrape:
     async def _statistic(
         self, place: ServerNode, name: str, key: str, *, total: bool = False
     ) -> float | None:
-        """Return rate or sum of the last minute; None where nothing was counted."""
+        """Return the rate or sum of the last minute; None if nothing was counted."""
         async with self._gate:
             try:
                 data = await self._admin.broker_stats(place.address, name, key)
@@ -128,7 +127,7 @@ class Scrape:
             try:
                 stats = await self._admin.topic_stats_at(place.address, topic)
             except BrokerRefused:
-                # System topics have settings and no queues.
+                # System topics have settings but no queues.
                 return
         end = sum(ends.max_offset for ends in stats.values())
         where = {"cluster": place.cluster, "broker": place.broker}
@@ -199,7 +198,7 @@ class Scrape:
             try:
                 return await self._admin.consumer_connection(place.address, group)
             except BrokerRefused:
-                # Nobody is online.
+                # The group has no members online.
                 return ConsumerConnection()
 
     def _add_progress(
@@ -256,7 +255,7 @@ class Scrape:
             }
             if answer.outcome is not MemberOutcome.UNABLE:
                 self.out.add("mqadmin_client_answers", int(not answer.is_silent), **labels)
-            # An old member, or one in another language, does not say.
+            # Old clients and those in other languages do not report it.
             for topic, speed in answer.info.status_table.items() if answer.info else ():
                 for name, value in (
                     ("consume_fail_msg_count", speed.consume_failed_msgs),

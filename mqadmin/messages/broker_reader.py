@@ -1,10 +1,10 @@
-"""Messages of a topic read from brokers: queue by queue, from a place to where its end is now.
+"""Read messages of a topic from brokers, queue by queue, up to the present end.
 
     queues -> where each begins and ends -> PULL_MESSAGE -> RecordFilter -> messages
 
-Rule: nothing is committed, so consumers do not notice; the end is read before the first pull,
-so that a topic that is written to all the time is read to an end too. One queue is read
-after the other, so that an interrupted reader can continue.
+Rule: nothing is committed, so consumers do not notice. The end is read before the first pull, so
+that reading also ends for a topic that is written to all the time. Queues are read one after the
+other, so that an interrupted reader can continue.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ async def spans_of(
     begin_ms: int | None = None,
     start: int | None = None,
 ) -> list[QueueSpan]:
-    """Return what there is of each queue now.
+    """Return the present span of each queue.
 
     Args:
-        begin_ms: not what was stored before; ``start`` not what lies before, in entries.
+        begin_ms: skip messages stored earlier; ``start`` skips entries before it.
     """
     return list(
         await asyncio.gather(
@@ -66,11 +66,11 @@ async def read_spans(
     tags: str = "*",
     count_max: int | None = None,
 ) -> AsyncIterator[MessageExt]:
-    """Yield the messages that are wanted, one queue after the other.
+    """Yield the messages that pass the filter, one queue after the other.
 
     Args:
         tags: which tags brokers send, as ``A || B``.
-        count_max: so many over all queues.
+        count_max: largest number of messages over all queues.
     """
     left = count_max
     for span in spans:
@@ -103,7 +103,7 @@ async def read_queue(
 async def message_at(
     consumer: PullConsumer, queue: MessageQueue, queue_offset: int
 ) -> MessageExt | None:
-    """Return the first message at an offset or behind it, None if there is none."""
+    """Return the first message at or behind an offset; None if no message is there."""
     try:
         pulled = await consumer.pull(queue, queue_offset=queue_offset, count_max=1)
     except NotFound:

@@ -1,11 +1,11 @@
-"""What must be in a body that is JSON: something at a path, and perhaps a value.
+"""A condition on a JSON body: a path that must exist, and optionally its value.
 
     order.items[0].id=17      {"order": {"items": [{"id": 17}]}}
     [2].name=Ann              [..., ..., {"name": "Ann"}]
-    total                     anything at all under "total", null too
+    total                     anything under "total", even null
 
-Rule: a name has no dot, bracket or equals sign. A value that is JSON is compared as such, so 17
-is not "17"; any other is a string. A body that is no JSON has nothing at any path.
+Rule: a name does not contain a dot, bracket or equals sign. A value that is valid JSON is compared
+as JSON, so 17 is not "17"; any other value is a string. A body that is not JSON never matches.
 """
 
 import json
@@ -20,18 +20,18 @@ _NOTHING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class JsonCondition:
-    """A path, and the value that is wanted there.
+    """A path, and the value expected there.
 
     Attributes:
         path: names in objects, numbers in arrays.
-        value: as a body would have it, in JSON; None for any.
+        value: as JSON; None for any.
     """
 
     path: tuple[str | int, ...]
     value: str | None = None
 
     def is_in(self, text: str) -> bool:
-        """Return whether a body has it."""
+        """Return whether a body meets the condition."""
         try:
             value: object = json.loads(text)
         except (ValueError, RecursionError):

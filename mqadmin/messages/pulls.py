@@ -1,10 +1,10 @@
-"""Messages of a topic, pull by pull as RocketMQ's own tool reads them: for ``--compat``.
+"""Read a topic pull by pull, as RocketMQ's own tool does; for ``--compat``.
 
-    START   once a queue, before its pulls
+    START   once per queue, before its pulls
     FOUND   before the messages of one pull; NO_MATCHED_MSG, NO_NEW_MSG, OFFSET_ILLEGAL alone
 
-Rule: nothing is committed. Messages have the two properties that a client adds to what it pulled,
-and their bodies, which Java prints as numbers even where it leaves the text out.
+Rule: nothing is committed. Messages have the two properties that a client adds when it pulls, and
+their bodies, which Java prints as numbers even if it omits the text.
 
 Source: tools/command/message/PrintMessageSubCommand.java, ConsumeMessageCommand.java;
 client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
@@ -30,7 +30,7 @@ ENDS: Final = frozenset({PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRow(Row):
-    """How a pull ended; offsets in entries, ``cut_to`` how many messages are read at most."""
+    """How a pull ended; offsets in entries, ``cut_to`` is how many messages may be read."""
 
     topic: str
     broker: str
@@ -44,10 +44,10 @@ class PullRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class PullRange:
-    """What is read of a queue: from ``start``, included, to ``end``, in entries.
+    """The part of a queue to read: from ``start`` (included) to ``end``, in entries.
 
     Attributes:
-        to_end: ``end`` is read, too, as consumeMessage does.
+        to_end: whether ``end`` is included, as for consumeMessage.
     """
 
     queue: MessageQueue
@@ -58,7 +58,7 @@ class PullRange:
 
 
 async def pulls(call: Call, query: MessageQuery, *, is_consuming: bool) -> AsyncIterator[Row]:
-    """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
+    """Yield the pulls of printMsg and printMsgByQueue, or of consumeMessage if ``is_consuming``.
 
     Raises:
         NoRoute: the topic does not exist.
@@ -83,7 +83,7 @@ def in_java_order(queues: Sequence[MessageQueue]) -> list[MessageQueue]:
 async def parts_of(
     consumer: PullConsumer, queues: Sequence[MessageQueue], record_filter: RecordFilter
 ) -> list[PullRange]:
-    """Return what printMsg and printMsgByQueue read: all, or what lies between two times."""
+    """Return what printMsg and printMsgByQueue read: everything, or what lies between two times."""
     return [
         PullRange(queue, *await _ends(consumer, queue, record_filter, None))
         for queue in in_java_order(queues)
@@ -104,7 +104,7 @@ async def _ends(
 async def parts_to_consume(
     consumer: PullConsumer, queues: Sequence[MessageQueue], query: MessageQuery
 ) -> list[PullRange]:
-    """Return what consumeMessage reads: the first queues use its limit up."""
+    """Return what consumeMessage reads: the first queues use up its limit."""
     left, parts = query.limit or 0, []
     for queue in in_java_order(queues):
         if left == 0:
@@ -153,6 +153,6 @@ def _row(part: PullRange, status: str, next_offset: int) -> PullRow:
 
 
 def with_ends(row: MessageRow, pulled: PullResult) -> MessageRow:
-    """Return a message with the properties that a client adds to one that it pulled."""
+    """Return a message with the properties that a client adds when it pulls."""
     ends = {"MIN_OFFSET": str(pulled.min_offset), "MAX_OFFSET": str(pulled.max_offset)}
     return replace(row, properties=row.properties | ends)

@@ -1,8 +1,8 @@
-"""Messages of a store directory as rows, and which of them are wanted.
+"""Messages of a store directory as rows, filtered.
 
     StoreDir.log.located_items --RecordFilter--> MessageRow
 
-Rule: every record is shown where it really lies: a ``log_offset`` that says otherwise is a
+Rule: every record is shown at its actual position; a ``log_offset`` in the record that differs is a
 finding of ``store verify``, not an address.
 """
 

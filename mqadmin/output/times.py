@@ -9,8 +9,8 @@
     2026-11-21#10:00:00:000           RocketMQ's mqadmin
     20261121100000                    RocketMQ's yyyyMMddHHmmss
 
-Rule: pure; ``now_ms`` is an argument. A time without zone is local, as the person who
-types it means it; what is printed is always UTC with ``Z``.
+Rule: pure; ``now_ms`` is an argument. A time without zone is local, as the person who types it
+means it; printed times are always UTC with ``Z``.
 """
 
 import re
@@ -38,7 +38,7 @@ EXPECTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time as typed; ``ms`` works it out against now."""
+    """A time as typed; ``ms`` evaluates it relative to now."""
 
     text: str
 
@@ -56,7 +56,7 @@ class When:
 
 
 def parse_when(text: str) -> When:
-    """Return a time that is checked now and worked out later.
+    """Return a time that is checked now and evaluated later.
 
     Raises:
         ValueError: the text is not a time.
@@ -136,7 +136,7 @@ def iso_utc(epoch_ms: int) -> str:
 
 
 def instant_text(epoch_ms: int, *, now_ms: int) -> str:
-    """Return date, time and zone of an instant, as this machine counts, and how far it is away."""
+    """Return date, time and zone of an instant in local time, and its distance from now."""
     moment = (EPOCH + timedelta(milliseconds=epoch_ms)).astimezone()
     return f"{moment.isoformat(sep=' ', timespec='seconds')} ({age_text(epoch_ms, now_ms=now_ms)})"
 

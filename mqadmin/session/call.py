@@ -1,13 +1,13 @@
-"""What a command is given besides its arguments: servers, store, settings, questions.
+"""The context of a command besides its arguments: servers, store, settings, questions.
 
-Where the name servers come from, first one that says so:
+The name servers come from the first of these that is set:
 
     -n/--namesrv   `connect` in the shell   --context NAME   NAMESRV_ADDR   current context
 
 Keys come from --access-key, MQADMIN_ACCESS_KEY, the context, or Java's conf/tools.yml.
 
-Rule: a command reaches the outside only through its ``Call``, so that tests can give it
-another one; reading the clock is ``now_ms``.
+Rule: a command reaches the outside only through its ``Call``, so that tests can replace it; the
+clock is ``now_ms``.
 """
 
 import time
@@ -110,20 +110,20 @@ class Call:
 
     @property
     def dry_run(self) -> bool:
-        """Return whether nothing must be changed."""
+        """Return whether nothing may be changed."""
         return self.settings.dry_run
 
     @property
     def store_dir(self) -> "Path":
         """Return the store directory of a command with ``Needs.STORE``; errors as below."""
-        # A command that asks servers has no paths.
+        # A command that asks servers does not need paths.
         from pathlib import Path
 
         return Path(self.store_uri)
 
     @property
     def store_uri(self) -> str:
-        """Return the same as it was given: jobs of the pipeline also take s3://bucket/name.
+        """Return the store as it was given, which may be a URI such as s3://bucket/name.
 
         Raises:
             Usage: none was given.
@@ -222,7 +222,7 @@ class Call:
         """Ask before a destructive write, unless ``-y``; for ``async`` commands.
 
         Raises:
-            Usage: nobody is there to be asked.
+            Usage: there is no terminal to ask on.
             CommandError: the person said no.
         """
         if self._must_ask(question) and not await self.workplace.link.ask_in_main_thread(
@@ -238,7 +238,7 @@ class Call:
         undoes: int | None = None,
         promise: str = "restores the old state",
     ) -> None:
-        """Keep the old state before a destructive write, and say how it comes back.
+        """Keep the old state before a destructive write, and say how to restore it.
 
         Args:
             title: the command and what it names; no secrets.

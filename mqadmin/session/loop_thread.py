@@ -25,7 +25,7 @@ STOP_WAIT_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """Something that the loop wants done in the main thread."""
+    """A function that the loop wants called in the main thread."""
 
     ask: Callable[[], T]
     answer: "asyncio.Future[T]"
@@ -44,7 +44,7 @@ class LoopThread:
 
     def run_coroutine(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
         """Run ``work()`` in the loop and return its result; Ctrl-C and SIGTERM cancel it."""
-        # A queue of this run alone: one that was cancelled may still report its end.
+        # Each run has its own queue, because a cancelled one may still report its end.
         inbox = self._inbox = SimpleQueue()
         begun: list[asyncio.Task[T]] = []
 
@@ -97,7 +97,7 @@ async def _alone(last: Coroutine[None, None, None]) -> None:
 
 def _cancel(begun: "list[asyncio.Task[T]]") -> None:
     for task in begun:
-        # Nobody waits for its end any more: an error of it is not one of the program.
+        # The caller no longer waits for it, so its error is not an error of the program.
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         task.cancel()
 

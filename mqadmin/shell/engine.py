@@ -3,8 +3,8 @@
     help [CMD]   exit [N]   set NAME VALUE   use topic|context X   connect ADDR
     store open DIR   store close   watch [SECONDS] CMD
 
-Rule: a line never ends the shell except ``exit``; its exit code is kept in ``last_exit``
-and is what a prompt shows and a script stops at.
+Rule: only ``exit`` ends the shell; ``last_exit`` has the exit code of the last line, which the
+prompt shows. A failed line stops a script.
 """
 
 import os
@@ -60,7 +60,7 @@ A table in a pipe is plain text. `set output json`, or -o json, gives programs w
 """
 
 Page = Callable[[Console], AbstractContextManager[Console]]
-"""Gives a console that shows a long result a screen at a time."""
+"""Returns a console that shows a long result a screen at a time."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Shell:
         }
 
     def run_text(self, text: str, *, keep_going: bool = False) -> int:
-        """Run the commands of a line, tell an error, and return the exit code.
+        """Run the commands of a line, print an error, and return the exit code.
 
         The first command that fails ends the line, unless ``keep_going``.
 
@@ -118,7 +118,7 @@ class Shell:
     def _system(self, text: str) -> int:
         """Run a line of the machine's own shell; Ctrl-C ends it."""
         self.console.out.flush()
-        # Without a person, standard input may hold the lines that follow this one.
+        # In a script, standard input may contain the lines that follow this one.
         stdin = None if self.console.can_ask else subprocess.DEVNULL
         try:
             self.last_exit = subprocess.run(["/bin/sh", "-c", text], stdin=stdin).returncode
@@ -168,7 +168,7 @@ class Shell:
 
     @contextmanager
     def _target(self, line: ShellCommand) -> Iterator[TextIO]:
-        """Give what the rows of a line are written to: a file, or what the shell writes to."""
+        """Yield the stream for the rows of a line: a file, or that of the shell."""
         if line.file is None:
             yield self.console.out
             return

@@ -3,7 +3,7 @@
     prompt        dev/DefaultCluster [3]>      context, cluster, last exit code if not 0
     bottom line   the syntax of what is typed, or what is wrong with it
 
-Rule: no key press waits for a server: completion reads names that a task in the loop
+Rule: a key press never waits for a server, because completion reads names that a task in the loop
 thread keeps fresh. This is the only module that imports prompt_toolkit.
 """
 
@@ -51,9 +51,9 @@ WELCOME: Final = "mqadmin shell: `help` lists the commands, Tab completes, Ctrl-
 SECRET: Final = "secret-key"
 NAMES_SHOWN: Final = 6
 NAMES_WAIT_S: Final = 3.0
-"""How long the first prompt waits for the cluster's name; typing never does."""
+"""How long the first prompt waits for the cluster's name; typing never waits."""
 REDRAW_S: Final = 1.0
-"""How soon the prompt shows that a server which was away answers again."""
+"""How soon the prompt notices that a server answers again."""
 
 STYLE: Final = Style.from_dict(
     {
@@ -152,7 +152,7 @@ def styled_parts(text: str) -> StyleAndTextTuples:
 
 
 def _command_word_count(words: list[str]) -> int:
-    """Return how many words name a command; 1 for the shell's own, 0 for none."""
+    """Return how many words name a command; 1 for the shell's own words, 0 if none does."""
     _, count = tree.find_command(words)
     if count or not words:
         return count
@@ -188,7 +188,7 @@ def hint(text: str) -> str:
 
 
 def _beginning_with(words: list[str]) -> list[str]:
-    """Return what a half typed name may become: a command, or the first word of one."""
+    """Return the completions of a half-typed name: commands, or first words of them."""
     typed = " ".join(words).lower()
     names = sorted(tree.COMMANDS)
     if len(words) == 1:
@@ -197,10 +197,10 @@ def _beginning_with(words: list[str]) -> list[str]:
 
 
 def keys(completer: Completer) -> KeyBindings:
-    """Return what Tab does: it completes at once, also while the menu is still being made.
+    """Return the action of Tab: it completes at once, even while the menu is being built.
 
-    prompt_toolkit drops a Tab that comes while suggestions are on their way, and people type
-    faster than that.
+    prompt_toolkit drops a Tab that is pressed while suggestions are being computed, and people
+    type faster than that.
     """
     made = KeyBindings()
 
@@ -228,7 +228,7 @@ def keys(completer: Completer) -> KeyBindings:
 
 
 def insert(buffer: Buffer, completion: Completion) -> None:
-    """Put the only completion there is into the line, and a blank behind it."""
+    """Insert the only completion, and a blank after it."""
     buffer.cancel_completion()
     buffer.delete_before_cursor(-completion.start_position)
     is_open = completion.text.endswith(("/", "=", " "))
@@ -288,7 +288,7 @@ class Interactive:
         return problem(text, self._names.known) or hint(text)
 
     def _greet(self) -> None:
-        """Say hello, and whether a server answers."""
+        """Print the greeting, and whether a server answers."""
         self._call.warn(WELCOME)
         try:
             target = self._here().target()

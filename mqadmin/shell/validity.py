@@ -1,10 +1,10 @@
-"""Judge before Enter whether a line that is being typed could run.
+"""Check a line that is being typed before Enter is pressed.
 
     topic show ordres        no topic `ordres`; did you mean orders?
     topic list --kind nrml   --kind: 'nrml' is not one of normal, retry, ...
 
-Rule: pure and quick; the word at the cursor is not judged before a blank follows it, and a name
-is judged only where names are known. It is advice: Enter runs the line whatever this says.
+Rule: pure and quick. The word at the cursor is not checked before a blank follows it, and a name is
+only checked if names are known. This is advice: Enter runs the line in any case.
 """
 
 from difflib import get_close_matches
@@ -20,7 +20,7 @@ from mqadmin.shell.names import Names
 
 JUDGED: Final = frozenset({ValueKind.TOPIC, ValueKind.GROUP, ValueKind.BROKER, ValueKind.CLUSTER})
 NEAR_MAX: Final = 5_000
-"""Names that a near one is looked for among; with more of them it would hold up typing."""
+"""Largest number of names to search for a similar one; more would delay typing."""
 
 
 def problem(text: str, names: Names) -> str:
@@ -32,7 +32,7 @@ def problem(text: str, names: Names) -> str:
     name, count = tree.find_command([word for word in words if not word.startswith("-")])
     name, count = (name, count) if name else (native_of(words[0]), 1)
     if name is None:
-        # What is wrong with the name of a command, the syntax line says.
+        # The syntax line reports a wrong command name.
         return ""
     makes_new = name.endswith(" create")
     for index in range(count, len(words)):

@@ -1,7 +1,7 @@
 """Follow the commit log of a store directory while a broker writes it.
 
-Rule: nothing is locked and a message is shown once all of it is written; what retention deletes
-before it was read is told on standard error.
+Rule: nothing is locked, and a message is shown once it is completely written; messages that
+retention deletes before they are read are reported on standard error.
 """
 
 import time

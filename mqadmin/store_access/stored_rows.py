@@ -1,13 +1,13 @@
-"""Read a store directory for verbs that otherwise ask servers, and return the same rows.
+"""Read a store directory for commands that otherwise ask servers, and return the same rows.
 
     message query id --store DIR      the record, decompressed as a client would get it
     topic|group|offset … --store DIR  state files of config/ and the ends of the queues
 
-Rule: what only servers know (addresses, members, rates) is None or left out, never guessed;
-``broker`` is None, for a store does not say which broker it belongs to.
+Rule: what only servers know (addresses, members, rates) is None or omitted, never guessed;
+``broker`` is None, because a store does not contain the name of its broker.
 
-Rule: commands import this module only where a line names a store. It takes some 60 ms, for which
-a question to a broker need not wait.
+Rule: commands import this module only if a line names a store, because importing it takes about
+60 ms, and a request to a broker should not wait for that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -195,7 +195,7 @@ def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
 
 @contextmanager
 def open_store(call: Call) -> Iterator[StoreDir]:
-    """Open the store of a call, and tell what its state files are wanting."""
+    """Open the store of a call, and warn about missing or damaged state files."""
     with StoreDir.open(call.store_dir) as store:
         yield store
         for note in store.state.notes:
@@ -205,7 +205,7 @@ def open_store(call: Call) -> Iterator[StoreDir]:
 def stored_row(
     call: Call, store: StoreDir, record: Record, *, body: BodyForm, log_offset: int | None = None
 ) -> MessageRow:
-    """Return the row of a record; ``log_offset`` is where it lies, if it may say otherwise."""
+    """Return the row of a record; ``log_offset`` is its position, if the record may be wrong."""
     record_offset = record.log_offset if log_offset is None else log_offset
     file = f"commitlog/{store.log.file_holding(record_offset)}"
     return row_at(record, log_offset=record_offset, file=file, body=body, warn=call.warn)

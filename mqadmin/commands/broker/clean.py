@@ -4,8 +4,8 @@
     expired-queues    CLEAN_EXPIRED_CONSUMEQUEUE: consume queues whose messages are all gone
     unused-topics     CLEAN_UNUSED_TOPIC: the queues of topics that no longer have settings
 
-Rule: a broker confirms the request, not what it removed; so the result is ``done``, and nothing
-here claims more.
+Rule: a broker confirms the request but does not say what it removed, so the result is ``done``, and
+nothing here claims more.
 """
 
 from collections.abc import Awaitable, Callable

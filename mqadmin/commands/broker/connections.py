@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClientConnection(Row):
-    """One client of one group at one broker; the last heartbeat where the broker tells it."""
+    """One client of one group at one broker, with the last heartbeat if the broker reports it."""
 
     identity = "client_id"
 

@@ -54,7 +54,7 @@ async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order:
     stats_by_node = await answers.each(
         nodes, lambda at: admin.broker_consume_stats(at.address, order=order)
     )
-    # Java's total counts what its rows leave out, too, so that the layout needs all of them.
+    # Java's total also counts queues without rows, so the layout needs all of them.
     leaves_out = not call.settings.compat
     rows = [
         GroupQueue.of(

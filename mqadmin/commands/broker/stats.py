@@ -106,7 +106,7 @@ async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -
     except BrokerRefused as error:
         if error.code != ResponseCode.SYSTEM_ERROR:
             raise
-        # A broker says so when nothing was counted.
+        # A broker answers like this if nothing was counted.
         return []
     spans = (("minute", data.stats_minute), ("hour", data.stats_hour), ("day", data.stats_day))
     return [

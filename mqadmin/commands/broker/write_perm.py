@@ -62,7 +62,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
         question=None if writable else f"stop producers from writing to broker {broker}?",
     )
     if call.settings.compat and not call.dry_run:
-        # Java's tool prints how many topics there are, which only the answer to a write says.
+        # Java's tool prints the number of topics, which only the answer to a write contains.
         for result in results:
             if result.result == UNCHANGED:
                 await result.target.write(writable)
@@ -85,7 +85,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
 async def _topic_counts(admin: "Admin", broker: str, namesrvs: Sequence[str]) -> dict[str, int]:
     """Return how many topics each name server has on a broker: those that a change goes through.
 
-    The broker registers all of its topics. One that does not answer is counted at no name server.
+    The broker registers all of its topics. If it does not answer, no topics are counted.
     """
     for node in await masters(admin, Where(broker=broker), every=True):
         try:

@@ -23,12 +23,12 @@ from mqclient.producer.producer import Producer
 from mqclient.producer.producer_settings import ProducerSettings
 
 LOG_ZONE: Final = timedelta(hours=8)
-"""Lines of ``--log`` tell the time in GMT+8, wherever they are written."""
+"""Lines of ``--log`` have times in GMT+8 everywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTrip(Row):
-    """One broker; ms from sending to its answer, None where none came."""
+    """One broker; ms from sending to its answer, None without an answer."""
 
     cluster: str
     broker: str
@@ -98,12 +98,12 @@ async def cluster_rt(
         return Outcome(
             [RoundTrip.of(node, sent=count, result=WOULD_CHANGE, remark=plan) for node in nodes]
         )
-    # A send that is tried again would measure the pauses as well.
+    # With retries, the pauses between them would be measured as well.
     at_once = ProducerSettings(retry_backoff_ms=0)
     producer = Producer(await call.client(), "TOOLS_PRODUCER", at_once)
 
     async def measured() -> AsyncIterator[RoundTrip]:
-        # Brokers are measured one after the other, since they would slow each other down here.
+        # Brokers are measured one after the other, because they would slow each other down.
         for node in nodes:
             yield await _measure(producer, node, count=count, size=size)
 

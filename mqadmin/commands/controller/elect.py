@@ -25,8 +25,8 @@ class ElectionRow(Row):
     """The master of a group before and after; ``members`` has the addresses by id.
 
     With --unclean: ``lost_size_most`` is the size in bytes of what the broker lacks, of which
-    ``lost_size_least`` was surely acknowledged; ``lost_count`` are messages, the first of them
-    stored at ``lost_since_ms``; ``unseen`` is what could not be looked at. None: not known.
+    ``lost_size_least`` was certainly acknowledged; ``lost_count`` is the number of messages, the
+    first stored at ``lost_since_ms``; ``unseen`` is what could not be examined. None: unknown.
     """
 
     cluster: str
@@ -134,7 +134,7 @@ async def elect(
 
 
 async def _loss(call: Call, info: ReplicasInfo, broker_id: int) -> LossEstimate | None:
-    """Return what an election outside the in-sync set loses, and say what cannot be seen."""
+    """Return what an election outside the in-sync set loses, with what could not be examined."""
     admin = await call.admin()
     logs = await replica_logs(admin, info)
     candidate = next(log for log in logs if log.broker_id == broker_id)

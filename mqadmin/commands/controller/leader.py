@@ -15,7 +15,7 @@ from mqclient.errors import ClientError
 
 @dataclass(frozen=True, slots=True)
 class ControllerRow(Row):
-    """What one controller says of who leads."""
+    """The answer of one controller about the leader."""
 
     address: str
     is_leader: bool | None = None

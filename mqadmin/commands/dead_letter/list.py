@@ -81,7 +81,7 @@ async def _rows(admin: "Admin", answers: Answers, topic: str) -> list[DeadLetter
     try:
         stats = await admin.topic_stats(topic, on_silent=answers.miss)
     except NoRoute:
-        # It was deleted since it was listed.
+        # It has been deleted since it was listed.
         return []
     rows = []
     for broker in sorted({queue.broker_name for queue in stats}):

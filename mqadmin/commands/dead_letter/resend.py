@@ -3,8 +3,8 @@
     %DLQ%group --> %RETRY%group     only this group gets them, under their first topic
                --> --to TOPIC       every group of that topic gets them
 
-Rule: the dead letters stay where they are; a second run sends them a second time, so each row
-tells the id that was sent, and ``--from`` takes up where a run ended.
+Rule: the dead letters stay where they are, so a second run sends them again; each row has the id
+that was sent, and ``--from`` continues where a run ended.
 """
 
 from collections.abc import AsyncIterator
@@ -140,7 +140,7 @@ async def _send(
         await pace.turn()
         system = {}
         if target.startswith(RETRY_PREFIX):
-            # Consumers show a retried message under this topic, and to its listener only.
+            # Consumers deliver a retried message under this topic, and only to its listener.
             system = {
                 RETRY_TOPIC: origin_topic(message) or topic_of(group),
                 ORIGIN_MESSAGE_ID: message.properties.get(ORIGIN_MESSAGE_ID, message.offset_msg_id),

@@ -48,8 +48,8 @@ class SourceGroup:
     """A group in the cluster that it is copied from.
 
     Attributes:
-        settings: those of the first broker that has some; None where no broker does.
-        offsets: by topic, those of its own topics left out.
+        settings: those of the first broker that has them; None if no broker has.
+        offsets: by topic, without those of its own topics.
         own_topics: the retry and dead-letter topics that were left out.
     """
 
@@ -155,7 +155,7 @@ async def copy_group(
 async def _create(
     here: Call, group: str, settings: SubscriptionGroup | None, nodes: Sequence[ServerNode]
 ) -> tuple[list[str], bool]:
-    """Create a group where it is missing; return what to say of it, and whether all went well."""
+    """Create a group where it is missing; return notes, and whether all went well."""
     if settings is None:
         return [f"group {group} has no settings in the other cluster; none were copied"], True
     admin = await here.admin()
@@ -184,7 +184,7 @@ async def _source_group(admin: "Admin", group: str, topics: tuple[str, ...]) -> 
 
 
 async def _first_unread_ms(there: Call, topic: str, offsets: QueueOffsets) -> int | None:
-    """Return the store time of the first message that is unread; None where all is read."""
+    """Return the store time of the first unread message; None if all are read."""
     consumer = PullConsumer(await there.client(), TOOLS_GROUP)
     firsts = await asyncio.gather(
         *(
@@ -196,7 +196,7 @@ async def _first_unread_ms(there: Call, topic: str, offsets: QueueOffsets) -> in
 
 
 async def _by_time(admin: "Admin", topic: str, time_ms: int | None) -> dict[tuple[str, int], int]:
-    """Return where each queue of a topic here has a time; its end where all is read there."""
+    """Return the offset at a time in each queue of a topic here; its end if all is read there."""
     route = await admin.topic_route(topic)
     queues = routes.subscribe_queues(topic, route)
     if time_ms is None:

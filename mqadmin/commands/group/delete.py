@@ -1,12 +1,12 @@
-"""``group delete``: remove a consumer group and, where that is asked for, what it leaves behind.
+"""``group delete``: remove a consumer group and, on request, what it leaves behind.
 
     settings          always
     offsets           --offsets
     retry, dead letter topic   --topics, on brokers and name servers
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
-GET_CONSUMER_LIST_BY_GROUP, DELETE_SUBSCRIPTIONGROUP; with --topics DELETE_TOPIC_IN_BROKER and
-DELETE_TOPIC_IN_NAMESRV too.
+GET_CONSUMER_LIST_BY_GROUP, DELETE_SUBSCRIPTIONGROUP; with --topics also DELETE_TOPIC_IN_BROKER and
+DELETE_TOPIC_IN_NAMESRV.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ LEFT_BEHIND = (RETRY_PREFIX, DLQ_PREFIX)
 
 @dataclass(frozen=True, slots=True)
 class GroupRemoval(Row):
-    """What became of the group, or one of its topics, at one server."""
+    """The result for the group, or one of its topics, at one server."""
 
     kind: str
     name: str
@@ -113,7 +113,7 @@ async def delete_group(
         GroupRemoval.of(result, name=result.target.names[0], server=result.broker)
         for result in results
     ]
-    # What was not sent after a refusal does not count as done.
+    # Requests that were not sent after a refusal do not count as done.
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent))
 

@@ -93,13 +93,13 @@ async def _summary(admin: "Admin", nodes: list[ServerNode], group: str) -> Group
 class QueueLag(Row):
     """One queue; offsets, lag and ``inflight`` in entries.
 
-    ``lag`` is the end less the offset, as RocketMQ says it: it is negative where a group is ahead
-    of the end, and ``standing`` says what that means. Queues that can't be read any more have rows
-    while messages are unread in them.
+    ``lag`` is the end minus the offset, as in RocketMQ: it is negative if a group is ahead of the
+    end, and ``standing`` says what that means. Queues that can no longer be read have rows while
+    they contain unread messages.
 
-    ``inflight`` counts what members have pulled and not committed, where a broker of RocketMQ 5
-    tells it, and on our brokers what they have popped and not acknowledged. Of the latter 5.4.0
-    tells nothing: there what is popped is committed, and not in flight.
+    ``inflight`` counts messages that members have pulled but not committed, if a broker of
+    RocketMQ 5 reports it, and on our brokers those popped but not acknowledged. 5.4.0 does not
+    count the latter, because it commits popped messages.
     """
 
     group: str
@@ -121,8 +121,8 @@ class GroupLagTotal(Row):
     """One group over all of its queues.
 
     Attributes:
-        lag: how many messages wait and will be read.
-        wrong: what stands otherwise than behind or at the end; empty where nothing does.
+        lag: how many waiting messages will be read.
+        wrong: standings other than behind or at the end; empty if there are none.
     """
 
     group: str
@@ -136,7 +136,7 @@ class GroupLagTotal(Row):
 
 @dataclass(frozen=True, slots=True)
 class LagQuery:
-    """Whose lag is asked for; None for all."""
+    """Which lag to show; None for all."""
 
     group: str | None
     topic: str | None
@@ -150,7 +150,7 @@ class WatchedLag(QueueLag):
 
     Attributes:
         rate: entries read a second; ``lag_rate`` how much the lag grows a second.
-        drain_s: seconds until nothing is left; None where the lag does not shrink.
+        drain_s: seconds until nothing is left; None if the lag does not shrink.
         lags: the lag at each tick, oldest first.
     """
 
@@ -175,7 +175,7 @@ class Trends:
     groups: dict[str, Trend] = field(default_factory=dict)
 
     def add_tick(self, rows: list[QueueLag], *, now_ms: int) -> list[WatchedLag]:
-        """Return the rows with what the ticks so far say of them."""
+        """Add the rows of a tick to the trends, and return them with their trends."""
         made = []
         for row in rows:
             spot = (row.group, row.topic, row.broker, row.queue_id)
@@ -315,7 +315,7 @@ async def group_lag(
 async def _summarized(
     call: Call, summary: AsyncIterator[GroupLagTotal], answers: Answers
 ) -> Outcome:
-    """Return one row for each group; on a screen the worst first, or last if it is too short."""
+    """Return one row for each group, the worst first, or last on a screen that is too short."""
     made = Outcome(summary, exit_code=answers.exit_code, columns=TOTAL_COLUMNS)
     if not is_table(call) or not call.console.out_is_tty or call.settings.sort:
         return made
@@ -354,8 +354,7 @@ async def _in_order(
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about.
 
-    Warnings about what the rows leave out follow them, and one line in ``totals`` where one group
-    was asked for.
+    Warnings about what the rows lack follow them; for a single group, ``totals`` gets one line.
     """
     warnings: list[str] = []
     is_known = False
@@ -417,7 +416,7 @@ def _tps_of(reader: GroupReader, group: str) -> float:
 
 
 async def _owners(reader: GroupReader, group: str, warnings: list[str]) -> dict[MessageQueue, str]:
-    """Return who reads which queue, and add how members disagree to the warnings."""
+    """Return who reads which queue, and add disagreements of members to the warnings."""
     listed = await reader.answers.each(
         reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
     )
@@ -429,7 +428,7 @@ async def _owners(reader: GroupReader, group: str, warnings: list[str]) -> dict[
 
 
 def left_out(positions: Sequence[QueuePosition]) -> list[str]:
-    """Return what the rows of one group do not show, one sentence for each reason."""
+    """Return what the rows of a group do not show, one sentence for each reason."""
     texts = []
     for standing, reason in LEFT_OUT.items():
         topics = sorted({position.topic for position in positions if position.standing is standing})

@@ -27,7 +27,7 @@ Offsets = dict[tuple[str, str], dict[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow(Row):
-    """One group; ``members`` are connected now, None out of a store."""
+    """One group; ``members`` is how many are connected now, None for a store."""
 
     group: str
     kind: str

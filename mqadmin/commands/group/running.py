@@ -1,4 +1,4 @@
-"""``group running``: show the state that the members of a group tell of themselves.
+"""``group running``: show the state that the members of a group report.
 
 Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST; then
 GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
@@ -26,7 +26,7 @@ COLUMNS: Final = (
     *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
     *("locked_count", "ok_tps", "failed_tps", "error"),
 )
-"""What a table shows; ``locked_count`` only where a queue is locked."""
+"""The columns of a table; ``locked_count`` only if a queue is locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TopicRate(Row):
 
 @dataclass(frozen=True, slots=True)
 class RunningMember(Row):
-    """One member; numbers are sums over its queues, ``error`` says why it told nothing."""
+    """One member; numbers are sums over its queues, ``error`` says why it did not answer."""
 
     group: str
     client_id: str
@@ -86,7 +86,7 @@ class RunningMember(Row):
     error: str | None
 
     def in_table(self) -> dict[str, str]:
-        """Leave the stacks out: a table has them below, thread by thread."""
+        """Omit the stacks, which a table shows below, thread by thread."""
         return {"jstack": "below"} if self.jstack else {}
 
 
@@ -152,8 +152,8 @@ async def group_running(
 def stack_lines(client_id: str, jstack: str | None) -> list[str]:
     """Return the stacks of a member's threads for people, by name of thread.
 
-    Java prints every frame after the name of its thread, and the state on the first line; our
-    clients print a paragraph for a thread.
+    Java prefixes every frame with the name of its thread, and prints the state on the first line;
+    our clients print a paragraph for each thread.
     """
     threads: dict[str, list[str]] = {}
     for part in (jstack or "").replace("\r", "").split("\n\n"):

@@ -28,7 +28,7 @@ class OnlineMember(Row):
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription(Row):
-    """What the group reads of one topic."""
+    """The subscription of the group to one topic."""
 
     topic: str
     expression: str
@@ -99,7 +99,7 @@ def _detail(
     connected: list[ConsumerConnection],
     stats: list[ConsumeStats],
 ) -> GroupDetail:
-    """Put together what the brokers say; every member is connected to each of them."""
+    """Combine the answers of the brokers; every member is connected to each of them."""
     members: dict[str, OnlineMember] = {}
     subscriptions: dict[str, GroupSubscription] = {}
     for body in connected:
@@ -128,7 +128,7 @@ def _detail(
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of what is told; None when nothing is."""
+    """Return the sum of the known counts; None if no count is known."""
     known_counts = [count for count in counts if count is not None]
     return sum(known_counts) if known_counts else None
 

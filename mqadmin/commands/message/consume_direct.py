@@ -16,12 +16,12 @@ from mqadmin.messages.find import find_message, split_ids
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 
 SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
-"""How a listener says that all is well: one that reads in parallel, and one that keeps order."""
+"""The results that mean success, of concurrent and of orderly listeners."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectConsumption(Row):
-    """What became of it; ``spent_ms`` is how long the listener took."""
+    """The result; ``spent_ms`` is how long the listener took."""
 
     msg_id: str
     group: str
@@ -59,7 +59,7 @@ class DirectConsumption(Row):
 async def consume_direct(
     call: Call, *, message_id: str, group: str, client: str | None, topic: str | None
 ) -> Outcome:
-    """Return one row for each message: what the listener said.
+    """Return one row for each message with the result of the listener.
 
     Raises:
         ItemNotFound: the message does not exist, or the group has no members online.
@@ -75,7 +75,7 @@ async def consume_direct(
 async def _hand_over(
     call: Call, message_id: str, *, topic: str | None, group: str, client_id: str | None
 ) -> DirectConsumption:
-    """Run a stored message through a consumer and return what came of it.
+    """Have a consumer consume a stored message, and return the result.
 
     Raises:
         ItemNotFound: the message does not exist, or the group has no members online.

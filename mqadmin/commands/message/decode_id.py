@@ -3,8 +3,8 @@
     offset id   store host | log offset
     unique id   client ip | pid | class loader | ms of the month | counter
 
-Both have 32 or 56 digits. The port of an offset id is a port, and its log offset lies in a
-file; the same bytes of a unique id nearly never do, so one reading is the likely one.
+Both have 32 or 56 digits. An offset id has a valid port and log offset; the same bytes
+of a unique id almost never are, so one reading is likely.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 
 PORT_MAX: Final = 65535
 LOG_MAX: Final = 1 << 50
-"""No commit log is a pebibyte long."""
+"""Commit logs are shorter than a pebibyte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

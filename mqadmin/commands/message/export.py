@@ -1,6 +1,6 @@
-"""``message export``: write the messages of a topic into a file; a broken run can be continued.
+"""``message export``: write the messages of a topic to a file; an interrupted run can continue.
 
-    queues in order -> rows -> FILE, and now and then FILE.state: which queue, how far
+    queues in order -> rows -> FILE, and at intervals FILE.state: which queue, which offset
 
 Requests: as ``message print``. ``store export`` does the same with a store directory.
 """
@@ -83,7 +83,7 @@ async def export_messages(
         NoRoute: the topic does not exist.
     """
     if target.resume and call.is_offline:
-        # An export from a store keeps no state to resume from.
+        # An export from a store does not keep a state to resume from.
         raise Usage("--resume cannot be used with --store", hint="use `store export --resume`")
     asked = {
         "topic": topic,
@@ -134,7 +134,7 @@ async def _write(
     before: int,
     total: int,
 ) -> Outcome:
-    """Write the rows that are left, ``before`` of ``total`` being there already."""
+    """Write the remaining rows; ``before`` of ``total`` are in the file already."""
     with (
         target.writer(state, csv_raw=call.settings.csv_raw) as writer,
         Progress(call.console, "export") as progress,
@@ -159,7 +159,7 @@ def _from_store(
 
 
 def _left(spans: list[QueueSpan], state: ExportState) -> list[QueueSpan]:
-    """Return what is still to be read."""
+    """Return the spans that are still to be read."""
     if not state.queue:
         return spans
     names = [queue_of(span.queue.broker_name, span.queue.queue_id) for span in spans]

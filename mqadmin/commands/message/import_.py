@@ -1,11 +1,11 @@
-"""``message import``: send the messages of a jsonl file; a broken run can be continued.
+"""``message import``: send the messages of a jsonl file; an interrupted run can continue.
 
     line -> body, tag, keys, own properties -> SEND_MESSAGE_V2 -> FILE.sent: lines done
 
 Rule: every line is checked before the first message is sent, and read again to be sent, so that a
-file of any size may be imported. What the user gave is sent, ids and times are new. The count of
-lines that are done is written every 500 lines and at the end of a broken run, so that one that was
-killed sends at most 500 again.
+file of any size can be imported. Bodies, tags, keys and user properties are sent; ids and times are
+new. The number of finished lines is written every 500 lines and at the end of an interrupted run,
+so that a killed run sends at most 500 messages again.
 """
 
 import base64
@@ -32,7 +32,7 @@ from storefmt.formats.properties import SYSTEM_NAMES
 STDIN: Final = Path("-")
 NOTE_LINES: Final = 500
 LINE_SIZE_MAX: Final = 128 << 20
-"""Most characters of a line: a message of a frame's size, each byte of its body escaped."""
+"""Largest number of characters in a line: a message that fills a frame, each byte escaped."""
 _DIGITS_MAX: Final = 18
 
 
@@ -118,7 +118,7 @@ async def import_messages(
 
 
 def _note(note_path: Path | None, lines: int) -> None:
-    """Write how many lines are done; standard input cannot be continued."""
+    """Write how many lines are finished; standard input cannot be resumed."""
     if note_path is not None:
         write_note(note_path, f"{lines}\n")
 

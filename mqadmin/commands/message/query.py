@@ -37,7 +37,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 
 asked_cluster = of_cluster(help="ask the brokers of this cluster, not those of the topic's route")
-"""A cluster's name is a topic of all its brokers, so it stands for their route, as in Java."""
+"""A cluster's name is also a topic on all its brokers, so it stands for their route, as in Java."""
 
 
 @command(
@@ -134,7 +134,7 @@ async def query_unique_key(
     cluster: str | None,
     no_body: bool,
 ) -> Outcome:
-    """Return one row, or with ``--all`` one a copy.
+    """Return one row, or with ``--all`` one for each copy.
 
     Raises:
         ItemNotFound: no message has the id.

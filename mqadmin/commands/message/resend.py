@@ -54,7 +54,7 @@ async def resend(
 
 
 async def _send(producer: Producer, message: MessageExt, target: str) -> ResentRow:
-    """Send one message; a failure is its own and ends no other."""
+    """Send one message; its failure does not stop the others."""
     try:
         return await send_again(producer, message, topic=target)
     except (ClientError, StoreError) as error:

@@ -1,6 +1,6 @@
 """``message tail``: follow a topic and show each message as it is stored, until Ctrl-C.
 
-    one task a queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
+    one task per queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
 
 Requests: GET_ROUTEINFO_BY_TOPIC, the offset to start at, then PULL_MESSAGE again and
 again. No offset is committed, so other consumers do not notice a tail.
@@ -29,7 +29,7 @@ from storefmt.names import TOOLS_GROUP
 HOLD_MS: Final = 15_000
 RETRY_S: Final = 1.0
 AHEAD_MAX: Final = 256
-"""Messages read ahead of the printer, over all queues."""
+"""How many messages are read ahead of the printer, over all queues."""
 
 
 @command(
@@ -85,7 +85,7 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailOptions) -> 
 
 
 def _tags(expression: str) -> tuple[str, ...]:
-    """Return the tags of ``A || B``; empty if all are wanted."""
+    """Return the tags of ``A || B``; empty for all."""
     tags = tuple(tag.strip() for tag in expression.split("||"))
     return () if "*" in tags else tags
 
@@ -107,9 +107,9 @@ class ScanOver(Exception):
 
 @dataclass(slots=True)
 class QueueTail:
-    """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
+    """Reads one queue from ``queue_offset`` on, up to ``end`` if it is set.
 
-    ``scan`` is how many messages all of them together may check.
+    ``scan`` is how many messages all queues together may check.
     """
 
     call: Call
@@ -125,7 +125,7 @@ class QueueTail:
     async def put_messages(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
         """Put messages into ``out``; None at the end, an error if it cannot continue.
 
-        ``ScanOver`` ends them all.
+        ``ScanOver`` ends all queues.
         """
         try:
             while self.end is None or self.queue_offset < self.end:
@@ -144,7 +144,7 @@ class QueueTail:
             await out.put(None)
 
     async def _pull(self) -> PullResult | None:
-        """Pull once and move on; None where the broker is away for a moment."""
+        """Pull once and advance; None if the broker is away for a moment."""
         try:
             pulled = await self.consumer.pull(
                 self.queue,

@@ -1,7 +1,7 @@
 """Move a group to another place in topics: what ``offset reset`` and ``offset skip`` share.
 
-    no member online    read old, work out new, UPDATE_CONSUMER_OFFSET, read back
-    members online      INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member to move;
+    no member online    read old, compute new, UPDATE_CONSUMER_OFFSET, read back
+    members online      INVOKE_BROKER_TO_RESET_OFFSET: the broker asks every member to move;
                         ``mqadmin.changes.online_move`` then checks whether they did
 
 A member that is online would overwrite a stored offset with its own within seconds, so it has to
@@ -72,7 +72,7 @@ within_option = click.option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """Which group, which topics, and where to."""
+    """Which group to move, in which topics, and where."""
 
     group: str
     topic: tuple[str, ...]
@@ -87,7 +87,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """What is to happen in one topic.
+    """The plan for one topic.
 
     Attributes:
         nodes: the masters that are asked, each with a part of the topic.
@@ -111,7 +111,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     ]
     moves = [move for plan in plans for move in plan.moves]
     if call.settings.compat and any(move.old is None for move in moves):
-        # Java's tool moves no group that has not committed an offset in every queue.
+        # Java's tool does not move a group that lacks an offset in some queue.
         raise ItemNotFound(
             f"group {reset.group} has no offset in every queue of {', '.join(reset.topic)}",
             hint=f"`offset reset {reset.group} TOPIC --to …` moves it anyway",
@@ -134,7 +134,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     )
     if not is_online:
         return Outcome([await store_offset(admin, reset.group, move) for move in moves])
-    # A member waits for 10 s on the way, so that the topics are better watched side by side.
+    # A member waits 10 s before it moves, so the topics are watched at the same time.
     parts = await asyncio.gather(*(_send_online(call, admin, reset, plan) for plan in plans))
     sent = [row for part in parts for row in part]
     return Outcome(
@@ -148,7 +148,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
 async def _plan(
     call: Call, admin: "Admin", reset: Reset, topic: str, answers: Answers
 ) -> TopicPlan:
-    """Return what is to happen in one topic.
+    """Return the plan for one topic.
 
     Raises:
         ServerRefused: members are online, and cannot be sent there.
@@ -225,7 +225,7 @@ def _chosen_queues(
 async def _send_online(
     call: Call, admin: "Admin", reset: Reset, plan: TopicPlan
 ) -> list[OffsetChange]:
-    """Send the members of a group to where they are to go, and look whether they went."""
+    """Send the members of a group to the new position, and check whether they moved."""
     if not plan.is_online:
         return [await store_offset(admin, reset.group, move) for move in plan.moves]
     return await send_members(
@@ -234,7 +234,7 @@ async def _send_online(
         _send_to(call, reset, plan.topic),
         plan.moves,
         nodes=plan.nodes,
-        # Java's own tool ends as soon as the members were told, and so do its names here.
+        # Java's tool ends as soon as the request is sent, and so do its command names here.
         within_ms=reset.within if call.spelled in NATIVE_NAMES else 0,
     )
 
@@ -263,7 +263,7 @@ def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
 
 
 async def _preview(call: Call, reset: Reset, moves: list[OffsetMove]) -> list[OffsetChange]:
-    """Return what would move, with the first message that would be read of each queue."""
+    """Return what would move, with the first message that would be read in each queue."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     firsts = await asyncio.gather(*(message_at(consumer, move.queue, move.new) for move in moves))
     return [
@@ -280,7 +280,7 @@ async def _move(
     address: str,
     stored_offsets: dict[int, int],
 ) -> OffsetMove:
-    """Work out where a queue's offset goes."""
+    """Compute the new offset of a queue."""
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     old = stored_offsets.get(queue.queue_id)
     if reset.to.mark is PositionKind.TIME:
@@ -288,7 +288,7 @@ async def _move(
         new = min(max(found_offset, low), high)
     else:
         new = reset.to.within(low=low, high=high, current=old)
-    # Without an offset a group would begin at the first message there is, or further ahead.
+    # Without an offset, a group would begin at the first existing message, or later.
     reached = low if old is None else old
     if reset.only_back and new > reached:
         return OffsetMove(queue, address, old, reached, low, high, asked=new)
@@ -296,7 +296,7 @@ async def _move(
 
 
 def _send_to(call: Call, reset: Reset, topic: str) -> SendTo:
-    """Return where the members are sent: brokers only take times."""
+    """Return the time to send the members to, because brokers only accept times."""
     wanted_ms = {PositionKind.EARLIEST: 0, PositionKind.LATEST: LATEST_MS}.get(reset.to.mark)
     if wanted_ms is None:
         wanted_ms = reset.to.when.ms(call.now_ms())

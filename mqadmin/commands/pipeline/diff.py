@@ -10,7 +10,7 @@ from mqadmin.store_access.spark_job import Engine, of_store_job, run_job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetDiffRow(DiffRow):
-    """The log of another store, or one of its queues that is not the same."""
+    """The log of another store, or one of its queues that differs."""
 
     other: str
 
@@ -34,5 +34,5 @@ class FleetDiffRow(DiffRow):
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )
 def diff_stores(call: Call, *, where: Engine, others: tuple[str, ...]) -> Outcome:
-    """Return of each B a row for the log and one for each queue that is not the same."""
+    """Return, for each B, a row for the log and one for each queue that differs."""
     return run_job(call, "diff", replace(where, more=others), row=FleetDiffRow)

@@ -15,7 +15,7 @@ from mqadmin.store_access.stored_rows import stored_positions
 class OffsetRow(GroupOffset):
     """Where a group stands: ``offset`` is the next entry it reads, ``lag`` in messages.
 
-    ``consumer_offset`` is the same as ``offset``: `offset import` takes these rows, too.
+    ``consumer_offset`` equals ``offset``, so that `offset import` accepts these rows.
     """
 
     offset: int

@@ -107,9 +107,9 @@ def epochs(records: Iterable[Record]) -> Iterator[str]:
 
 
 def ha_status(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``haStatus``: one broker by its address, else the masters.
+    """Print ``haStatus``: one broker by its address, otherwise the masters.
 
-    A broker that does not know GET_BROKER_HA_STATUS is an error of Java's tool, and has no line.
+    A broker without GET_BROKER_HA_STATUS makes Java's tool fail, so it has no line.
     """
     broker = str(line.values.get("broker") or "")
     for record in records:

@@ -26,7 +26,7 @@ from storefmt.formats.javahash import string_hash
 from storefmt.formats.javamaps import hash_order
 
 BODIES: Final = Path("/tmp/rocketmq/msgbodys")
-"""Where Java's tool puts bodies; scripts read them there."""
+"""Where Java's tool writes bodies, and scripts read them."""
 LINE: Final = "=" * 38 + "\n"
 FIELD: Final = "%-20s %s\n"
 NO_CONSUMER: Final = "\n\nWARN: No Consumer"
@@ -35,7 +35,7 @@ STEP: Final = "%-10s %-20s %-20s %-20s %-10s %-10s\n"
 
 
 def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]:
-    """Print ``queryMsgById`` and ``queryMsgByOffset``: messages, and who reads their topics.
+    """Print ``queryMsgById`` and ``queryMsgByOffset``: messages, and the groups of their topics.
 
     Args:
         with_id: False for ``queryMsgByUniqueKey``, which prints no offset id.
@@ -58,7 +58,7 @@ def message(records: Iterable[Record], *, with_id: bool = True) -> Iterator[str]
 def _body_file(record: Record) -> str:
     """Write the body to the file that Java's tool writes it to and return its name.
 
-    A unique key is chosen by the producer: one that is not a plain file name is not used.
+    The producer chooses the unique key, so a key that is not a plain file name is not used.
     """
     name = str(record["unique_key"] or record["msg_id"])
     path = BODIES / (name if name.isalnum() else str(record["msg_id"]))
@@ -91,7 +91,7 @@ def _fields(record: Record, *, with_id: bool) -> Iterator[str]:
 
 
 def consume_directly(records: Iterable[Record]) -> Iterator[str]:
-    """Print what ``queryMsgById -g -d`` does."""
+    """Print ``queryMsgById -g -d``."""
     for record in records:
         fields = {
             "order": record["order"],
@@ -143,7 +143,7 @@ def _send_result(
 
 
 def trace(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryMsgTraceById``: who sent the message, then who consumed it, by group."""
+    """Print ``queryMsgTraceById``: the send, then how each group consumed it."""
     consumed: dict[str, list[Record]] = {}
     for record in records:
         if record["step"] == "sent":
@@ -171,7 +171,7 @@ def _step(kind: str, record: Record) -> str:
 
 
 def sends(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``checkMsgSendRT``; its average leaves the first send out."""
+    """Print ``checkMsgSendRT``, whose average excludes the first send."""
     form = "%-32s  %-4s  %-20s    %s\n"
     yield form % ("#Broker Name", "#QID", "#Send Result", "#RT")
     took: list[int] = []
@@ -184,7 +184,7 @@ def sends(records: Iterable[Record]) -> Iterator[str]:
 
 
 def queue(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``queryCq``: with ``-g`` what the group reads, then the entries."""
+    """Print ``queryCq``: with ``-g`` the subscription of the group, then the entries."""
     is_first = True
     for record in records:
         if "filter_data" in record:

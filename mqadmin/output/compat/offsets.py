@@ -1,7 +1,7 @@
-"""Java's layouts of offsets that are moved.
+"""Java's layouts of moved offsets.
 
-A member that is online is told where to go, and only the new offset is printed; of a group that
-is offline Java's tool prints what it read before and what it wrote.
+For a group with members online, only the new offsets are printed; for an offline group, Java's tool
+prints what it read before and what it wrote.
 
 Source: tools/command/offset/ResetOffsetByTimeCommand.java, ResetOffsetByTimeOldCommand.java,
 SkipAccumulationSubCommand.java, CloneGroupOffsetCommand.java (4.9.7).

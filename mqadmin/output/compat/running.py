@@ -1,6 +1,6 @@
-"""Java's layout of the inside of consumers: of one as text, of a whole group as a file each.
+"""Java's layout of the state of consumers: one as text, a whole group as a file for each.
 
-Rule: of a group the files are written to the current directory, in one named after the time, as
+Rule: the files of a group are written to a directory, named after the time, in the current one;
 scripts find their names in the list.
 
 Source: tools/command/consumer/ConsumerStatusSubCommand.java,
@@ -32,7 +32,7 @@ HELD: Final = "%-64s  %-32s  %-4s  %s\n"
 PACE_HEAD: Final = "%-64s  %14s %14s %14s %14s %18s %25s\n"
 PACE: Final = "%-32s  %14.2f %14.2f %14.2f %14.2f %18.2f %25d\n"
 SETTLED_MS: Final = 120_000
-"""Members of a group that has run for less may still learn their subscriptions."""
+"""Members that have run for less may still be learning their subscriptions."""
 BLOCKED_MS: Final = 60_000
 PUSHED: Final = "CONSUME_PASSIVELY"
 
@@ -68,7 +68,7 @@ def _have_same_subscription(records: list[Record], now_ms: int) -> bool:
 
 
 def _blocked(record: Record, now_ms: int) -> Iterator[str]:
-    """Say which queues of a member stand still."""
+    """Report the queues of a member that do not progress."""
     properties = mapping(record["properties"])
     if properties.get("PROP_CONSUME_TYPE") != PUSHED:
         return
@@ -85,13 +85,13 @@ def _blocked(record: Record, now_ms: int) -> Iterator[str]:
 
 
 def inside(record: Record) -> Iterator[str]:
-    """Return the text about one consumer; settings are sorted, in Java's they are not."""
+    """Return the text about one consumer; settings are sorted, unlike in Java."""
     yield "#Consumer Properties#\n"
     for name, value in mapping(record["properties"]).items():
         yield f"{name:<40}: {value}\n"
     yield "\n\n#Consumer Subscription#\n"
     for count, (topic, expression) in enumerate(mapping(record["subscriptions"]).items(), 1):
-        # Clients of 4.9 have no filter classes of their own.
+        # Clients of 4.9 do not have filter classes.
         yield SUBSCRIBED % (count, topic, "false", expression)
     queues = parts(record["queues"])
     yield "\n\n#Consumer Offset#\n"

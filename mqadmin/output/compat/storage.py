@@ -59,7 +59,7 @@ def cold_data_limit(records: Iterable[Record]) -> Iterator[str]:
 
 
 def cold_data_removed(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``removeColdDataFlowCtrGroupConfig``, which is done where there is no limit."""
+    """Print ``removeColdDataFlowCtrGroupConfig``, which succeeds even without a limit."""
     for record in _done(records):
         yield f"remove broker cold read threshold success, {record['address']}\n"
 
@@ -77,7 +77,7 @@ def read_ahead(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 
 def timer_engine(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``switchTimerEngine``, which names the engine in two ways."""
+    """Print ``switchTimerEngine``, which spells the engine in two ways."""
     engine = str(line.values["engine"])
     shown = engine[0] if line.values["broker"] is not None else ENGINES[engine]
     for record in _done(records):
@@ -133,7 +133,7 @@ def _head(address: str, record: Record, line: Line) -> str:
 
 
 def _done(records: Iterable[Record]) -> list[Record]:
-    """Return what was done, in the order of a ``HashSet`` of addresses."""
+    """Return the successful changes, in the order of a ``HashSet`` of addresses."""
     changed = [record for record in records if record["result"] in DONE]
     return hash_order(changed, lambda record: string_hash(str(record["address"])))
 

@@ -28,7 +28,7 @@ ORDER_CONF: Final = {
 
 
 def names(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``topicList``, and with ``-c`` who reads each topic, below a narrower header."""
+    """Print ``topicList``, with ``-c`` also the groups of each topic, below a narrower header."""
     if not line.values["groups"]:
         yield from (f"{record['topic']}\n" for record in records)
         return
@@ -57,7 +57,7 @@ def order_conf(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 
 def update(records: Iterable[Record], line: Line) -> Iterator[str]:
-    """Print ``updateTopic``, which ends the line about the order of a topic with no line break."""
+    """Print ``updateTopic``, whose line about the order of a topic lacks a line break."""
     changed = [record for record in records if record["result"] in DONE]
     order = ";".join(f"{record['broker']}:{record['write_queues']}" for record in changed)
     said = f"orderConf. isOrder=true, orderConf=[{order}]" if line.is_on("o") else ""

@@ -1,7 +1,7 @@
-"""What every page of HTML is made of: head, style, tiles, sections, and how a page is saved.
+"""The parts of every HTML page: head, style, tiles and sections; and how a page is saved.
 
-Rule: a page loads nothing from elsewhere, and its headers tell the browser so. Every text from a
-store or a cluster is escaped (``charts.safe``).
+Rule: a page loads nothing from elsewhere, and its headers forbid the browser to. Every text from
+a store or a cluster is escaped (``charts.safe``).
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRow(Row):
-    """A page that was written: bytes, whether all is well, and how many findings it shows."""
+    """A page that was written: its size, whether all is well, and how many findings it shows."""
 
     file: str
     size: int
@@ -74,25 +74,25 @@ def cell(text: object, kind: str = "") -> str:
 
 
 def nothing(text: str) -> str:
-    """Return what stands where there is nothing to show."""
+    """Return the text for an empty section."""
     return f'<p class="nothing">{safe(text)}</p>'
 
 
 def cut_note(count: int, shown: int, what: str) -> str:
-    """Return how many of ``count`` are not shown; "" if all are."""
+    """Return a note on how many of ``count`` are not shown; "" if all are."""
     return nothing(f"and {count - shown:,} more {what}") if count > shown else ""
 
 
 def ranking(
     title: str, entries: Sequence[tuple[str, float, str, str]], *, most: int, what: str
 ) -> str:
-    """Return a bar for each (name, amount, amount as text, what hovers), the largest first.
+    """Return a bar for each (name, amount, amount as text, tooltip), the largest first.
 
     Args:
         title: of the picture.
         entries: at least one.
-        most: how many are shown; how many are left out is said.
-        what: the plural of what they are.
+        most: how many are shown; a note counts the rest.
+        what: the noun for them, in the plural.
     """
     order = sorted(entries, key=lambda entry: (-entry[1], entry[0]))
     largest = order[0][1] or 1
@@ -106,7 +106,7 @@ def count_text(number: int, word: str) -> str:
 
 
 def time_text(epoch_ms: int) -> str:
-    """Return a time in UTC; a dash for none, the number for one that no calendar has."""
+    """Return a time in UTC; a dash for none, the number if it is out of range."""
     if epoch_ms <= 0:
         return "–"
     if epoch_ms > MS_MAX:

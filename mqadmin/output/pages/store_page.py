@@ -1,8 +1,8 @@
-"""A store as one page of HTML: what is in it, when it came, what is wrong with it.
+"""A store as one HTML page: its contents, when they were stored, and its damage.
 
     info, tallies, verify ──> pictures (``charts``) ──> one file, no script, nothing loaded
 
-Rule: long lists are cut, and the page says how much was left out.
+Rule: long lists are cut, and the page says how much is not shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -49,9 +49,9 @@ def html_report(
     """Return the page, and what the verification found.
 
     Args:
-        made_ms: the time to print as the page's own.
-        deep: verify bodies and every key, too.
-        progress: is called with the bytes of log that are done, of three times its size.
+        made_ms: the time of creation to print.
+        deep: also verify bodies and every key.
+        progress: is called with the processed bytes of log, of three times its size.
     """
     info = store.info()
     size = store.log.end - store.log.min_offset

@@ -1,10 +1,10 @@
-"""How far a long command is: one line on standard error, from the third second on.
+"""The progress of a long command: one line on standard error, from the third second on.
 
     rebuild: 45 % of 12.0 GiB, 310 MiB/s, 21 s left
 
-Rule: nothing is shown for what is done in two seconds. On a terminal rich draws a bar and wipes
-it at the end; elsewhere the line is printed anew every ten seconds, so that a log file stays
-short. Rows on standard output never wait for it.
+Rule: nothing is shown for two seconds. On a terminal rich draws a bar and erases it at the end;
+elsewhere the line is printed every ten seconds, so that a log file stays short. Rows on standard
+output never wait for it.
 """
 
 import time
@@ -24,7 +24,7 @@ BAR_WIDTH: Final = 24
 
 
 class Progress:
-    """The line of one command; call it with what is done and the total.
+    """The line of one command; call it with the amount done and the total.
 
     Args:
         console: where it is shown.
@@ -51,7 +51,7 @@ class Progress:
         self._bar: Live | None = None
 
     def __call__(self, done_count: int, total: int) -> None:
-        """Show that ``done_count`` of ``total`` is done; ``total`` 0 where it is not known."""
+        """Show that ``done_count`` of ``total`` is done; ``total`` is 0 if unknown."""
         now_s = self._clock()
         if now_s < self._shown_s:
             return
