@@ -128,7 +128,9 @@ async def controlled_groups(admin: "Admin", nodes: Sequence[ServerNode]) -> Cont
     except ClientError as error:
         unsaid.append(f"masters and in-sync sets: {error}")
         return ControlledGroups(tuple(views), tuple(groups), False, tuple(unsaid))
-    whole = await asyncio.gather(*(_with_logs(admin, one, table.get(one.broker)) for one in groups))
+    whole = await asyncio.gather(
+        *(_with_logs(admin, group, table.get(group.broker)) for group in groups)
+    )
     return ControlledGroups(tuple(views), tuple(whole), True, tuple(unsaid))
 
 

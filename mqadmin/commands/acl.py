@@ -135,8 +135,8 @@ async def ask_acl(
     nodes = await brokers_and_slaves(await call.admin(), where)
     answers = Answers(call)
     said = await answers.each(nodes, ask_one)
-    listed = [(node, one) for node, one in said if not isinstance(one, NoAccessControl)]
-    without = [(node, one) for node, one in said if isinstance(one, NoAccessControl)]
+    listed = [(node, answer) for node, answer in said if not isinstance(answer, NoAccessControl)]
+    without = [(node, answer) for node, answer in said if isinstance(answer, NoAccessControl)]
     if without and not listed and not answers.failed:
         raise without[0][1]
     return AclAnswers(
@@ -159,10 +159,10 @@ def account_row(node: ServerNode, account: PlainAccessConfig) -> AccountRow:
     )
 
 
-def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
+def change_row(step_result: StepResult[PlainAccessConfig]) -> AccountChange:
     """Return the row of a change; secrets that a server puts into its text are hidden."""
-    step, now = done.step, done.value
-    remark = done.remark
+    step, now = step_result.step, step_result.value
+    remark = step_result.remark
     for account in (step.old, step.new):
         if account is not None and account.secret_key and remark:
             remark = remark.replace(account.secret_key, HIDDEN)
@@ -175,7 +175,7 @@ def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
         }
     shown = account_row(step.target.node, now or PlainAccessConfig(access_key=step.target.names[0]))
     return AccountChange.of(
-        shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
+        shown, admin=now.admin if now else None, was=was, result=step_result.result, remark=remark
     )
 
 
@@ -196,14 +196,14 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
     admin = await call.admin()
     rows: list[Row] = []
     said = await ask_acl(call, where, lambda node: read_acl(admin, node.address))
-    for node, found in said.listed:
-        accounts = found.plain_access_configs or []
+    for node, accounts_found in said.listed:
+        accounts = accounts_found.plain_access_configs or []
         if call.settings.compat:
-            addresses = tuple(found.global_white_addrs or ())
+            addresses = tuple(accounts_found.global_white_addrs or ())
             rows.append(WhiteAddresses(node.broker, node.address, addresses))
         else:
-            accounts = sorted(accounts, key=lambda one: one.access_key or "")
-        rows += [account_row(node, one) for one in accounts]
+            accounts = sorted(accounts, key=lambda account: account.access_key or "")
+        rows += [account_row(node, account) for account in accounts]
     return Outcome([*rows, *said.stops(call)], notes=said.notes, exit_code=said.answers.exit_code)
 
 
@@ -226,10 +226,10 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
     admin = await call.admin()
     said = await ask_acl(call, where, lambda node: read_acl(admin, node.address))
     rows = [
-        account_row(node, one)
-        for node, found in said.listed
-        for one in found.plain_access_configs or ()
-        if one.access_key == account
+        account_row(node, entry)
+        for node, config in said.listed
+        for entry in config.plain_access_configs or ()
+        if entry.access_key == account
     ]
     if not rows and not said.answers.exit_code():
         raise ItemNotFound(f"no broker has account {account}", hint="`acl list` shows them")
@@ -355,8 +355,8 @@ async def set_account(
         else step
         for step in steps
     ]
-    done = await carry_out(call, steps, title=f"acl set {account}")
-    rows = [change_row(one) for one in done]
+    results = await carry_out(call, steps, title=f"acl set {account}")
+    rows = [change_row(result) for result in results]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
@@ -372,10 +372,10 @@ def _merged(
     """Return the permissions that shall be: new ones instead of the old, or beside them."""
     if not add and not remove:
         return new or old
-    held = {one.partition("=")[0]: one for one in (old or ()) if add or not new}
-    held |= {one.partition("=")[0]: one for one in new}
+    perms = {perm.partition("=")[0]: perm for perm in (old or ()) if add or not new}
+    perms |= {perm.partition("=")[0]: perm for perm in new}
     # A broker does not read an empty list as permissions.
-    return [one for name, one in held.items() if name not in remove] or None
+    return [perm for name, perm in perms.items() if name not in remove] or None
 
 
 def _perms(texts: tuple[str, ...]) -> list[str]:
@@ -385,10 +385,10 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
         Usage: one of them is not a permission.
     """
     perms = split_at_commas(texts)
-    for one in perms:
-        name, equals, perm = one.partition("=")
+    for text in perms:
+        name, equals, perm = text.partition("=")
         if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
-            raise Usage(f"{one!r} is not a permission", hint="such as orders=PUB|SUB")
+            raise Usage(f"{text!r} is not a permission", hint="such as orders=PUB|SUB")
     return perms
 
 
@@ -409,14 +409,14 @@ async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
     nodes = await brokers_and_slaves(admin, where)
     steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
-    done = await carry_out(
+    results = await carry_out(
         call,
         steps,
         title=f"acl delete {account}",
         question=f"delete account {account}"
         + ("? Its secret is hidden, so `undo` cannot restore it." if hidden else "?"),
     )
-    rows = [change_row(one) for one in done]
+    rows = [change_row(result) for result in results]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
@@ -453,15 +453,15 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
 
     rows: list[Row] = []
     said = await ask_acl(call, where, version_at)
-    for node, told in said.listed:
-        files = fastjson.loads(told.all_acl_file_version or "{}")
+    for node, response in said.listed:
+        files = fastjson.loads(response.all_acl_file_version or "{}")
         if not isinstance(files, dict) or not files:
-            files = {"": fastjson.loads(told.version)}
+            files = {"": fastjson.loads(response.version)}
         for file, value in sorted(files.items(), key=str):
             version = DataVersion.from_json(value)
             rows.append(
                 AclVersion(
-                    *(told.cluster_name, told.broker_name, node.address, str(file)),
+                    *(response.cluster_name, response.broker_name, node.address, str(file)),
                     version.counter,
                     version.timestamp_ms,
                 )
@@ -508,13 +508,18 @@ async def white_addresses(
     """Return one row for each broker."""
     admin = await call.admin()
     nodes = await brokers_and_slaves(admin, where)
-    wanted = tuple(split_at_commas(patterns))
+    new_patterns = tuple(split_at_commas(patterns))
     names = () if file is None else (file,)
-    done = await carry_out(
+    results = await carry_out(
         call,
-        await plan([WhiteList(admin, node, names) for node in nodes], lambda old: wanted or old),
+        await plan(
+            [WhiteList(admin, node, names) for node in nodes], lambda old: new_patterns or old
+        ),
         title="acl white-addr",
-        question=f"allow {', '.join(wanted)} without an account on {len(nodes)} broker(s)?",
+        question=f"allow {', '.join(new_patterns)} without an account on {len(nodes)} broker(s)?",
     )
-    rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
+    rows = [
+        WhiteChange.of(result, patterns=result.value or (), was=result.step.old or ())
+        for result in results
+    ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -92,10 +92,12 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool, all_: bo
         nodes = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
         reader = PullConsumer(await call.client(), TOOLS_GROUP)
-        found = await answers.each(nodes, lambda node: _of_broker(admin, reader, node, now_ms))
-        rows = [row for _, part in found for row in part]
-    wanted = [row for row in rows if row.pending or (all_ and not waiting)]
-    return Outcome(wanted, exit_code=answers.exit_code)
+        rows_by_node = await answers.each(
+            nodes, lambda node: _of_broker(admin, reader, node, now_ms)
+        )
+        rows = [row for _, part in rows_by_node for row in part]
+    shown = [row for row in rows if row.pending or (all_ and not waiting)]
+    return Outcome(shown, exit_code=answers.exit_code)
 
 
 async def _of_broker(
@@ -158,23 +160,23 @@ async def _levels(admin: "Admin", node: ServerNode, now_ms: int) -> list[DelayRo
 
 
 async def _level(
-    admin: "Admin", node: ServerNode, level: int, delay_ms: int, at: int, now_ms: int
+    admin: "Admin", node: ServerNode, level: int, delay_ms: int, offset: int, now_ms: int
 ) -> DelayRow:
-    ends = await _entry(admin, node, level, at)
+    ends = await _entry(admin, node, level, offset)
     if ends is None:
         # The broker has no such queue, or nothing behind its place in it.
-        return _row(node.broker, level, delay_ms, at, at, 0, 0)
+        return _row(node.broker, level, delay_ms, offset, offset, 0, 0)
     first_ms, low, high = ends
-    at = max(at, low)
-    begin, end = at, high
+    offset = max(offset, low)
+    begin, end = offset, high
     while begin < end:
         middle = (begin + end) // 2
-        found = await _entry(admin, node, level, middle)
-        if found is not None and found[0] <= now_ms:
+        entry = await _entry(admin, node, level, middle)
+        if entry is not None and entry[0] <= now_ms:
             begin = middle + 1
         else:
             end = middle
-    return _row(node.broker, level, delay_ms, at, high, begin - at, first_ms)
+    return _row(node.broker, level, delay_ms, offset, high, begin - offset, first_ms)
 
 
 async def _entry(
@@ -182,14 +184,14 @@ async def _entry(
 ) -> tuple[int, int, int] | None:
     """Return (due time, min, max of the queue) of an entry; None if it does not exist."""
     try:
-        found = await admin.query_consume_queue(
+        entries = await admin.query_consume_queue(
             node.address, SCHEDULE_TOPIC, level - 1, queue_offset=queue_offset, count=1
         )
     except (NotFound, BrokerRefused):
         return None
-    if not found.queue_data:
+    if not entries.queue_data:
         return None
-    return found.queue_data[0].tags_code, found.min_queue_index, found.max_queue_index
+    return entries.queue_data[0].tags_code, entries.min_queue_index, entries.max_queue_index
 
 
 def _offline(call: Call) -> list[DelayRow]:
@@ -206,24 +208,24 @@ def _offline(call: Call) -> list[DelayRow]:
         }
         for level, delay_ms in enumerate(parse_delay_levels(DELAY_LEVELS), start=1):
             view = here.get(level - 1)
-            at = offsets.get(level, 0)
-            times = [entry.tags_code for _, entry in view.entries(at, None)] if view else []
+            offset = offsets.get(level, 0)
+            times = [entry.tags_code for _, entry in view.entries(offset, None)] if view else []
             due = sum(at_ms <= now_ms for at_ms in times)
             first_ms = times[0] if times else 0
-            rows.append(_row(None, level, delay_ms, at, at + len(times), due, first_ms))
+            rows.append(_row(None, level, delay_ms, offset, offset + len(times), due, first_ms))
     return rows
 
 
 def _row(
-    broker: str | None, level: int, delay_ms: int, at: int, high: int, due: int, first_ms: int
+    broker: str | None, level: int, delay_ms: int, offset: int, high: int, due: int, first_ms: int
 ) -> DelayRow:
     return DelayRow(
         broker=broker,
         level=level,
         delay_ms=delay_ms,
-        pending=high - at,
+        pending=high - offset,
         due=due,
-        queue_offset=at,
+        queue_offset=offset,
         max_offset=high,
         next_due_ms=first_ms,
     )

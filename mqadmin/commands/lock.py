@@ -107,12 +107,12 @@ async def list_locks(
         if topic in (None, lock.queue.topic)
     ]
     if not no_waiting:
-        named = {(one, topic) for one in group} if topic is not None else set()
+        named = {(group_name, topic) for group_name in group} if topic is not None else set()
         spots = sorted(named | {(row.group, row.topic) for row in rows})
         for name, of in spots:
             try:
                 now = await find_assignment(
-                    admin, name, of, asked=asked, known=False, answers=answers
+                    admin, name, of, asked=asked, is_known=False, answers=answers
                 )
             except NoRoute:
                 # A lock may outlive its topic; then no member waits for it.
@@ -120,8 +120,8 @@ async def list_locks(
             rows = with_assignment(rows, name, now=now, exact=exact)
     if not call.is_watched:
         # A watched list may start before the group exists.
-        for one in set(group) - {row.group for row in rows}:
-            await find_group(admin, one, answers=answers)
+        for group_name in set(group) - {row.group for row in rows}:
+            await find_group(admin, group_name, answers=answers)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
     notes += asked.notes("its locks are unknown")
     return Outcome(
@@ -136,18 +136,18 @@ async def _locks_at(
 ) -> LockView:
     """Return the locks at a broker, by its table or else by what the members say."""
     try:
-        held = await admin.lock_table(node.address)
+        table = await admin.lock_table(node.address)
     except ClientError as error:
         if error.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             raise
     else:
-        return LockView([lock for lock in held if not groups or lock.group in groups], True, [])
+        return LockView([lock for lock in table if not groups or lock.group in groups], True, [])
     names = sorted(groups) or await _groups(admin, node.address)
     locks: list[QueueLock] = []
     listed = await each(names, lambda name: admin.consumer_ids(node.address, name))
     answers = await each(
         zip(names, listed, strict=True),
-        lambda pair: asked.ask(pair[0], dict.fromkeys(pair[1], node.address)),
+        lambda pair: asked.survey(pair[0], dict.fromkeys(pair[1], node.address)),
     )
     for name, said in zip(names, answers, strict=True):
         for who, info in infos_of(said).items():

@@ -53,7 +53,7 @@ class GroupFacts:
     @property
     def infos(self) -> dict[str, ConsumerRunningInfo]:
         """Return what each member said that answered."""
-        return {who: one.info for who, one in self.answers.items() if one.info is not None}
+        return {who: answer.info for who, answer in self.answers.items() if answer.info is not None}
 
     @property
     def waiting_count(self) -> int:
@@ -91,14 +91,14 @@ def _silent_process(members: Sequence[tuple[GroupFacts, MemberAnswer]]) -> Check
     names = ", ".join([*groups][:GROUPS_NAMED_MAX])
     left = len(groups) - GROUPS_NAMED_MAX
     waiting = sum(group.waiting_count for group in groups.values())
-    found = asked.remark
+    observed = asked.remark
     if waiting:
-        found += f"; {waiting} messages wait for the {'groups' if len(groups) > 1 else 'group'}"
+        observed += f"; {waiting} messages wait for the {'groups' if len(groups) > 1 else 'group'}"
     return CheckupFinding(
         CheckupSeverity.ERROR,
         Check.MEMBER,
         f"group {names}{f' and {left} more' if left > 0 else ''}, member {asked.client_id}",
-        found,
+        observed,
         f"its process may be stopped; see `group running {first.group} --client "
         f"{asked.client_id} --jstack`",
         member=asked.client_id,
@@ -113,8 +113,8 @@ def offset_findings(facts: GroupFacts) -> Iterator[CheckupFinding]:
             by_place[position.topic, position.standing].append(position)
     for (topic, standing), positions in sorted(by_place.items()):
         meaning = MEANINGS[standing]
-        names = queue_names([(one.broker, one.queue_id) for one in positions])
-        unread = sum(one.unread_count for one in positions)
+        names = queue_names([(position.broker, position.queue_id) for position in positions])
+        unread = sum(position.unread_count for position in positions)
         noun = "queue" if len(positions) == 1 else "queues"
         yield CheckupFinding(
             WRONG[standing],
@@ -131,29 +131,33 @@ def progress_findings(
 ) -> Iterator[CheckupFinding]:
     """Yield the members that hold messages and do not get on with them."""
     for who, info in facts.infos.items():
-        held = _held_by_topic(info)
-        stuck = {topic for topic in held if _stuck_ms(info, topic, now_ms) >= limits.stuck_ms}
-        for topic, queues in sorted(held.items()):
+        queues_by_topic = _held_by_topic(info)
+        stuck = {
+            topic for topic in queues_by_topic if _stuck_ms(info, topic, now_ms) >= limits.stuck_ms
+        }
+        for topic, queues in sorted(queues_by_topic.items()):
             subject = f"group {facts.group}, topic {topic}, member {who}"
             count = sum(state.cached_msg_count for state in queues.values())
             where = f"{count} messages cached in {len(queues)} queues"
             hint = f"`group running {facts.group} --client {who} --jstack`"
             if _is_suspended(info, topic):
-                found = f"{where}, and the orderly listener suspends the queue: no message succeeds"
+                observed = (
+                    f"{where}, and the orderly listener suspends the queue: no message succeeds"
+                )
                 yield CheckupFinding(
-                    CheckupSeverity.ERROR, Check.ORDERLY, subject, found, hint, member=who
+                    CheckupSeverity.ERROR, Check.ORDERLY, subject, observed, hint, member=who
                 )
             elif topic in stuck:
                 seconds = _stuck_ms(info, topic, now_ms) // 1000
-                found = f"{where}, none finished for {seconds} s"
+                observed = f"{where}, none finished for {seconds} s"
                 yield CheckupFinding(
-                    CheckupSeverity.ERROR, Check.STUCK, subject, found, hint, member=who
+                    CheckupSeverity.ERROR, Check.STUCK, subject, observed, hint, member=who
                 )
             if full := [queue for queue, state in queues.items() if _is_full(info, state)]:
                 names = queue_names([(queue.broker_name, queue.queue_id) for queue in full])
-                found = f"its cache is full in {names}: the listener is slower than the messages"
+                observed = f"its cache is full in {names}: the listener is slower than the messages"
                 yield CheckupFinding(
-                    CheckupSeverity.WARNING, Check.CACHE, subject, found, hint, member=who
+                    CheckupSeverity.WARNING, Check.CACHE, subject, observed, hint, member=who
                 )
 
 
@@ -165,13 +169,17 @@ def stalled_findings(
     Args:
         later: where the group stood ``elapsed_ms`` after ``facts``.
     """
-    before = {(one.topic, one.broker, one.queue_id): one.consumer_offset for one in facts.positions}
-    waiting = [one for one in later if one.waiting_count]
+    before = {
+        (position.topic, position.broker, position.queue_id): position.consumer_offset
+        for position in facts.positions
+    }
+    waiting = [position for position in later if position.waiting_count]
     moved = any(
-        one.consumer_offset != before.get((one.topic, one.broker, one.queue_id)) for one in later
+        position.consumer_offset != before.get((position.topic, position.broker, position.queue_id))
+        for position in later
     )
     if waiting and not moved:
-        count = sum(one.waiting_count for one in waiting)
+        count = sum(position.waiting_count for position in waiting)
         yield CheckupFinding(
             CheckupSeverity.WARNING,
             Check.STUCK,
@@ -277,11 +285,11 @@ def _held_by_topic(
     info: ConsumerRunningInfo,
 ) -> dict[str, dict[MessageQueue, ProcessQueueInfo]]:
     """Return the queues in which a member has messages in its cache, by topic."""
-    held: dict[str, dict[MessageQueue, ProcessQueueInfo]] = defaultdict(dict)
+    by_topic: dict[str, dict[MessageQueue, ProcessQueueInfo]] = defaultdict(dict)
     for queue, state in info.mq_table.items():
         if not state.droped and state.cached_msg_count:
-            held[queue.topic][queue] = state
-    return held
+            by_topic[queue.topic][queue] = state
+    return by_topic
 
 
 def _stuck_ms(info: ConsumerRunningInfo, topic: str, now_ms: int) -> int:

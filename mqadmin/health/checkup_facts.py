@@ -55,18 +55,18 @@ async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts
             return BrokerFacts(place, {}, asked_ms, now_ms(), str(error))
         return BrokerFacts(place, runtime, asked_ms, now_ms())
 
-    found = await each(await all_brokers(admin), ask)
-    listed = {one.place.address for one in found}
-    peers = {peer for one in found for peer in peers_of(one.place, one.runtime)}
-    return found + await each(sorted(peer for peer in peers if peer.address not in listed), ask)
+    facts = await each(await all_brokers(admin), ask)
+    listed = {broker.place.address for broker in facts}
+    peers = {peer for broker in facts for peer in peers_of(broker.place, broker.runtime)}
+    return facts + await each(sorted(peer for peer in peers if peer.address not in listed), ask)
 
 
 def masters_of(facts: Iterable[BrokerFacts]) -> list[ServerNode]:
     """Return the masters that answer, without those that were replaced."""
     return [
-        one.place
-        for one in facts
-        if one.place.broker_id == MASTER and one.error is None and not one.is_fenced
+        broker.place
+        for broker in facts
+        if broker.place.broker_id == MASTER and broker.error is None and not broker.is_fenced
     ]
 
 
@@ -75,18 +75,20 @@ async def topics(admin: "Admin", masters: list[ServerNode], answers: Answers) ->
     listed = await admin.topic_list()
     tables = await answers.each(masters, lambda place: admin.topic_configs(place.address))
     own = {place.broker for place in masters} | {place.cluster for place in masters}
-    held: dict[str, dict[str, TopicConfig]] = {topic: {} for topic in listed}
+    configs: dict[str, dict[str, TopicConfig]] = {topic: {} for topic in listed}
     for place, table in tables:
         for name, config in table.topics.items():
-            held.setdefault(name, {})[place.broker] = config
-    names = [name for name in sorted(held) if kind_of(name, brokers_and_clusters=own) == "normal"]
+            configs.setdefault(name, {})[place.broker] = config
+    names = [
+        name for name in sorted(configs) if kind_of(name, brokers_and_clusters=own) == "normal"
+    ]
 
     async def ask(name: str) -> TopicFacts:
         try:
             route = await admin.topic_route(name)
         except NoRoute:
-            return TopicFacts(name, held[name], None)
-        return TopicFacts(name, held[name], route)
+            return TopicFacts(name, configs[name], None)
+        return TopicFacts(name, configs[name], route)
 
     return await each(names, ask)
 
@@ -108,8 +110,8 @@ async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView
                 # It was deleted meanwhile.
                 return topic, {}
 
-        wanted = [topic for topic in sorted(listed) if kind_of(topic) == "normal"]
-        return NamesrvView(address, frozenset(places), dict(await each(wanted, route)))
+        normal_topics = [topic for topic in sorted(listed) if kind_of(topic) == "normal"]
+        return NamesrvView(address, frozenset(places), dict(await each(normal_topics, route)))
 
     return await each(sorted(addresses), ask)
 
@@ -125,8 +127,8 @@ async def group_facts(reader: GroupReader, group: str, *, asks_members: bool) ->
         listed = await reader.answers.each(
             reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
         )
-        at = {who: node.address for node, members in listed for who in members}
-        answers = await reader.members.ask(group, at)
+        address_of = {who: node.address for node, members in listed for who in members}
+        answers = await reader.members.survey(group, address_of)
     return GroupFacts(group, answers, await reader.positions(group))
 
 

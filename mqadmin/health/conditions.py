@@ -183,16 +183,16 @@ def group_exists(group: str, *, members: int | None) -> Condition:
         unsaid = Unsaid()
         answers = Answers(unsaid)
         try:
-            known = await find_group(admin, group, answers=answers)
+            places = await find_group(admin, group, answers=answers)
         except ItemNotFound:
             return Verdict(f"group {group}", False, ABSENT, expected)
-        count = len({member for at in known for member in at.members})
-        holds = any(at.is_known for at in known) and (members is None or count >= members)
-        found = f"{PRESENT} with {count} members"
+        count = len({member for place in places for member in place.members})
+        holds = any(place.is_known for place in places) and (members is None or count >= members)
+        observed = f"{PRESENT} with {count} members"
         missing = tuple(unsaid.texts)
-        if not any(at.is_known for at in known):
+        if not any(place.is_known for place in places):
             raise _incomplete(f"group {group}", answers)
-        return Verdict(f"group {group}", holds, found, expected, missing=missing)
+        return Verdict(f"group {group}", holds, observed, expected, missing=missing)
 
     return look
 
@@ -203,7 +203,7 @@ def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
     async def look(call: Call) -> Verdict:
         admin = await call.admin()
         stats = await admin.topic_stats(topic)
-        count = sum(at.max_offset - at.min_offset for at in stats.values())
+        count = sum(ends.max_offset - ends.min_offset for ends in stats.values())
         if most is None:
             expected = f"{least} or more"
         else:
@@ -224,13 +224,13 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
             for place in await all_brokers(admin)
             if broker in (None, place.broker, place.address)
         ]
-        told = await asyncio.gather(
+        answers = await asyncio.gather(
             *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
         )
-        answered = sum(isinstance(one, dict) for one in told)
+        answered = sum(isinstance(answer, dict) for answer in answers)
         subject = "any broker" if broker is None else f"broker {broker}"
-        found = f"registered {len(places)} times, with {answered} answers"
-        return Verdict(subject, answered >= count, found, f"at least {count} answers")
+        observed = f"registered {len(places)} times, with {answered} answers"
+        return Verdict(subject, answered >= count, observed, f"at least {count} answers")
 
     return look
 

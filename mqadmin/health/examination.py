@@ -69,22 +69,24 @@ async def examine(call: Call, limits: CheckupLimits, checks: Collection[Check]) 
             "no broker is registered",
             hint="check that the broker is running and registers with this name server",
         )
-    found = list(checkup.broker_findings(brokers, limits))
+    observed = list(checkup.broker_findings(brokers, limits))
     masters = checkup_facts.masters_of(brokers)
     if REPLICA_CHECKS & set(checks):
-        found += await _look_at_replicas(admin, brokers, limits)
+        observed += await _look_at_replicas(admin, brokers, limits)
     examiner = _Examiner(call, limits, set(checks), masters)
-    found += await examiner.run()
+    observed += await examiner.run_checks()
     # A broker that does not answer is asked nothing more, so that its groups are not known.
-    if silent := [one for one in brokers if one.error is not None and not one.is_fenced]:
-        names = ", ".join(one.name for one in silent)
-        found += [
+    if silent := [
+        broker for broker in brokers if broker.error is not None and not broker.is_fenced
+    ]:
+        names = ", ".join(broker.name for broker in silent)
+        observed += [
             checkup.not_run(check, names, "the state of this broker is unknown")
             for check in sorted({Check.ROUTE, Check.TRANSACTION, *GROUP_CHECKS} & examiner.checks)
         ]
     findings = sorted(
-        (one for one in found if one.check in checks),
-        key=lambda one: (SEVERITIES.index(one.severity), one.check, one.subject),
+        (finding for finding in observed if finding.check in checks),
+        key=lambda finding: (SEVERITIES.index(finding.severity), finding.check, finding.subject),
     )
     return Examination(brokers, findings)
 
@@ -93,7 +95,7 @@ async def _look_at_replicas(
     admin: "Admin", brokers: Iterable[BrokerFacts], limits: CheckupLimits
 ) -> list[CheckupFinding]:
     """Return what is wrong with the groups that controllers lead."""
-    answering = sorted(one.place for one in brokers if one.error is None)
+    answering = sorted(broker.place for broker in brokers if broker.error is None)
     looked = await controlled_groups(admin, answering)
     return list(
         checkup_groups.group_findings(looked, limits, compared=[node.address for node in answering])
@@ -112,7 +114,7 @@ class _Examiner:
         self._masters = masters
         self._found: list[CheckupFinding] = []
 
-    async def run(self) -> list[CheckupFinding]:
+    async def run_checks(self) -> list[CheckupFinding]:
         """Run the chosen ones and return what they found."""
         checks = self.checks
         if Check.NAMESRV in checks:
@@ -181,25 +183,27 @@ class _Examiner:
                 )
             await self._judge_members(reader, group)
         await self._look_again(
-            [one for one in facts if checkup_consumers.needs_second_look(one)], answers, started_ms
+            [group for group in facts if checkup_consumers.needs_second_look(group)],
+            answers,
+            started_ms,
         )
         self._found += checkup_consumers.member_findings(facts)
         if Check.LOCK in self.checks:
-            await self._look_at_locks(reader, {one.group: one.answers for one in facts})
+            await self._look_at_locks(reader, {group.group: group.answers for group in facts})
         self._found += self._unanswered(facts)
 
     async def _judge_members(self, reader: GroupReader, group: GroupFacts) -> None:
         """Run the checks of one group that need what its members say."""
         now_ms = self._call.now_ms()
-        wanted = {who: subscriptions_of(info) for who, info in group.infos.items()}
-        self._found += checkup.subscription_findings(group.group, wanted)
+        subscriptions = {who: subscriptions_of(info) for who, info in group.infos.items()}
+        self._found += checkup.subscription_findings(group.group, subscriptions)
         self._found += checkup_consumers.unlocked_findings(group)
         for finding in checkup_consumers.progress_findings(group, self._limits, now_ms=now_ms):
             if finding.check in STACKED & self.checks and finding.member is not None:
                 finding = replace(finding, stack=await _stack(reader, group, finding.member))
             self._found.append(finding)
         if Check.QUEUE in self.checks and _shares_queues(group):
-            topics = sorted({topic for topics in wanted.values() for topic in topics})
+            topics = sorted({topic for topics in subscriptions.values() for topic in topics})
             for topic in topics:
                 await self._look_at_queues(reader, group, topic)
 
@@ -210,14 +214,14 @@ class _Examiner:
                 group.group,
                 topic,
                 asked=reader.members,
-                known=False,
+                is_known=False,
                 answers=reader.answers,
             )
         except NoRoute:
             return
         waiting = {
-            MessageQueue(one.topic, one.broker, one.queue_id): one.waiting_count
-            for one in group.positions
+            MessageQueue(position.topic, position.broker, position.queue_id): position.waiting_count
+            for position in group.positions
         }
         self._found += checkup.queue_findings(
             group.group, topic, now.queues, read=now.owners.keys(), waiting=waiting
@@ -262,9 +266,9 @@ class _Examiner:
     def _unanswered(self, facts: Iterable[GroupFacts]) -> list[CheckupFinding]:
         """Return the checks that lack what members did not say, a finding for each check."""
         silent = {
-            one.group: sum(answer.is_silent for answer in one.answers.values())
-            for one in facts
-            if any(answer.is_silent for answer in one.answers.values())
+            group.group: sum(answer.is_silent for answer in group.answers.values())
+            for group in facts
+            if any(answer.is_silent for answer in group.answers.values())
         }
         if not silent:
             return []
@@ -308,7 +312,7 @@ async def _stack(reader: GroupReader, group: GroupFacts, member: str) -> str | N
     """Return the stack of a member's listener, where the member tells it."""
     for node in reader.nodes:
         if member in await reader.admin.consumer_ids(node.address, group.group):
-            answers = await reader.members.ask(group.group, {member: node.address}, jstack=True)
+            answers = await reader.members.survey(group.group, {member: node.address}, jstack=True)
             info = answers[member].info
             return checkup_consumers.listener_stack(info.jstack if info else None)
     return None

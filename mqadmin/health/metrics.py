@@ -105,23 +105,23 @@ class Families:
 
     def raise_to(self, name: str, value: float, **labels: str) -> None:
         """Add a value unless there is a greater one."""
-        known = self.made.get(name)
-        before = known.values.get(tuple(labels.values())) if known is not None else None
+        family = self.made.get(name)
+        before = family.values.get(tuple(labels.values())) if family is not None else None
         self.add(name, value if before is None else max(before, value), **labels)
 
     def sum_up(self, name: str, value: float, **labels: str) -> None:
         """Add a value to the present one."""
-        known = self.made.get(name)
-        before = known.values.get(tuple(labels.values()), 0.0) if known is not None else 0.0
+        family = self.made.get(name)
+        before = family.values.get(tuple(labels.values()), 0.0) if family is not None else 0.0
         self.add(name, before + value, **labels)
 
 
-def add_runtime(out: Families, one: BrokerFacts) -> None:
+def add_runtime(out: Families, facts: BrokerFacts) -> None:
     """Add everything that a broker's runtime table says."""
-    table = one.runtime
+    table = facts.runtime
     labels = {
-        "cluster": one.place.cluster,
-        "brokerIP": one.place.address,
+        "cluster": facts.place.cluster,
+        "brokerIP": facts.place.address,
         "brokerHost": "",
         "des": table.get("brokerVersionDesc", ""),
         "boottime": table.get("bootTimestamp", ""),
@@ -193,5 +193,5 @@ def number(text: str | None) -> float | None:
 
 def size(text: str | None) -> float | None:
     """Return the bytes of ``17 B`` or ``1.7 GiB``."""
-    found = SIZE.match(text or "")
-    return float(found[1]) * 1024.0 ** UNITS.index(found[2]) if found is not None else None
+    match = SIZE.match(text or "")
+    return float(match[1]) * 1024.0 ** UNITS.index(match[2]) if match is not None else None

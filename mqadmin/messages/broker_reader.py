@@ -40,7 +40,11 @@ async def spans_of(
     Args:
         begin_ms: not what was stored before; ``start`` not what lies before, in entries.
     """
-    return list(await asyncio.gather(*(_span(consumer, one, begin_ms, start) for one in queues)))
+    return list(
+        await asyncio.gather(
+            *(_span(consumer, message_queue, begin_ms, start) for message_queue in queues)
+        )
+    )
 
 
 async def _span(
@@ -54,10 +58,10 @@ async def _span(
     return QueueSpan(queue, min(low, high), high)
 
 
-async def read(
+async def read_spans(
     consumer: PullConsumer,
     spans: Sequence[QueueSpan],
-    wanted: RecordFilter,
+    record_filter: RecordFilter,
     *,
     tags: str = "*",
     count_max: int | None = None,
@@ -70,10 +74,10 @@ async def read(
     """
     left = count_max
     for span in spans:
-        async for message in read_queue(consumer, span, tags=tags, end_ms=wanted.end_ms):
+        async for message in read_queue(consumer, span, tags=tags, end_ms=record_filter.end_ms):
             if left is not None and left <= 0:
                 return
-            if wanted.wants(message.record):
+            if record_filter.wants(message.record):
                 left = None if left is None else left - 1
                 yield message
 
@@ -82,18 +86,18 @@ async def read_queue(
     consumer: PullConsumer, span: QueueSpan, *, tags: str = "*", end_ms: int | None = None
 ) -> AsyncIterator[MessageExt]:
     """Yield the messages of one part of a queue, up to the first one stored after ``end_ms``."""
-    at = span.start
-    while at < span.end:
-        pulled = await consumer.pull(span.queue, queue_offset=at, subscription=tags)
+    queue_offset = span.start
+    while queue_offset < span.end:
+        pulled = await consumer.pull(span.queue, queue_offset=queue_offset, subscription=tags)
         for message in pulled.messages:
             if message.queue_offset >= span.end:
                 return
             if end_ms is not None and message.store_ms > end_ms:
                 return
             yield message
-        if pulled.status is PullStatus.NO_NEW_MSG or pulled.next_offset <= at:
+        if pulled.status is PullStatus.NO_NEW_MSG or pulled.next_offset <= queue_offset:
             return
-        at = pulled.next_offset
+        queue_offset = pulled.next_offset
 
 
 async def message_at(

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Usage
-from mqadmin.messages.broker_reader import QueueSpan, read, spans_of
+from mqadmin.messages.broker_reader import QueueSpan, read_spans, spans_of
 from mqadmin.messages.filter import RecordFilter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MessageRow, row_of
@@ -59,11 +59,11 @@ async def browse(call: Call, query: MessageQuery) -> Outcome:
         raise Usage(f"--scan {query.scan}", hint="--scan works only with brokers, not with --store")
     size = Limit(query.bytes_max)
     if call.is_offline:
-        rows = takewhile(lambda row: size.take(row.body_size), stored_rows(call, query))
+        rows = takewhile(lambda row: size.spend(row.body_size), stored_rows(call, query))
         return Outcome(rows)
     consumer, spans = await consumer_and_spans(call, query)
     if query.scan is not None:
-        spans = [replace(one, end=min(one.end, one.start + query.scan)) for one in spans]
+        spans = [replace(span, end=min(span.end, span.start + query.scan)) for span in spans]
     return Outcome(_online(call, consumer, spans, query, size))
 
 
@@ -93,11 +93,11 @@ async def _online(
     call: Call, consumer: PullConsumer, spans: list[QueueSpan], query: MessageQuery, size: Limit
 ) -> AsyncIterator[Row]:
     counts: Counter[str] = Counter()
-    async for message in read(
+    async for message in read_spans(
         consumer, spans, query.filter, tags=query.tags, count_max=query.limit
     ):
         row = row_of(message, warn=call.warn, body=not query.no_body)
-        if not size.take(row.body_size):
+        if not size.spend(row.body_size):
             break
         counts[message.tags or ""] += 1
         yield row

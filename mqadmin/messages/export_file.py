@@ -99,14 +99,14 @@ class ExportTarget:
             return self.format_
         if self.is_stdout:
             return "jsonl"
-        known: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-        found = known.get(self.to.suffix.lower())
-        if found is None:
+        formats: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+        file_format = formats.get(self.to.suffix.lower())
+        if file_format is None:
             raise Usage(
                 f"{self.to.name}: unknown format",
                 hint="end the name in .jsonl, .csv or .parquet, or use --format",
             )
-        return found
+        return file_format
 
     def printed(self, rows: Rows) -> Outcome:
         """Return the rows for standard output.
@@ -167,25 +167,26 @@ def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
     path = target.to
     if target.is_stdout:
         return fresh
-    held = state_path(path)
-    if not target.resume or not held.exists():
+    state_file = state_path(path)
+    if not target.resume or not state_file.exists():
         if path.exists():
             raise Usage(
                 f"{path} already exists",
                 hint="it is complete; remove it to export again"
-                if not held.exists()
+                if not state_file.exists()
                 else "add --resume to continue it, or remove it and its .state",
             )
-        if held.exists():
+        if state_file.exists():
             raise Usage(
-                f"{held} remains from an interrupted export", hint="add --resume, or remove it"
+                f"{state_file} remains from an interrupted export",
+                hint="add --resume, or remove it",
             )
         return fresh
     try:
-        state = _state_of(held.read_text("utf-8"))
+        state = _state_of(state_file.read_text("utf-8"))
     except (ValueError, TypeError) as error:
         raise CommandError(
-            f"{held}: {error}", hint="remove it and the file, and start again"
+            f"{state_file}: {error}", hint="remove it and the file, and start again"
         ) from None
     if state.asked != fresh.asked:
         differ = sorted(
@@ -214,7 +215,7 @@ def _state_of(text: str) -> ExportState:
         raise TypeError("`asked` or `queue` has the wrong type")
     counts = (state.rows, state.size)
     offsets = (state.next_log_offset, state.next_queue_offset)
-    times = tuple(at for at in (state.begin_ms, state.end_ms) if at is not None)
+    times = tuple(time_ms for time_ms in (state.begin_ms, state.end_ms) if time_ms is not None)
     if not all(type(each) is int for each in (*counts, *offsets, *times)):
         raise TypeError("a number has the wrong type")
     if min(counts) < 0 or min(offsets) < -1:

@@ -36,10 +36,10 @@ def split_ids(given: Sequence[str]) -> list[str]:
     Raises:
         Usage: no id is given.
     """
-    found = split_at_commas(given)
-    if not found:
+    ids = split_at_commas(given)
+    if not ids:
         raise Usage("no message id given", hint="give one or more")
-    return found
+    return ids
 
 
 def is_offset_id(text: str) -> bool:
@@ -80,17 +80,17 @@ async def find_messages(
         raise Usage(f"{text} is not an offset id", hint="add --topic TOPIC to look for it there")
     if place := PLACE.fullmatch(text):
         return [await _message_in_queue(call, topic, place)]
-    found = await messages.query_message(topic, text, unique=True, route_of=route_of)
-    if not found:
-        found = await messages.query_message(topic, text, route_of=route_of)
-    if not found:
+    messages_found = await messages.query_message(topic, text, unique=True, route_of=route_of)
+    if not messages_found:
+        messages_found = await messages.query_message(topic, text, route_of=route_of)
+    if not messages_found:
         raise ItemNotFound(
             f"no message with id or key {text} in topic {topic}",
             hint=await waiting_hint(messages, topic, text, unique=True)
             or await waiting_hint(messages, topic, text)
             or "check both; brokers index a message shortly after they stored it",
         )
-    return found
+    return messages_found
 
 
 async def find_message(
@@ -102,14 +102,14 @@ async def find_message(
         Usage: several messages have this key.
         ItemNotFound, Usage, NoRoute: as ``find_messages``.
     """
-    found = await find_messages(call, text, topic=topic, route_of=route_of)
-    ids = {message.unique_key or message.msg_id for message in found}
+    messages = await find_messages(call, text, topic=topic, route_of=route_of)
+    ids = {message.unique_key or message.msg_id for message in messages}
     if len(ids) > 1:
         names = ", ".join(sorted(ids)[:3])
         raise Usage(
             f"{len(ids)} messages have the key {text} ({names})", hint="choose one by its id"
         )
-    return found[0]
+    return messages[0]
 
 
 async def _message_in_queue(call: "Call", topic: str, place: re.Match[str]) -> "MessageExt":

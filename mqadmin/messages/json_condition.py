@@ -33,14 +33,14 @@ class JsonCondition:
     def is_in(self, text: str) -> bool:
         """Return whether a body has it."""
         try:
-            found: object = json.loads(text)
+            value: object = json.loads(text)
         except (ValueError, RecursionError):
             return False
         for step in self.path:
-            found = _below(found, step)
-        if found is _NOTHING:
+            value = _below(value, step)
+        if value is _NOTHING:
             return False
-        return self.value is None or json.dumps(found, sort_keys=True) == self.value
+        return self.value is None or json.dumps(value, sort_keys=True) == self.value
 
 
 def parse_json_condition(text: str) -> JsonCondition:
@@ -63,9 +63,9 @@ def _as_json(text: str) -> str:
         return json.dumps(text)
 
 
-def _below(found: object, step: str | int) -> object:
-    if isinstance(found, dict) and isinstance(step, str):
-        return found.get(step, _NOTHING)
-    if isinstance(found, list) and isinstance(step, int) and step < len(found):
-        return found[step]
+def _below(value: object, step: str | int) -> object:
+    if isinstance(value, dict) and isinstance(step, str):
+        return value.get(step, _NOTHING)
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return value[step]
     return _NOTHING

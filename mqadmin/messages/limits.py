@@ -14,8 +14,8 @@ class Limit:
     def __init__(self, amount: int | None) -> None:
         self._left = amount
 
-    def take(self, amount: int = 1) -> bool:
-        """Take a part and return True; return False from the first time that too little is left."""
+    def spend(self, amount: int = 1) -> bool:
+        """Spend a part; return False from the first time on that too little is left."""
         if self._left is None:
             return True
         is_enough = amount <= self._left

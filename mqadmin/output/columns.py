@@ -49,10 +49,10 @@ def columns_of(row_class: type[Row]) -> tuple[Column, ...]:
 
 
 def _all_columns(row_class: type[Row]) -> tuple[Column, ...]:
-    known = _KNOWN.get(row_class)
-    if known is None:
-        known = _KNOWN[row_class] = _work_out(row_class)
-    return known
+    columns = _KNOWN.get(row_class)
+    if columns is None:
+        columns = _KNOWN[row_class] = _work_out(row_class)
+    return columns
 
 
 def hints_of(row_class: type[Row]) -> dict[str, object]:
@@ -62,18 +62,18 @@ def hints_of(row_class: type[Row]) -> dict[str, object]:
 
 def _work_out(row_class: type[Row]) -> tuple[Column, ...]:
     hints = hints_of(row_class)
-    found = []
+    columns = []
     for spot in fields(row_class):
         read = attrgetter(spot.name)
-        found.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
+        columns.append(Column(spot.name, read, bool(spot.metadata.get(OMIT))))
         if _is_marked(hints[spot.name], BAR):
-            found.append(Column("bar", _bar_reader(read), False, drawn=True))
+            columns.append(Column("bar", _bar_reader(read), False, drawn=True))
         if _is_marked(hints[spot.name], SPARK):
-            found.append(Column("sparkline", _spark_reader(read), False, drawn=True))
+            columns.append(Column("sparkline", _spark_reader(read), False, drawn=True))
         if _is_marked(hints[spot.name], INSTANT):
             name = spot.name.removesuffix("_ms") + "_time"
-            found.append(Column(name, _time_reader(spot.name), False))
-    return tuple(found)
+            columns.append(Column(name, _time_reader(spot.name), False))
+    return tuple(columns)
 
 
 def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:

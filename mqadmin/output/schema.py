@@ -42,9 +42,9 @@ def schema_of(name: str, summary: str, rows: type[Row] | None) -> Schema:
     head: Schema = {"$schema": DIALECT, "title": name, "description": summary}
     if rows is None:
         return {**head, "not": {}}
-    one: Schema = {"$ref": "#/$defs/row"}
-    several: Schema = {"type": "array", "items": one}
-    return {**head, "anyOf": [several, one], "$defs": {"row": row_schema(rows)}}
+    row: Schema = {"$ref": "#/$defs/row"}
+    several: Schema = {"type": "array", "items": row}
+    return {**head, "anyOf": [several, row], "$defs": {"row": row_schema(rows)}}
 
 
 def row_schema(row_class: type[Row]) -> Schema:

@@ -25,8 +25,8 @@ def json_text(value: object, *, pretty: bool = False) -> str:
     return text if text.isascii() and "\x7f" not in text else _STEERS.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 class JsonPrinter(Printer):

@@ -71,7 +71,7 @@ class Trend:
         if len(self.samples) < 2:
             return None
         last = self.samples[-1]
-        recent = [one for one in self.samples if last.at_ms - one.at_ms <= WINDOW_MS]
+        recent = [sample for sample in self.samples if last.at_ms - sample.at_ms <= WINDOW_MS]
         first = recent[0] if len(recent) > 1 else self.samples[-2]
         seconds = (last.at_ms - first.at_ms) / 1000
         return round((value_of(last) - value_of(first)) / seconds, 3) if seconds > 0 else None

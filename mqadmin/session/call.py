@@ -153,7 +153,7 @@ class Call:
         """
         file = ContextFile.of(self.console.env)
         named = self.settings.context or self.workplace.context
-        return file.load().get(named)
+        return file.load().context_named(named)
 
     def target(self) -> ServerTarget:
         """Return whom to talk to.
@@ -175,20 +175,20 @@ class Call:
                 "no name server given", hint="use -n HOST:PORT, NAMESRV_ADDR or `context use`"
             )
         # What a context says counts for its own servers only.
-        held = context if context is not None and context.namesrv == namesrv else None
-        held = held or Context("", namesrv or "")
-        access = settings.access_key or env.get("MQADMIN_ACCESS_KEY") or held.access_key
+        own_context = context if context is not None and context.namesrv == namesrv else None
+        own_context = own_context or Context("", namesrv or "")
+        access = settings.access_key or env.get("MQADMIN_ACCESS_KEY") or own_context.access_key
         secret = settings.secret_key or env.get("MQADMIN_SECRET_KEY")
-        secret = secret or secret_of(held.secret_key, env)
+        secret = secret or secret_of(own_context.secret_key, env)
         if access is None and secret is None:
             access, secret = keys_of_java(env)
         return ServerTarget(
             namesrv=namesrv or "",
-            timeout_s=settings.timeout or held.timeout_s or TIMEOUT_S_DEFAULT,
+            timeout_s=settings.timeout or own_context.timeout_s or TIMEOUT_S_DEFAULT,
             access_key=access,
             secret_key=secret,
-            address_map=held.address_map,
-            tls=held.tls,
+            address_map=own_context.address_map,
+            tls=own_context.tls,
         )
 
     def defaults(self) -> Context | None:
@@ -225,12 +225,12 @@ class Call:
             Usage: nobody is there to be asked.
             CommandError: the person said no.
         """
-        if self._must_ask(question) and not await self.workplace.link.ask(
-            lambda: self.console.ask(question)
+        if self._must_ask(question) and not await self.workplace.link.ask_in_main_thread(
+            lambda: self.console.confirm(question)
         ):
             raise CommandError("not confirmed", hint="nothing was changed")
 
-    def keep(
+    def keep_old_state(
         self,
         title: str,
         saved: "Sequence[SavedState]",

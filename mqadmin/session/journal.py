@@ -118,9 +118,9 @@ class Journal:
             CommandError: a file is not a journal entry.
         """
         for number in sorted(self._numbers()):
-            yield self.get(number)
+            yield self.entry(number)
 
-    def get(self, number: int) -> JournalEntry:
+    def entry(self, number: int) -> JournalEntry:
         """Return one entry.
 
         Raises:
@@ -146,7 +146,7 @@ class Journal:
             ItemNotFound: the journal has no entry to undo.
         """
         for number in sorted(self._numbers(), reverse=True):
-            entry = self.get(number)
+            entry = self.entry(number)
             if entry.undone_ms is None and entry.undoes is None:
                 return entry
         raise ItemNotFound("nothing to undo", hint="`undo --list` shows what was restored")
@@ -178,5 +178,5 @@ def _decode(value: dict[str, object]) -> JournalEntry:
     listed = value.pop("saved")
     if not isinstance(listed, list):
         raise TypeError("`saved` is not a list")
-    saved = tuple(SavedState(**{**one, "names": tuple(one["names"])}) for one in listed)
+    saved = tuple(SavedState(**{**fields, "names": tuple(fields["names"])}) for fields in listed)
     return JournalEntry(**value, saved=saved)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The way to the servers: one client per address list, with an event loop or without.
 
-    run(work, direct=True)  main thread alone, blocking sockets, gone when it ends
-    run(work)               the loop of ``mqadmin.session.loop_thread``, connections are kept
+    run_coroutine(work, direct=True)  main thread alone, blocking sockets, gone when it ends
+    run_coroutine(work)               the loop of ``loop_thread.py``, whose connections are kept
 
 A command that is declared ``direct`` asks one thing after another and needs no loop, which
 takes longer to load than most requests take. Where a loop runs anyway, as in the shell once
@@ -57,7 +57,9 @@ class ServerLink:
         self._direct: dict[ServerTarget, MQClient] | None = None
         self.observer: OnExchange | None = None
 
-    def run(self, work: Callable[[], Coroutine[None, None, T]], *, direct: bool = False) -> T:
+    def run_coroutine(
+        self, work: Callable[[], Coroutine[None, None, T]], *, direct: bool = False
+    ) -> T:
         """Run the coroutine that ``work`` makes and return its result; Ctrl-C cancels it.
 
         Args:
@@ -65,17 +67,17 @@ class ServerLink:
         """
         if direct and self._thread is None:
             return self._run_direct(work)
-        return self._started().run(work)
+        return self._started().run_coroutine(work)
 
     def submit(self, work: Coroutine[None, None, T]) -> "Future[T]":
         """Start ``work`` in the loop and return at once."""
         return self._started().submit(work)
 
-    async def ask(self, question: Callable[[], bool]) -> bool:
-        """Have ``question`` called in the main thread; for coroutines inside ``run``."""
+    async def ask_in_main_thread(self, question: Callable[[], bool]) -> bool:
+        """Have ``question`` called in the main thread; for coroutines inside ``run_coroutine``."""
         if self._direct is not None:
             return question()
-        return await self._started().ask(question)
+        return await self._started().ask_in_main_thread(question)
 
     async def client(self, target: ServerTarget) -> "MQClient":
         """Return the client for ``target``, started on first use."""

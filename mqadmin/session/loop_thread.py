@@ -1,8 +1,8 @@
 """One event loop in a thread of its own, for commands that ask several things at a time.
 
-    main thread                       loop thread
-    run(work) --------- begin ----->  the coroutine that work() makes
-         |  <---- question, result ----  |
+    main thread                         loop thread
+    run_coroutine(work) ---- begin -->  the coroutine that work() makes
+         |  <---- question, result -----   |
 
 The main thread waits on a queue, so that Ctrl-C reaches it and cancels the coroutine, and
 so that a command in the loop can have a question asked where standard input belongs. Only
@@ -42,7 +42,7 @@ class LoopThread:
         )
         self._thread.start()
 
-    def run(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
+    def run_coroutine(self, work: Callable[[], Coroutine[None, None, T]]) -> T:
         """Run ``work()`` in the loop and return its result; Ctrl-C and SIGTERM cancel it."""
         # A queue of this run alone: one that was cancelled may still report its end.
         inbox = self._inbox = SimpleQueue()
@@ -72,8 +72,8 @@ class LoopThread:
         """Start ``work`` in the loop and return at once."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def ask(self, question: Callable[[], bool]) -> bool:
-        """Have ``question`` called in the main thread; for coroutines inside ``run``."""
+    async def ask_in_main_thread(self, question: Callable[[], bool]) -> bool:
+        """Have ``question`` called in the main thread; for coroutines inside ``run_coroutine``."""
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._inbox.put(Question(question, answer))
         return await answer

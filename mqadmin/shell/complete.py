@@ -84,8 +84,8 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
     if spot.after_redirect:
         return [], "file"
     if spot.after_pipe:
-        found = {name: made.usage for name, made in FILTERS.items()} if not spot.words else {}
-        return _matching(spot, found), ""
+        candidates = {name: made.usage for name, made in FILTERS.items()} if not spot.words else {}
+        return _matching(spot, candidates), ""
     if [word.lower() for word in spot.words] == ["store", "open"]:
         return [], "dir"
     own = _own(spot, names)
@@ -93,7 +93,7 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
         return _matching(spot, own), ""
     typed = "-" if spot.partial.startswith("-") else ""
     items = click_items(spot.words, typed, lambda ctx, kind: names.of(kind))
-    words = {one.value: one.help or one.what or "" for one in items if one.type == "plain"}
+    words = {item.value: item.help or item.what or "" for item in items if item.type == "plain"}
     if not spot.words:
         words |= OWN_WORDS
         if spot.partial and not any(word.startswith(spot.partial) for word in words):
@@ -102,7 +102,7 @@ def suggestions(text: str, names: Names) -> tuple[list[Suggestion], str]:
         words |= STORE_WORDS
     if not typed and not (items and items[0].what):
         words = dict(sorted(words.items()))
-    path = next((one.type for one in items if one.type in PATHS.values()), "")
+    path = next((item.type for item in items if item.type in PATHS.values()), "")
     return _matching(spot, words), path
 
 

@@ -16,7 +16,7 @@ from typing import Final, TextIO, cast, get_args
 
 from mqadmin.cli.command import TextAnswer
 from mqadmin.cli.parse import parse
-from mqadmin.cli.run import run_line, tell
+from mqadmin.cli.run import print_error, run_line
 from mqadmin.errors import CommandError, Interrupted, ItemNotFound, Usage, describe
 from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
@@ -84,13 +84,13 @@ class Shell:
             "exit": self._exit,
             "quit": self._exit,
             "connect": self._connect,
-            "set": self._set,
+            "set": self._set_option,
             "use": self._use,
             "watch": self._watch,
             "clear": self._clear,
         }
 
-    def run(self, text: str, *, keep_going: bool = False) -> int:
+    def run_text(self, text: str, *, keep_going: bool = False) -> int:
         """Run the commands of a line, tell an error, and return the exit code.
 
         The first command that fails ends the line, unless ``keep_going``.
@@ -107,7 +107,7 @@ class Shell:
         failed = 0
         for command in commands:
             try:
-                self.last_exit = self._run(command)
+                self.last_exit = self._run_words(command)
             except (CommandError, OSError, KeyboardInterrupt) as error:
                 self._failed(error)
             failed = self.last_exit or failed
@@ -132,16 +132,16 @@ class Shell:
         return 0
 
     def _failed(self, error: BaseException) -> int:
-        self.tell(error)
+        self.print_error(error)
         self.last_exit = describe(error).exit_code
         return self.last_exit
 
-    def tell(self, error: BaseException) -> None:
+    def print_error(self, error: BaseException) -> None:
         """Print an error in the format that is set."""
         as_json = self.workplace.output in {"json", "jsonl"}
-        tell(error, self.console, as_json=as_json, verbose=False)
+        print_error(error, self.console, as_json=as_json, verbose=False)
 
-    def _run(self, line: ShellCommand) -> int:
+    def _run_words(self, line: ShellCommand) -> int:
         """Run the words; their rows go through the filters and into the file."""
         if not line.filters and line.file is None:
             if self._page is None:
@@ -193,14 +193,14 @@ class Shell:
 
     def _help(self, words: list[str], console: Console) -> int:
         if words and words[0].lower() in {"pipes", "pipe", "|"}:
-            console.tell(PIPES_HELP)
+            console.print_text(PIPES_HELP)
             return 0
         if not words or words[0].lower() not in self._own:
             answer = parse(["help", *words])
             assert isinstance(answer, TextAnswer)
-            console.tell(answer.text if words else answer.text + "\n")
+            console.print_text(answer.text if words else answer.text + "\n")
         if not words or words[0].lower() in self._own:
-            console.tell(SHELL_HELP)
+            console.print_text(SHELL_HELP)
         return 0
 
     def _exit(self, words: list[str], console: Console) -> int:
@@ -213,7 +213,7 @@ class Shell:
         self.workplace.label = None
         return 0
 
-    def _set(self, words: list[str], console: Console) -> int:
+    def _set_option(self, words: list[str], console: Console) -> int:
         if len(words) != 2 or words[0] != "output":
             raise Usage("only `set output FORMAT` is possible")
         if words[1] not in get_args(Format):
@@ -276,14 +276,14 @@ def run_script(shell: Shell, lines: Iterable[str], *, keep_going: bool = False) 
             text += piece
             if split(text.removesuffix("\n")).inside is Quote.BACKSLASH:
                 continue
-            exit_code = shell.run(text, keep_going=keep_going)
+            exit_code = shell.run_text(text, keep_going=keep_going)
             text = ""
             if exit_code:
                 failed = exit_code
                 if not keep_going:
                     return failed
         if text:
-            failed = shell.run(text, keep_going=keep_going) or failed
+            failed = shell.run_text(text, keep_going=keep_going) or failed
     except ShellExit as leave:
         return leave.exit_code
     return failed

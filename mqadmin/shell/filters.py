@@ -76,12 +76,12 @@ def stage_of(words: list[str]) -> Stage:
     Raises:
         Usage: the filter does not exist, or its arguments are wrong.
     """
-    found = FILTERS.get(words[0])
-    if found is not None:
-        return found.start(words[1:])
+    filter_ = FILTERS.get(words[0])
+    if filter_ is not None:
+        return filter_.start(words[1:])
     if shutil.which(words[0]) is None:
-        known = ", ".join(FILTERS)
-        raise Usage(f"unknown filter or program `{words[0]}`", hint=f"there are {known}")
+        names = ", ".join(FILTERS)
+        raise Usage(f"unknown filter or program `{words[0]}`", hint=f"there are {names}")
     return Program(words)
 
 
@@ -337,11 +337,11 @@ def _cell(value: object) -> str:
 
 def _walk(value: object, path: str) -> list[object]:
     """Return what a path leads to; in a list without number it goes into every element."""
-    found = [value]
+    values = [value]
     for step in STEP.finditer(path.strip(".")):
         name, index = step[1], step[2]
-        found = [part for one in found for part in _step(one, name, index, path)]
-    return found
+        values = [part for each in values for part in _step(each, name, index, path)]
+    return values
 
 
 def _step(value: object, name: str | None, index: str | None, path: str) -> list[object]:

@@ -104,10 +104,12 @@ class ShellCompleter(Completer):
         """Yield what could stand at the cursor; nothing is waited for."""
         self._refresh()
         text = document.text_before_cursor
-        found, path = suggestions(text, self._names.known)
-        for one in found:
+        suggested, path = suggestions(text, self._names.known)
+        for suggestion in suggested:
             yield Completion(
-                one.text, start_position=one.start - len(text), display_meta=one.meaning
+                suggestion.text,
+                start_position=suggestion.start - len(text),
+                display_meta=suggestion.meaning,
             )
         if path:
             typed = spot_of(text).partial
@@ -129,23 +131,23 @@ def styled_parts(text: str) -> StyleAndTextTuples:
     parts: StyleAndTextTuples = []
     made = split(text)
     command_words = _command_word_count([word.text for word in made.words])
-    known = command_words > 0
-    at = 0
+    is_command = command_words > 0
+    pos = 0
     for spot, word in enumerate(made.words):
         end = made.words[spot + 1].start if spot + 1 < len(made.words) else len(text)
-        parts.append(("", text[at : word.start]))
+        parts.append(("", text[pos : word.start]))
         shown = text[word.start : end]
         if word.is_operator:
             style = "class:operator"
         elif spot < max(command_words, 1):
-            style = "class:known" if known else "class:unknown"
+            style = "class:known" if is_command else "class:unknown"
         elif word.text.startswith("-") and not word.quoted:
             style = "class:option"
         else:
             style = "class:text" if word.quoted else ""
         parts.append((style, shown))
-        at = end
-    parts.append(("", text[at:]))
+        pos = end
+    parts.append(("", text[pos:]))
     return parts
 
 
@@ -154,8 +156,10 @@ def _command_word_count(words: list[str]) -> int:
     _, count = tree.find_command(words)
     if count or not words:
         return count
-    known = words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.commands_below(words[:1])
-    return 1 if known else 0
+    is_command = (
+        words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.commands_below(words[:1])
+    )
+    return 1 if is_command else 0
 
 
 def hint(text: str) -> str:
@@ -208,11 +212,11 @@ def keys(completer: Completer) -> KeyBindings:
             buffer.complete_next()
             return
         asked = CompleteEvent(completion_requested=True)
-        found = list(completer.get_completions(buffer.document, asked))
-        if len(found) == 1:
-            insert(buffer, found[0])
+        completions = list(completer.get_completions(buffer.document, asked))
+        if len(completions) == 1:
+            insert(buffer, completions[0])
             return
-        common = get_common_complete_suffix(buffer.document, found)
+        common = get_common_complete_suffix(buffer.document, completions)
         if common:
             buffer.insert_text(common)
         elif state is not None:
@@ -246,7 +250,7 @@ class Interactive:
         self._names = LiveNames()
         self._plain = call.settings.no_color or "NO_COLOR" in call.console.env
 
-    def run(self) -> int:
+    def read_lines(self) -> int:
         """Read and run lines until ``exit`` or Ctrl-D; return the exit code."""
         self._greet()
         completer = ShellCompleter(self._names, self._refresh)
@@ -274,7 +278,7 @@ class Interactive:
             except EOFError:
                 return 0
             try:
-                self._shell.run(text)
+                self._shell.run_text(text)
             except ShellExit as leave:
                 return leave.exit_code
             self._refresh(at_once=True)
@@ -337,4 +341,4 @@ class Interactive:
 
 def run_interactive(call: Call) -> int:
     """Run the shell at this terminal and return its exit code."""
-    return Interactive(call).run()
+    return Interactive(call).read_lines()

@@ -69,32 +69,32 @@ def split(text: str) -> SplitText:
     current: list[str] | None = None
     start, quoted = 0, False
     back_to = Quote.NONE
-    at = 0
-    while at < len(text):
-        char = text[at]
-        at += 1
+    pos = 0
+    while pos < len(text):
+        char = text[pos]
+        pos += 1
         if state is Quote.BACKSLASH:
             state = back_to
             if state is Quote.DOUBLE and char not in '"\\':
                 current = [*(current or []), "\\"]
             current = [*(current or []), char]
-        elif char == "\\" and text[at : at + 1] == "\n" and state is not Quote.SINGLE:
-            at += 1
+        elif char == "\\" and text[pos : pos + 1] == "\n" and state is not Quote.SINGLE:
+            pos += 1
         elif char == "\\" and state is not Quote.SINGLE:
             if current is None:
-                current, start = [], at - 1
+                current, start = [], pos - 1
             back_to, state, quoted = state, Quote.BACKSLASH, True
-        elif state is Quote.NONE and (char in BLANKS or _is_next(text, at - 1)):
+        elif state is Quote.NONE and (char in BLANKS or _is_next(text, pos - 1)):
             if current is not None:
                 words.append(ShellWord("".join(current), start, quoted))
             if char == NEXT:
-                words.append(ShellWord(NEXT, at - 1, False))
+                words.append(ShellWord(NEXT, pos - 1, False))
             current, quoted = None, False
         elif state is Quote.NONE and char == "#" and current is None:
             break
         else:
             if current is None:
-                current, start = [], at - 1
+                current, start = [], pos - 1
             state, shown = _quote(state, char)
             quoted = quoted or shown is None
             if shown is not None:
@@ -104,9 +104,9 @@ def split(text: str) -> SplitText:
     return SplitText(words, state, current is None)
 
 
-def _is_next(text: str, at: int) -> bool:
+def _is_next(text: str, pos: int) -> bool:
     """Return whether a ``;`` stands there and ends a command: at the end of a word."""
-    return text[at] == NEXT and (at + 1 == len(text) or text[at + 1] in BLANKS)
+    return text[pos] == NEXT and (pos + 1 == len(text) or text[pos + 1] in BLANKS)
 
 
 def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:

@@ -92,7 +92,7 @@ async def fetch(call: Call) -> Names:
             groups.update(table.groups)
     asked = [(place, group) for place in masters for group in sorted(groups)[:CLIENT_GROUPS_MAX]]
     clients: set[str] = set()
-    async for members in bounded_gather(asked, lambda at: _members(admin, at)):
+    async for members in bounded_gather(asked, lambda pair: _members(admin, pair)):
         clients.update(members)
     clusters = sorted({place.cluster for place in brokers})
     own = {*clusters, *(place.broker for place in brokers)}
@@ -108,9 +108,9 @@ async def fetch(call: Call) -> Names:
     return Names({**names, **_contexts(call)}, clusters[0] if clusters else None, True)
 
 
-async def _members(admin: "Admin", at: tuple[ServerNode, str]) -> list[str]:
+async def _members(admin: "Admin", pair: tuple[ServerNode, str]) -> list[str]:
     try:
-        return await admin.consumer_ids(at[0].address, at[1])
+        return await admin.consumer_ids(pair[0].address, pair[1])
     except ClientError:
         # One broker that does not answer takes only its own members away.
         return []

@@ -162,6 +162,8 @@ class EmbeddedReplicas(EmbeddedProcess):
         self.addresses = GroupAddresses("", "", "", ())
 
     def _started(self, line: str) -> None:
-        told = json.loads(line)
-        brokers = tuple(GroupBroker(**broker) for broker in told["brokers"])
-        self.addresses = GroupAddresses(told["namesrv"], told["controller"], told["store"], brokers)
+        addresses = json.loads(line)
+        brokers = tuple(GroupBroker(**broker) for broker in addresses["brokers"])
+        self.addresses = GroupAddresses(
+            addresses["namesrv"], addresses["controller"], addresses["store"], brokers
+        )

@@ -125,7 +125,7 @@ def run_job(
         CommandError: the job failed; the class follows its exit code.
     """
     words = ["mqspark", job, call.store_uri, *where.more]
-    return _run(call, job, words, where, row=row, options=options or {})
+    return _run_process(call, job, words, where, row=row, options=options or {})
 
 
 def run_live_job(
@@ -161,10 +161,10 @@ def run_live_job(
             own |= {"tls": "true", "tlsCa": tls.ca, "tlsCert": tls.cert, "tlsKey": tls.key}
             secrets |= {TLS_KEY_PASSWORD: tls.key_password} if tls.key_password else {}
     words = ["mqspark.cli.live_jobs", job, archive]
-    return _run(call, job, words, where, row=row, options=own, secrets=secrets)
+    return _run_process(call, job, words, where, row=row, options=own, secrets=secrets)
 
 
-def _run(
+def _run_process(
     call: Call,
     job: str,
     words: Sequence[str],
@@ -225,8 +225,8 @@ def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
     said = _Said()
     with Progress(call.console, f"pipeline {job}", unit="tasks") as progress:
         for text in lines:
-            told = _object_of(text)
-            match told:
+            message = _object_of(text)
+            match message:
                 case {"ui": page}:
                     call.warn(f"Spark shows the job at {page}")
                 case {"hint": hint}:
@@ -236,8 +236,8 @@ def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
                 case {"plan": plan}:
                     for line in str(plan).splitlines():
                         call.console.err.write(f"{printable(line)}\n")
-                case _ if told:
-                    said.last = told
+                case _ if message:
+                    said.last = message
                 case _:
                     said.spark = text.strip() or said.spark
     return said
@@ -247,11 +247,11 @@ def _object_of(text: str) -> dict[str, object]:
     if not text.startswith('{"'):
         return {}
     try:
-        told: dict[str, object] = json.loads(text)
+        message: dict[str, object] = json.loads(text)
     except ValueError:
         # A line of Spark's that only begins like one of ours.
         return {}
-    return told
+    return message
 
 
 def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[Row]:

@@ -69,15 +69,15 @@ def stored_by_key(
         ItemNotFound: no message has the key.
     """
     with StoreDir.open(call.store_dir) as store:
-        found = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
+        records = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
         if unique:
-            found = [record for record in found if record.unique_key == key]
-        if not found:
+            records = [record for record in records if record.unique_key == key]
+        if not records:
             raise ItemNotFound(
                 f"no message with key {key!r} in topic {topic} of {store.root}",
                 hint="check the key, and the time span if one is given",
             )
-        return Outcome([stored_row(call, store, record, body=body) for record in found])
+        return Outcome([stored_row(call, store, record, body=body) for record in records])
 
 
 def stored_at(
@@ -92,8 +92,8 @@ def stored_at(
         store.need_queues()
         if (topic, queue_id) not in set(store.queues()):
             raise ItemNotFound(f"topic {topic} has no queue {queue_id} in {store.root}")
-        for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
-            if found == queue_offset:
+        for entry_offset, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
+            if entry_offset == queue_offset:
                 body = body_form(no_body=no_body, inflate=True)
                 return one(stored_row(call, store, store.record_at(entry.log_offset), body=body))
         raise ItemNotFound(
@@ -177,10 +177,14 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
         ItemNotFound: the store has no offsets of the named group.
     """
     with open_store(call) as store:
-        found = [at for at in store.group_offsets() if group in (None, at.group)]
-        if group is not None and not found:
+        positions = [
+            position for position in store.group_offsets() if group in (None, position.group)
+        ]
+        if group is not None and not positions:
             raise ItemNotFound(f"group {group} has no offset in {store.root}")
-    return sorted(found, key=lambda at: (at.group, at.topic, at.queue_id))
+    return sorted(
+        positions, key=lambda position: (position.group, position.topic, position.queue_id)
+    )
 
 
 def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
@@ -202,6 +206,6 @@ def stored_row(
     call: Call, store: StoreDir, record: Record, *, body: BodyForm, log_offset: int | None = None
 ) -> MessageRow:
     """Return the row of a record; ``log_offset`` is where it lies, if it may say otherwise."""
-    at = record.log_offset if log_offset is None else log_offset
-    file = f"commitlog/{store.log.file_holding(at)}"
-    return row_at(record, log_offset=at, file=file, body=body, warn=call.warn)
+    record_offset = record.log_offset if log_offset is None else log_offset
+    file = f"commitlog/{store.log.file_holding(record_offset)}"
+    return row_at(record, log_offset=record_offset, file=file, body=body, warn=call.warn)

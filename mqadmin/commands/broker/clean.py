@@ -53,7 +53,7 @@ def _clean(verb: str, what: str, ask: Callable[[Admin, str], Awaitable[None]]) -
         await call.confirm(f"delete {what} on {len(nodes)} broker(s)?")
         rows = []
         for node in nodes:
-            result, remark = await attempt(call, partial(ask, admin, node.address), done=DONE)
+            result, remark = await attempt(call, partial(ask, admin, node.address), success=DONE)
             rows.append(CleanResult(node.broker, node.address, result, remark))
         return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

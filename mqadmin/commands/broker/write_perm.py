@@ -55,7 +55,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
     changed: dict[str, int] = {}
     targets = [WritePerm(admin, node, (broker,), changed) for node in await namesrvs(call)]
     verb = "add" if writable else "wipe"
-    done = await carry_out(
+    results = await carry_out(
         call,
         await plan(targets, choose),
         title=f"broker write-perm {verb} {broker}",
@@ -63,21 +63,21 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
     )
     if call.settings.compat and not call.dry_run:
         # Java's tool prints how many topics there are, which only the answer to a write says.
-        for one in done:
-            if one.result == UNCHANGED:
-                await one.target.write(writable)
-    if call.dry_run and any(one.result == WOULD_CHANGE for one in done):
-        changed |= await _topic_counts(admin, broker, [one.address for one in done])
+        for result in results:
+            if result.result == UNCHANGED:
+                await result.target.write(writable)
+    if call.dry_run and any(result.result == WOULD_CHANGE for result in results):
+        changed |= await _topic_counts(admin, broker, [result.address for result in results])
     rows = [
         WritePermChange.of(
-            one,
+            result,
             broker=broker,
-            namesrv=one.address,
-            was_writable=one.step.old,
-            writable=one.value,
-            topics=changed.get(one.address, 0),
+            namesrv=result.address,
+            was_writable=result.step.old,
+            writable=result.value,
+            topics=changed.get(result.address, 0),
         )
-        for one in done
+        for result in results
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

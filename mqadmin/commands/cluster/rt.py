@@ -94,9 +94,9 @@ async def cluster_rt(
     """
     nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
-        told = f"{count + 1} messages of {size} bytes"
+        plan = f"{count + 1} messages of {size} bytes"
         return Outcome(
-            [RoundTrip.of(at, sent=count, result=WOULD_CHANGE, remark=told) for at in nodes]
+            [RoundTrip.of(node, sent=count, result=WOULD_CHANGE, remark=plan) for node in nodes]
         )
     # A send that is tried again would measure the pauses as well.
     at_once = ProducerSettings(retry_backoff_ms=0)
@@ -126,9 +126,9 @@ async def cluster_rt(
 
 
 def _log_line(row: RoundTrip, *, room: str, now_ms: int) -> LogLine:
-    at = datetime.fromtimestamp(now_ms / 1000, UTC) + LOG_ZONE
+    log_time = datetime.fromtimestamp(now_ms / 1000, UTC) + LOG_ZONE
     took = "NaN" if row.rt_ms is None else f"{row.rt_ms:.0f}"
-    return LogLine(f"{at:%Y-%m-%d %H:%M:%S}|{room}|{row.cluster}|{row.broker}|{took}")
+    return LogLine(f"{log_time:%Y-%m-%d %H:%M:%S}|{room}|{row.cluster}|{row.broker}|{took}")
 
 
 async def _measure(producer: Producer, node: ServerNode, *, count: int, size: int) -> RoundTrip:
@@ -139,7 +139,7 @@ async def _measure(producer: Producer, node: ServerNode, *, count: int, size: in
     for number in range(count + 1):
         try:
             queues = await producer.queues(node.broker)
-            queue = next(one for one in queues if one.broker_name == node.broker)
+            queue = next(each for each in queues if each.broker_name == node.broker)
             start = now()
             await producer.send(message, queue=queue)
         except (ClientError, StopIteration) as error:

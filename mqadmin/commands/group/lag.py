@@ -68,24 +68,24 @@ async def summaries(admin: "Admin", nodes: list[ServerNode]) -> AsyncIterator[Gr
     """Yield a row for each group."""
     topics = sorted(await admin.topic_list())
     groups = [name.removeprefix(RETRY_PREFIX) for name in topics if name.startswith(RETRY_PREFIX)]
-    async for row in bounded_gather(groups, lambda one: _summary(admin, nodes, one)):
+    async for row in bounded_gather(groups, lambda group: _summary(admin, nodes, group)):
         yield row
 
 
 async def _summary(admin: "Admin", nodes: list[ServerNode], group: str) -> GroupSummary:
-    stats = await asyncio.gather(*(admin.consume_stats(at.address, group) for at in nodes))
-    told = await asyncio.gather(*(connection(admin, at, group) for at in nodes))
-    found = next((one for one in told if one is not None), None)
-    members = found.connection_set if found is not None else []
-    queues = [at for one in stats for at in one.offset_table.values()]
+    stats = await asyncio.gather(*(admin.consume_stats(node.address, group) for node in nodes))
+    connections = await asyncio.gather(*(connection(admin, node, group) for node in nodes))
+    body = next((each for each in connections if each is not None), None)
+    members = body.connection_set if body is not None else []
+    queues = [wrapper for table in stats for wrapper in table.offset_table.values()]
     return GroupSummary(
         group=group,
         members=len(members),
-        version=min((one.version for one in members), default=None),
-        consume_type=found.consume_type.name if found and found.consume_type else None,
-        message_model=found.message_model.name if found and found.message_model else None,
-        consume_tps=sum(one.consume_tps for one in stats),
-        lag=sum(at.broker_offset - at.consumer_offset for at in queues),
+        version=min((each.version for each in members), default=None),
+        consume_type=body.consume_type.name if body and body.consume_type else None,
+        message_model=body.message_model.name if body and body.message_model else None,
+        consume_tps=sum(each.consume_tps for each in stats),
+        lag=sum(wrapper.broker_offset - wrapper.consumer_offset for wrapper in queues),
     )
 
 
@@ -174,7 +174,7 @@ class Trends:
     queues: dict[tuple[str, str, str | None, int], Trend] = field(default_factory=dict)
     groups: dict[str, Trend] = field(default_factory=dict)
 
-    def take(self, rows: list[QueueLag], *, now_ms: int) -> list[WatchedLag]:
+    def add_tick(self, rows: list[QueueLag], *, now_ms: int) -> list[WatchedLag]:
         """Return the rows with what the ticks so far say of them."""
         made = []
         for row in rows:
@@ -288,7 +288,7 @@ async def group_lag(
     answers = Answers(call)
     asked = MemberSurvey(admin, call.now_ms)
     reader = GroupReader(admin, nodes, answers=answers, members=asked)
-    wanted = LagQuery(group, topic, with_clients=not no_clients)
+    query = LagQuery(group, topic, with_clients=not no_clients)
     if group is not None:
         groups = [group]
     else:
@@ -298,16 +298,16 @@ async def group_lag(
         summary = bounded_gather(groups, lambda name: _total(reader, name, topic))
         return await _summarized(call, summary, answers)
     totals: list[str] = []
-    found = _in_order(call, reader, groups, wanted, totals=totals)
+    positions = _in_order(call, reader, groups, query, totals=totals)
     if not call.is_watched:
         return Outcome(
-            found,
+            positions,
             exit_code=lambda: answers.exit_code() or asked.exit_code(),
             picture=lambda: tuple(totals),
         )
-    rows = [row async for row in found]
+    rows = [row async for row in positions]
     trends = call.memory.of(Trends)
-    watched = trends.take(rows, now_ms=call.now_ms())
+    watched = trends.add_tick(rows, now_ms=call.now_ms())
     seen = sorted({row.group for row in rows})
     return Outcome(watched, columns=WATCHED_COLUMNS, picture=trends.summary(seen))
 
@@ -332,25 +332,25 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
 
     return [
         QueueLag.of(
-            at,
-            broker_offset=at.max_offset,
-            consumer_offset=at.queue_offset,
+            position,
+            broker_offset=position.max_offset,
+            consumer_offset=position.queue_offset,
             standing=QueuePosition(
-                group=at.group,
-                topic=at.topic,
+                group=position.group,
+                topic=position.topic,
                 broker="",
-                queue_id=at.queue_id,
-                consumer_offset=at.queue_offset,
-                end_offset=at.max_offset,
+                queue_id=position.queue_id,
+                consumer_offset=position.queue_offset,
+                end_offset=position.max_offset,
             ).standing,
         )
-        for at in stored_positions(call, group)
-        if topic in (None, at.topic)
+        for position in stored_positions(call, group)
+        if topic in (None, position.topic)
     ]
 
 
 async def _in_order(
-    call: Call, reader: GroupReader, groups: list[str], wanted: LagQuery, *, totals: list[str]
+    call: Call, reader: GroupReader, groups: list[str], query: LagQuery, *, totals: list[str]
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about.
 
@@ -358,34 +358,34 @@ async def _in_order(
     was asked for.
     """
     warnings: list[str] = []
-    known = False
+    is_known = False
 
     async def of_group(group: str) -> tuple[list[QueuePosition], list[QueueLag]]:
-        positions = await reader.positions(group, wanted.topic)
+        positions = await reader.positions(group, query.topic)
         owners: dict[MessageQueue, str] = {}
-        if wanted.with_clients and positions:
+        if query.with_clients and positions:
             owners = await _owners(reader, group, warnings)
         rows = [_row(reader, position, owners) for position in positions]
         return positions, [row for row in rows if row.standing in SHOWN]
 
     last: list[QueuePosition] = []
     async for positions, rows in bounded_gather(groups, of_group):
-        known, last = known or bool(positions), positions
+        is_known, last = is_known or bool(positions), positions
         warnings += left_out(positions)
         for row in rows:
             yield row
     answers = reader.answers
-    if not known and wanted.group is not None and not answers.exit_code():
-        await find_group(reader.admin, wanted.group)
-        if wanted.topic is not None:
+    if not is_known and query.group is not None and not answers.exit_code():
+        await find_group(reader.admin, query.group)
+        if query.topic is not None:
             raise ItemNotFound(
-                f"group {wanted.group} has no offset in topic {wanted.topic}",
-                hint=f"`offset show {wanted.group}` shows its offsets",
+                f"group {query.group} has no offset in topic {query.topic}",
+                hint=f"`offset show {query.group}` shows its offsets",
             )
     for text in (*warnings, *reader.members.notes("its subscriptions are unknown")):
         call.warn(f"note: {text}")
-    if known and wanted.group is not None:
-        totals.append(_total_line(reader, wanted.group, StandingTotal.of(last)))
+    if is_known and query.group is not None:
+        totals.append(_total_line(reader, query.group, StandingTotal.of(last)))
 
 
 def _total_line(reader: GroupReader, group: str, total: StandingTotal) -> str:
@@ -421,8 +421,8 @@ async def _owners(reader: GroupReader, group: str, warnings: list[str]) -> dict[
     listed = await reader.answers.each(
         reader.nodes, lambda node: reader.admin.consumer_ids(node.address, group)
     )
-    at = {member: node.address for node, members in listed for member in members}
-    infos = infos_of(await reader.members.ask(group, at))
+    address_of = {member: node.address for node, members in listed for member in members}
+    infos = infos_of(await reader.members.survey(group, address_of))
     if text := disagreement(infos):
         warnings.append(f"group {group}: {text}")
     return owners_of(infos)
@@ -432,7 +432,7 @@ def left_out(positions: Sequence[QueuePosition]) -> list[str]:
     """Return what the rows of one group do not show, one sentence for each reason."""
     texts = []
     for standing, reason in LEFT_OUT.items():
-        topics = sorted({one.topic for one in positions if one.standing is standing})
+        topics = sorted({position.topic for position in positions if position.standing is standing})
         if topics:
             group = positions[0].group
             texts.append(f"group {group}, topic {first_of_names(topics)}: {reason}")

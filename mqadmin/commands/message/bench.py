@@ -182,27 +182,27 @@ async def _sender(producer: Producer, run: BenchRun) -> None:
 async def _send(producer: Producer, run: BenchRun) -> tuple[SendResult | None, float]:
     message = Message(run.topic, b"x" * run.size, tags=run.tag)
     started_s = perf_counter()
-    done = None
+    send_result = None
     try:
-        done = await producer.send(message)
+        send_result = await producer.send(message)
     except ClientError as error:
         run.failed += 1
         run.first_error = run.first_error or str(error)
     took_ms = (perf_counter() - started_s) * 1000
-    if done is not None:
+    if send_result is not None:
         run.took_ms.append(took_ms)
-    return done, took_ms
+    return send_result, took_ms
 
 
 async def _each(producer: Producer, run: BenchRun) -> AsyncIterator[Row]:
     while await run.turn():
-        done, took_ms = await _send(producer, run)
+        send_result, took_ms = await _send(producer, run)
         yield SendRow.of(
-            done,
-            broker=done.queue.broker_name if done else None,
-            queue_id=done.queue.queue_id if done else None,
-            status=str(done.status) if done else "failed",
-            msg_id=done.offset_msg_id if done else None,
+            send_result,
+            broker=send_result.queue.broker_name if send_result else None,
+            queue_id=send_result.queue.queue_id if send_result else None,
+            status=str(send_result.status) if send_result else "failed",
+            msg_id=send_result.offset_msg_id if send_result else None,
             took_ms=round(took_ms, 3),
             topic=run.topic,
         )

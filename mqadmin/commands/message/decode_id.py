@@ -61,14 +61,14 @@ def decode_message_id(text: str, *, now_ms: int) -> DecodedId:
     store_host, log_offset = parse_offset_id(text)
     if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:
         return DecodedId(id=text, kind="offset", host=host_text(store_host), log_offset=log_offset)
-    found = decode_unique_id(text)
+    decoded = decode_unique_id(text)
     return DecodedId(
         id=text,
         kind="unique",
-        host=found.ip,
-        pid=found.pid,
-        counter=found.counter,
-        born_ms=_born_ms(found.born_ms_in_month, now_ms=now_ms),
+        host=decoded.ip,
+        pid=decoded.pid,
+        counter=decoded.counter,
+        born_ms=_born_ms(decoded.born_ms_in_month, now_ms=now_ms),
     )
 
 

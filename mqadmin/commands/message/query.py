@@ -89,7 +89,7 @@ async def query_key(
         )
     admin = await call.admin()
     answers = Answers(call)
-    found = await admin.query_message(
+    messages = await admin.query_message(
         topic,
         key,
         count_max=count,
@@ -98,13 +98,13 @@ async def query_key(
         route_of=cluster,
         on_silent=answers.miss,
     )
-    if not found and not answers.exit_code():
+    if not messages and not answers.exit_code():
         raise ItemNotFound(
             f"no message with key {key!r} in topic {topic}",
             hint=await waiting_hint(admin, topic, key)
             or "check the key, and the time span if one is given",
         )
-    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
+    rows = [row_of(message, warn=call.warn, body=not no_body) for message in messages]
     return Outcome(rows, exit_code=answers.exit_code)
 
 
@@ -157,7 +157,7 @@ async def query_unique_key(
         )
     admin = await call.admin()
     answers = Answers(call)
-    found = await admin.query_message(
+    messages = await admin.query_message(
         topic,
         message_id,
         begin_ms=begin_ms,
@@ -166,12 +166,12 @@ async def query_unique_key(
         route_of=cluster,
         on_silent=answers.miss,
     )
-    if not found and not answers.exit_code():
+    if not messages and not answers.exit_code():
         raise ItemNotFound(
             f"no message {message_id} in topic {topic}",
             hint=await waiting_hint(admin, topic, message_id, unique=True) or "check topic and id",
         )
-    shown = found if all_ else found[:1]
+    shown = messages if all_ else messages[:1]
     if call.settings.compat:
         # Java's tool also prints which groups have read the message.
         return Outcome(with_tracks(call, shown), exit_code=answers.exit_code)
@@ -205,8 +205,8 @@ async def query_offset(
 
         return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    at = choose_queue(await consumer.queues(topic), queue, broker)
-    pulled = await consumer.pull(at, queue_offset=queue_offset, count_max=1)
+    message_queue = choose_queue(await consumer.queues(topic), queue, broker)
+    pulled = await consumer.pull(message_queue, queue_offset=queue_offset, count_max=1)
     for message in pulled.messages:
         if message.queue_offset == queue_offset:
             if call.settings.compat:
@@ -214,7 +214,8 @@ async def query_offset(
                 return Outcome(with_tracks(call, [message], pulled=pulled))
             return one(row_of(message, warn=call.warn, body=not no_body))
     raise ItemNotFound(
-        f"queue {at.broker_name}:{at.queue_id} of topic {topic} has no message at {queue_offset}",
+        f"queue {message_queue.broker_name}:{message_queue.queue_id} of topic {topic} has no "
+        f"message at {queue_offset}",
         hint=f"it has {pulled.min_offset} to {pulled.max_offset - 1}"
         if pulled.max_offset > pulled.min_offset
         else "it is empty",
@@ -247,9 +248,9 @@ async def query_time(
     begin_ms, end_ms = stored.ms(call.now_ms())
     if end_ms < begin_ms:
         raise Usage(f"--to {stored.to} is before --from {stored.from_}")
-    wanted = RecordFilter(
+    record_filter = RecordFilter(
         topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms
     )
     return await browse(
-        call, MessageQuery(topic=topic, filter=wanted, limit=limit, no_body=no_body)
+        call, MessageQuery(topic=topic, filter=record_filter, limit=limit, no_body=no_body)
     )

@@ -181,7 +181,7 @@ def _chosen(
         return choose_queue(queues, queue, broker)
     if broker is None:
         return None
-    here = [one for one in queues if one.broker_name == broker]
+    here = [message_queue for message_queue in queues if message_queue.broker_name == broker]
     return choose_queue(here, str(here[0].queue_id if here else 0), broker)
 
 
@@ -197,7 +197,7 @@ async def _is_new(call: Call, topic: str) -> bool:
         return True
     if not any(data.perm & PERM_WRITE and data.write_queue_nums for data in route.queue_datas):
         perms = ", ".join(
-            f"{perm_text(one.perm)} on {one.broker_name}" for one in route.queue_datas
+            f"{perm_text(data.perm)} on {data.broker_name}" for data in route.queue_datas
         )
         raise ServerRefused(
             f"topic {topic} does not accept messages: its permission is {perms}",

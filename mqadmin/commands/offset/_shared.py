@@ -121,7 +121,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         columns = (*OFFSET_COLUMNS, "first_msg_id")
         return Outcome(rows, exit_code=answers.exit_code, columns=columns)
     place = reset.to.text + (f", which is {instant}," if instant else "")
-    topics = ("topic " if len(plans) == 1 else "topics ") + ", ".join(one.topic for one in plans)
+    topics = ("topic " if len(plans) == 1 else "topics ") + ", ".join(plan.topic for plan in plans)
     await call.confirm(f"move group {reset.group} in {topics} to {place} ({len(moves)} queues)?")
     is_online = any(plan.is_online for plan in plans)
     keep_offsets(
@@ -156,15 +156,15 @@ async def _plan(
     """
     route = await admin.topic_route(topic)
     nodes, queues = _chosen_queues(reset, topic, route)
-    told = await ask_each(
+    members_by_node = await ask_each(
         nodes,
-        lambda at: admin.consumer_ids(at.address, reset.group),
+        lambda node: admin.consumer_ids(node.address, reset.group),
         answers=answers if call.dry_run else None,
     )
-    masters = {node.broker: node.address for node, _ in told}
+    masters = {node.broker: node.address for node, _ in members_by_node}
     if call.dry_run:
         queues = [queue for queue in queues if queue.broker_name in masters]
-    is_online = any(ids for _, ids in told)
+    is_online = any(ids for _, ids in members_by_node)
     if is_online and (reset.queue or not reset.to.is_time_like):
         raise ServerRefused(
             f"group {reset.group} has members online, which a broker can only move to a time, in "
@@ -172,11 +172,18 @@ async def _plan(
             hint="stop them, or pass --to earliest, latest or a time",
         )
     if is_online:
-        await check_members_follow(admin, reset.group, [node for node, _ in told])
-    known = await known_offsets(admin, reset.group, topic, masters)
+        await check_members_follow(admin, reset.group, [node for node, _ in members_by_node])
+    stored_offsets = await known_offsets(admin, reset.group, topic, masters)
     moves = await asyncio.gather(
         *(
-            _move(call, admin, reset, queue, masters[queue.broker_name], known[queue.broker_name])
+            _move(
+                call,
+                admin,
+                reset,
+                queue,
+                masters[queue.broker_name],
+                stored_offsets[queue.broker_name],
+            )
             for queue in queues
         )
     )
@@ -204,7 +211,7 @@ def _chosen_queues(
             )
     if reset.broker is not None:
         nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
-        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
+        queues = [queue for queue in queues if queue.broker_name in {node.broker for node in nodes}]
         if not queues:
             raise ItemNotFound(
                 f"topic {topic} has no queue on broker {reset.broker}",
@@ -258,7 +265,7 @@ def _at_instant(call: Call, reset: Reset) -> tuple[Reset, str]:
 async def _preview(call: Call, reset: Reset, moves: list[OffsetMove]) -> list[OffsetChange]:
     """Return what would move, with the first message that would be read of each queue."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    firsts = await asyncio.gather(*(message_at(consumer, one.queue, one.new) for one in moves))
+    firsts = await asyncio.gather(*(message_at(consumer, move.queue, move.new) for move in moves))
     return [
         row_of(reset.group, move, WOULD_CHANGE, first=first)
         for move, first in zip(moves, firsts, strict=True)
@@ -271,14 +278,14 @@ async def _move(
     reset: Reset,
     queue: MessageQueue,
     address: str,
-    known: dict[int, int],
+    stored_offsets: dict[int, int],
 ) -> OffsetMove:
     """Work out where a queue's offset goes."""
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
-    old = known.get(queue.queue_id)
+    old = stored_offsets.get(queue.queue_id)
     if reset.to.mark is PositionKind.TIME:
-        found = await admin.search_offset(queue, reset.to.when.ms(call.now_ms()))
-        new = min(max(found, low), high)
+        found_offset = await admin.search_offset(queue, reset.to.when.ms(call.now_ms()))
+        new = min(max(found_offset, low), high)
     else:
         new = reset.to.within(low=low, high=high, current=old)
     # Without an offset a group would begin at the first message there is, or further ahead.

@@ -73,8 +73,8 @@ async def _rows(call: Call) -> list[GroupOffset]:
         from mqadmin.store_access.stored_rows import stored_positions
 
         return [
-            GroupOffset.of(at, broker=None, consumer_offset=at.queue_offset)
-            for at in stored_positions(call, None)
+            GroupOffset.of(position, broker=None, consumer_offset=position.queue_offset)
+            for position in stored_positions(call, None)
         ]
     admin = await call.admin()
     rows = []

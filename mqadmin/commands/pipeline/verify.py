@@ -26,11 +26,11 @@ class StoreReportRow(Row):
     findings: tuple[FindingRow, ...]
 
 
-def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
-    found = tuple(FindingRow(**each) for each in findings)
-    counts = Counter(each.severity for each in found)
+def _row(*, findings: list[dict[str, Any]], **fields: Any) -> StoreReportRow:
+    finding_rows = tuple(FindingRow(**each) for each in findings)
+    counts = Counter(each.severity for each in finding_rows)
     return StoreReportRow(
-        **known, errors=counts["error"], warnings=counts["warning"], findings=found
+        **fields, errors=counts["error"], warnings=counts["warning"], findings=finding_rows
     )
 
 

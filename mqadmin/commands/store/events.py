@@ -28,7 +28,7 @@ def show_events(call: Call, *, pause: int | None) -> Outcome:
     """
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "events") as progress:
         total = store.log.end - store.log.min_offset
-        found = store_events(
+        events = store_events(
             store, pause_ms=pause or PAUSE_MS, on_done=lambda size: progress(size, total)
         )
-    return Outcome([EventRow(**one._asdict()) for one in found])
+    return Outcome([EventRow(**event._asdict()) for event in events])

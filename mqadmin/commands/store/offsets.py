@@ -41,8 +41,13 @@ def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome
     """
     return Outcome(
         [
-            OffsetRow.of(at, broker=None, consumer_offset=at.queue_offset, offset=at.queue_offset)
-            for at in stored_positions(call, group)
-            if topic in (None, at.topic)
+            OffsetRow.of(
+                position,
+                broker=None,
+                consumer_offset=position.queue_offset,
+                offset=position.queue_offset,
+            )
+            for position in stored_positions(call, group)
+            if topic in (None, position.topic)
         ]
     )

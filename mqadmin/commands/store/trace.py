@@ -118,7 +118,7 @@ def _trace_row(message: MessageRow, step: TraceStep, *, group: GroupInfo | None)
     )
     if group is None:
         return row
-    told = position_text(queue_offset, group.queue_offset)
+    progress = position_text(queue_offset, group.queue_offset)
     return replace(
         row,
         step=StepKind.GROUP.value,
@@ -126,5 +126,5 @@ def _trace_row(message: MessageRow, step: TraceStep, *, group: GroupInfo | None)
         due_ms=0,
         group=group.group,
         group_offset=group.queue_offset,
-        detail=f"at {group.queue_offset}: {told}",
+        detail=f"at {group.queue_offset}: {progress}",
     )

@@ -80,10 +80,10 @@ def copied(what: str, name: str) -> LineLayout:
 def consume_mode(records: Iterable[Record], line: Line) -> Iterator[str]:
     """Print ``setConsumeMode``: of one broker nothing where that refuses."""
     made = list(records)
-    done = [record for record in made if record["result"] in DONE]
-    for record in done:
+    changed = [record for record in made if record["result"] in DONE]
+    for record in changed:
         yield f"set consume mode to {record['address']} success.\n"
-    if done or "c" in line.flags:
+    if changed or "c" in line.flags:
         values = line.values
         yield (
             f"topic[{values['topic']}] group[{values['group']}] consume mode[{values['mode']}] "

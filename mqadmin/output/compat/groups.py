@@ -130,12 +130,12 @@ def settings(records: Iterable[Record]) -> Iterator[str]:
 def update(records: Iterable[Record]) -> Iterator[str]:
     """Print ``updateSubGroup``."""
     last: Record | None = None
-    done = [record for record in records if record["result"] in DONE]
-    for last in hash_order(done, lambda record: string_hash(str(record["address"]))):
+    changed = [record for record in records if record["result"] in DONE]
+    for last in hash_order(changed, lambda record: string_hash(str(record["address"]))):
         yield f"create subscription group to {last['address']} success.\n"
     if last is not None:
-        told = {name: last[ours] for name, ours in SETTINGS.items()}
-        yield object_text("SubscriptionGroupConfig", told)
+        settings = {name: last[ours] for name, ours in SETTINGS.items()}
+        yield object_text("SubscriptionGroupConfig", settings)
 
 
 def delete(records: Iterable[Record], line: Line) -> Iterator[str]:

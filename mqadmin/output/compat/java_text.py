@@ -98,7 +98,7 @@ def mapping(value: object) -> Mapping[str, object]:
 
 def parts(value: object) -> list[Record]:
     """Return the objects that a list of a record holds."""
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
 def map_text(value: object, *, capacity: int = 16) -> str:
@@ -108,14 +108,14 @@ def map_text(value: object, *, capacity: int = 16) -> str:
         value: the properties.
         capacity: the size that the map was made with; 128 for those of a message in 5.x.
     """
-    told = mapping(value)
-    keys = hash_order(told, string_hash, capacity=capacity)
-    return "{" + ", ".join(f"{key}={told[key]}" for key in keys) + "}"
+    fields = mapping(value)
+    keys = hash_order(fields, string_hash, capacity=capacity)
+    return "{" + ", ".join(f"{key}={fields[key]}" for key in keys) + "}"
 
 
-def object_text(name: str, told: Mapping[str, object]) -> str:
+def object_text(name: str, fields: Mapping[str, object]) -> str:
     """Return an object as its ``toString`` prints it: its name, and its fields in brackets."""
-    return f"{name} [{', '.join(f'{key}={java_string(value)}' for key, value in told.items())}]"
+    return f"{name} [{', '.join(f'{key}={java_string(value)}' for key, value in fields.items())}]"
 
 
 def queue_text(topic: object, broker: object, queue_id: object) -> str:

@@ -56,7 +56,10 @@ def _topics(line: Line) -> str:
 
 def _in_order(records: Iterable[Record]) -> list[Record]:
     return hash_order(
-        records, lambda at: queue_hash(str(at["topic"]), str(at["broker"]), number(at["queue_id"]))
+        records,
+        lambda record: queue_hash(
+            str(record["topic"]), str(record["broker"]), number(record["queue_id"])
+        ),
     )
 
 

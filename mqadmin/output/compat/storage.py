@@ -134,8 +134,8 @@ def _head(address: str, record: Record, line: Line) -> str:
 
 def _done(records: Iterable[Record]) -> list[Record]:
     """Return what was done, in the order of a ``HashSet`` of addresses."""
-    done = [record for record in records if record["result"] in DONE]
-    return hash_order(done, lambda record: string_hash(str(record["address"])))
+    changed = [record for record in records if record["result"] in DONE]
+    return hash_order(changed, lambda record: string_hash(str(record["address"])))
 
 
 def _servers(records: Iterable[Record]) -> Iterator[tuple[str, list[Record]]]:
@@ -150,5 +150,5 @@ def _servers(records: Iterable[Record]) -> Iterator[tuple[str, list[Record]]]:
     mine = {address for addresses in slaves.values() for address in addresses}
     masters = [address for address in tables if address not in mine]
     for address in hash_order(masters, string_hash, capacity=SERVERS_CAPACITY):
-        for one in (address, *slaves.get(address, ())):
-            yield one, tables[one]
+        for server in (address, *slaves.get(address, ())):
+            yield server, tables[server]

@@ -94,8 +94,8 @@ def columns(title: str, values: Sequence[tuple[int, str]], labels: Sequence[str]
                 f'width="{max(0.8, step * 0.86):.2f}" height="{tall:.1f}">'
                 f"<title>{safe(hint)}</title></rect>"
             )
-    for at, (label, anchor) in enumerate(zip(labels, ("start", "middle", "end"), strict=False)):
-        x = 70 + (WIDTH - 70) * at / 2
+    for index, (label, anchor) in enumerate(zip(labels, ("start", "middle", "end"), strict=False)):
+        x = 70 + (WIDTH - 70) * index / 2
         parts.append(
             f'<text class="label" x="{x:.0f}" y="{height + 20}" text-anchor="{anchor}">'
             f"{safe(label)}</text>"
@@ -110,10 +110,10 @@ def cells(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, str]], str
         rows: (label, (share 0 to 1, what hovers) of each cell, value to the right).
     """
     parts, room = [], WIDTH - LABEL_WIDTH - VALUE_WIDTH
-    for number, (label, found, value) in enumerate(rows):
-        y, step = number * ROW, min(CELL_MAX, room / max(1, len(found)))
+    for number, (label, state, value) in enumerate(rows):
+        y, step = number * ROW, min(CELL_MAX, room / max(1, len(state)))
         parts.append(_label(label, y))
-        for place, (share, hint) in enumerate(found):
+        for place, (share, hint) in enumerate(state):
             opacity = 0.12 + 0.88 * min(1.0, max(0.0, share)) if share > 0 else 0.05
             parts.append(
                 f'<rect class="bar" opacity="{opacity:.2f}" x="{LABEL_WIDTH + place * step:.2f}" '

@@ -42,8 +42,8 @@ def page(title: str, parts: Sequence[str]) -> str:
 
 def header(title: str, lines: Sequence[str]) -> str:
     """Return the head of a page: its title, and lines below it."""
-    told = "".join(f"<p>{safe(line)}</p>" for line in lines)
-    return f"<header><h1>{safe(title)}</h1>{told}</header>"
+    paragraphs = "".join(f"<p>{safe(line)}</p>" for line in lines)
+    return f"<header><h1>{safe(title)}</h1>{paragraphs}</header>"
 
 
 def tiles(tiles: Sequence[tuple[str, str, str]]) -> str:
@@ -57,8 +57,8 @@ def tiles(tiles: Sequence[tuple[str, str, str]]) -> str:
 
 def section(title: str, content: str, hint: str = "") -> str:
     """Return a section; ``content`` is HTML already."""
-    told = f" <small>{safe(hint)}</small>" if hint else ""
-    return f"<section><h2>{safe(title)}{told}</h2>{content}</section>"
+    note = f" <small>{safe(hint)}</small>" if hint else ""
+    return f"<section><h2>{safe(title)}{note}</h2>{content}</section>"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -84,17 +84,17 @@ def cut_note(count: int, shown: int, what: str) -> str:
 
 
 def ranking(
-    title: str, found: Sequence[tuple[str, float, str, str]], *, most: int, what: str
+    title: str, entries: Sequence[tuple[str, float, str, str]], *, most: int, what: str
 ) -> str:
     """Return a bar for each (name, amount, amount as text, what hovers), the largest first.
 
     Args:
         title: of the picture.
-        found: at least one.
+        entries: at least one.
         most: how many are shown; how many are left out is said.
         what: the plural of what they are.
     """
-    order = sorted(found, key=lambda one: (-one[1], one[0]))
+    order = sorted(entries, key=lambda entry: (-entry[1], entry[0]))
     largest = order[0][1] or 1
     shown = [Bar(name, amount / largest, text, hint) for name, amount, text, hint in order[:most]]
     return bars(title, shown) + cut_note(len(order), most, what)

@@ -68,10 +68,12 @@ STYLE_OF: Final[dict[str, str]] = {
 
 def column_kind_of(name: str, values: Sequence[Value]) -> ColumnKind:
     """Return what a column holds, by its name and its values."""
-    told = [value for value in values if value is not None]
-    if told and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in told):
+    present = [value for value in values if value is not None]
+    if present and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
+    ):
         return ColumnKind.NUMBER
-    if name.endswith("_time") and all(isinstance(one, str) for one in told):
+    if name.endswith("_time") and all(isinstance(value, str) for value in present):
         return ColumnKind.TIME
     if name in BODIES:
         return ColumnKind.BODY

@@ -62,11 +62,11 @@ class TerminalPrinter(Printer):
         self._names = list(look.names)
         if not look.named:
             # The same time in another form.
-            told = {name.removesuffix("_time") for name in look.names if name.endswith("_time")}
+            timed = {name.removesuffix("_time") for name in look.names if name.endswith("_time")}
             self._names = [
                 name
                 for name in look.names
-                if not name.endswith("_ms") or name.removesuffix("_ms") not in told
+                if not name.endswith("_ms") or name.removesuffix("_ms") not in timed
             ]
         self._followed: list[FittedColumn] = []
         self._tables = 0
@@ -121,8 +121,8 @@ class TerminalPrinter(Printer):
         self._print_blocks(_again(columns), len(records))
 
     def _is_lifted(self, column: FittedColumn) -> bool:
-        told = column.name in self.look.tree or (self.look.tree and column.is_flag)
-        return _is_constant(column) and not told
+        is_grouping = column.name in self.look.tree or (self.look.tree and column.is_flag)
+        return _is_constant(column) and not is_grouping
 
     def _print_sections(
         self, head: list[FittedColumn], kept: list[FittedColumn], sections: list[list[int]]
@@ -169,7 +169,8 @@ class TerminalPrinter(Printer):
         if headers:
             self._followed = columns = fit(_again(columns), self.look.width) or columns
             last = next(
-                (one for one in reversed(columns) if one.kind is not ColumnKind.NUMBER), None
+                (column for column in reversed(columns) if column.kind is not ColumnKind.NUMBER),
+                None,
             )
             if last is not None:
                 # Nobody knows how long the next ones are.
@@ -214,12 +215,12 @@ class TerminalPrinter(Printer):
         sections = (*self.look.sections, ("", tuple(name for name in flat if name not in listed)))
         width = max((len(name) for name in flat), default=0)
         for title, members in sections:
-            told = [name for name in members if name in flat]
-            if not told:
+            present = [name for name in members if name in flat]
+            if not present:
                 continue
             if title and self.look.headers:
                 self._draw(Text(title, style=f"{LABEL} underline"))
-            self._draw(_pairs(((name, self._value(name, record[name])) for name in told), width))
+            self._draw(_pairs(((name, self._value(name, record[name])) for name in present), width))
         for name in inside:
             rows = record[name]
             if isinstance(rows, list):
@@ -254,7 +255,9 @@ class TerminalPrinter(Printer):
 
 def _again(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
     """Return the columns at their natural widths."""
-    return [FittedColumn(one.name, one.kind, one.values, one.now_ms) for one in columns]
+    return [
+        FittedColumn(column.name, column.kind, column.values, column.now_ms) for column in columns
+    ]
 
 
 def _cell(column: FittedColumn, spot: int) -> Text:

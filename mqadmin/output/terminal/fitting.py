@@ -160,7 +160,9 @@ def columns_for(
 
 def without_empty_prose(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
     """Return the columns without those that would hold a sentence where something went wrong."""
-    return [one for one in columns if one.kind is not ColumnKind.PROSE or not one.is_empty]
+    return [
+        column for column in columns if column.kind is not ColumnKind.PROSE or not column.is_empty
+    ]
 
 
 def total(columns: Sequence[FittedColumn]) -> int:
@@ -173,13 +175,13 @@ def fit(
 ) -> list[FittedColumn] | None:
     """Return the columns that are drawn, narrowed to ``room`` cells; None where they cannot."""
     kept = list(columns)
-    for column in sorted(kept, key=lambda one: -len(one.name)):
+    for column in sorted(kept, key=lambda each: -len(each.name)):
         if total(kept) > room:
             column.stack()
     if total(kept) > room:
         kept = [column for column in kept if not column.is_empty] or kept
     for kind, low in STEPS:
-        for column in sorted(kept, key=lambda one: -one.width):
+        for column in sorted(kept, key=lambda each: -each.width):
             over = total(kept) - room
             if column.kind is not kind or over <= 0:
                 continue

@@ -77,10 +77,10 @@ def mark_changes(before: Sequence[str], now: Sequence[Text]) -> None:
     """
     for number, line in enumerate(now):
         old = _words(before[number]) if number < len(before) else []
-        for spot, found in enumerate(WORD.finditer(_without_ages(line.plain))):
-            word = found[0]
+        for spot, match in enumerate(WORD.finditer(_without_ages(line.plain))):
+            word = match[0]
             if word.strip("~") and (spot >= len(old) or old[spot] != word):
-                line.stylize("reverse", found.start(), found.end())
+                line.stylize("reverse", match.start(), match.end())
 
 
 def _words(line: str) -> list[str]:
@@ -88,4 +88,4 @@ def _words(line: str) -> list[str]:
 
 
 def _without_ages(line: str) -> str:
-    return AGE.sub(lambda found: "~" * len(found[0]), line)
+    return AGE.sub(lambda match: "~" * len(match[0]), line)

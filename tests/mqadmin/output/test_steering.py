@@ -78,8 +78,8 @@ def test_what_json_finds_does_not_steer_the_terminal(
     shell = Shell(console._replace(out_is_tty=True), Workplace())
     file = store / "found"
 
-    shell.run(f"store offsets {store} --group G | json{path}")
-    shell.run(f"store offsets {store} --group G | json{path} > {file}")
+    shell.run_text(f"store offsets {store} --group G | json{path}")
+    shell.run_text(f"store offsets {store} --group G | json{path} > {file}")
 
     assert "a\\" in out.getvalue().decode(), err.getvalue()
     assert not STEERING & set(out.getvalue().decode())

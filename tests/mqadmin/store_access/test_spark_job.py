@@ -31,7 +31,7 @@ def told(
         seen.append((dict(options), dict(secrets)))
         return Outcome(iter(()))
 
-    monkeypatch.setattr(spark_job, "_run", run)
+    monkeypatch.setattr(spark_job, "_run_process", run)
     given = {"subscribe": "orders"}
     run_live_job(cast(Call, None), "archive", "out", WHERE, row=Row, options=given, target=target)
     return seen[0]

@@ -26,7 +26,7 @@ def end_with(error: Exception) -> int:
     def run() -> None:
         raise error
 
-    return run_to_end(run, known=(BadOption, OSError))
+    return run_to_end(run, expected=(BadOption, OSError))
 
 
 def test_options_are_told_apart_at_their_first_equals_sign() -> None:
