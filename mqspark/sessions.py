@@ -213,7 +213,7 @@ def register(spark: "SparkSession") -> None:
     from mqspark.sources.live.source import Rocketmq
     from mqspark.sources.store.source import RocketmqStore
     from storefmt.arrow.columns import has_kernel
-    from storefmt.formats.kernels import PURE
+    from storefmt.kernels import PURE
 
     # If the sources were registered first, they would fail even after the code has arrived.
     _ship(spark)

@@ -26,8 +26,7 @@ from storefmt.arrow.queue_columns import (
     index_batches,
     queue_batches,
 )
-from storefmt.formats.batchqueue import BATCH_ENTRY
-from storefmt.formats.consumequeue import ENTRY_SIZE
+from storefmt.formats.consumequeue import BATCH_ENTRY, ENTRY_SIZE
 from storefmt.formats.index import ENTRY
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import FileSpan
