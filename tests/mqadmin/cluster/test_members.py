@@ -57,7 +57,7 @@ def at(count: int) -> dict[str, str]:
 def test_at_most_a_few_questions_are_out_at_one_broker() -> None:
     clients = Clients()
 
-    answers = asyncio.run(members_of(clients).ask("g", at(20)))
+    answers = asyncio.run(members_of(clients).survey("g", at(20)))
 
     assert len(infos_of(answers)) == 20
     assert clients.most == PARALLEL_AT_BROKER
@@ -100,7 +100,7 @@ def test_other_clients_of_a_silent_process_are_not_asked() -> None:
     names = [f"10.0.0.7@4711#{number}" for number in range(9)]
     clients = Clients(dict.fromkeys(names, SILENCE))
 
-    answers = asyncio.run(members_of(clients).ask("g", dict.fromkeys(names, BROKER)))
+    answers = asyncio.run(members_of(clients).survey("g", dict.fromkeys(names, BROKER)))
 
     assert clients.asked.total() == PARALLEL_AT_BROKER
     assert Counter(one.outcome for one in answers.values()) == {
@@ -113,7 +113,7 @@ def test_other_clients_of_a_silent_process_are_not_asked() -> None:
 def test_after_many_silences_the_others_at_a_broker_are_not_asked() -> None:
     clients = Clients(dict.fromkeys(at(40), SILENCE))
 
-    answers = asyncio.run(members_of(clients).ask("g", at(40)))
+    answers = asyncio.run(members_of(clients).survey("g", at(40)))
 
     assert SILENT_MAX <= clients.asked.total() < SILENT_MAX + PARALLEL_AT_BROKER
     assert all(one.is_silent for one in answers.values())
