@@ -103,20 +103,20 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
         ItemNotFound: the cluster or broker does not exist.
     """
     admin = await call.admin()
-    told = await ask_counts(admin, await processes(admin, where))
+    counts_by_node = await ask_counts(admin, await processes(admin, where))
     ends = {
         (node.cluster, node.broker): counted.number("commitLogMaxOffset")
-        for node, counted in told
+        for node, counted in counts_by_node
         if node.broker_id == MASTER
     }
-    infos = await _infos(admin, told)
+    infos = await _infos(admin, counts_by_node)
     rows = [
         _row(node, counted, ends.get((node.cluster, node.broker)), infos.get(node.address))
-        for node, counted in told
+        for node, counted in counts_by_node
     ]
-    # Masters that were replaced are in no route; the new master says where they are.
-    listed = {node.address for node, _ in told}
-    replaced = {peer for node, counted in told for peer in peers_of(node, counted.counts)}
+    # Replaced masters are not in a route; the new master reports their addresses.
+    listed = {node.address for node, _ in counts_by_node}
+    replaced = {peer for node, counted in counts_by_node for peer in peers_of(node, counted.counts)}
     unlisted = sorted(peer for peer in replaced if peer.address not in listed)
     rows += [_row(node, counted, None, None) for node, counted in await ask_counts(admin, unlisted)]
     results = [UNREACHABLE if row.log_end is None else "" for row in rows]
@@ -124,9 +124,9 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
 
 
 async def _infos(
-    admin: "Admin", told: list[tuple[ServerNode, BrokerCounts]]
+    admin: "Admin", counts_by_node: list[tuple[ServerNode, BrokerCounts]]
 ) -> dict[str, HARuntimeInfo]:
-    """Return what brokers of RocketMQ 5 say of their connections, by address."""
+    """Return what brokers of RocketMQ 5 report about their connections, by address."""
     infos = {}
 
     async def ask(address: str) -> None:
@@ -134,7 +134,7 @@ async def _infos(
         with contextlib.suppress(*PASSED_OVER):
             infos[address] = await admin.broker_ha_status(address)
 
-    answering = [node.address for node, counted in told if counted.error is None]
+    answering = [node.address for node, counted in counts_by_node if counted.error is None]
     await asyncio.gather(*map(ask, answering))
     return infos
 
@@ -201,7 +201,7 @@ class EpochPart(Row):
 class LogEpochs(Row):
     """The log of one broker; ``broker_id`` is 0 for the master, else the id in the group.
 
-    ``log_end`` is None where the broker did not say it; ``remark`` has the reason.
+    ``log_end`` is None if the broker did not report it; ``remark`` has the reason.
     """
 
     cluster: str
@@ -238,12 +238,14 @@ async def ha_epochs(call: Call, *, where: Where) -> Outcome:
     """
     admin = await call.admin()
     nodes = await processes(admin, where)
-    told = await asyncio.gather(*(_epochs_of(admin, node) for node in nodes))
-    return Outcome([row for row, _ in told], exit_code=exit_code_of(result for _, result in told))
+    histories = await asyncio.gather(*(_epochs_of(admin, node) for node in nodes))
+    return Outcome(
+        [row for row, _ in histories], exit_code=exit_code_of(result for _, result in histories)
+    )
 
 
 async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
-    """Return the row of one broker, and why it has nothing to show, "" where it has."""
+    """Return the row of one broker, and why it has nothing to show ("" if it has)."""
     try:
         cache = await admin.broker_epochs(node.address)
     except ClientError as error:
@@ -263,7 +265,7 @@ async def _epochs_of(admin: "Admin", node: ServerNode) -> tuple[LogEpochs, str]:
 
 @dataclass(frozen=True, slots=True)
 class FlushOffsetChange(Row):
-    """A slave, and how far it is to believe that its master has flushed, in bytes."""
+    """A slave, and how far it shall assume that its master has flushed, in bytes."""
 
     address: str
     offset: int

@@ -29,7 +29,7 @@ from mqserver.broker.ha.log_compare import LogsDiverged, compare
 from mqserver.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
 from mqserver.broker.ha.returning import ASK_S, ReturningMaster
 from mqserver.broker.ha.sending import SlaveServer
-from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
+from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, own_keys
 from mqserver.broker.ha.sync_master_wait import await_slaves
 from mqserver.broker.ha.trust import Trust
 from mqserver.broker.lost_topics import make_lost_topics
@@ -116,7 +116,7 @@ class Replication(Ha):
 
     def _read_keys(self) -> tuple[str, str] | None:
         try:
-            return keys_of_home(self._broker.config.rocketmq_home)
+            return own_keys(self._broker.config)
         except OSError as error:
             if self._broker.config.is_slave:
                 raise

@@ -18,11 +18,12 @@ Source: broker/slave/SlaveSynchronize.java (which adopts every answer, and signs
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from mqserver.broker.acl.first_users import inner_keys
 from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Offsets, Place
 from mqserver.broker.clients.subscription_groups import Groups
+from mqserver.broker.config import BrokerConfig
 from mqserver.broker.delay.schedule import DelayService
 from mqserver.broker.topics import Topics
 from remoting.aio.client import RemotingClient
@@ -69,12 +70,18 @@ DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
 
-def keys_of_home(home: Path | None) -> tuple[str, str] | None:
-    """Return the access key and the secret key in ``conf/tools.yml``, or None if it has none.
+def own_keys(config: BrokerConfig) -> tuple[str, str] | None:
+    """Return access key and secret key with which a broker signs its requests, None without.
+
+    They are those of innerClientAuthenticationCredentials, else those in ``conf/tools.yml``.
 
     Raises:
+        ConfigDamaged: the setting cannot be read.
         OSError: the file exists and cannot be read.
     """
+    inner, home = inner_keys(config), config.rocketmq_home
+    if inner is not None:
+        return inner
     path = None if home is None else home / TOOLS_FILE
     if path is None or not path.is_file():
         return None

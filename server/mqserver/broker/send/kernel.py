@@ -7,11 +7,11 @@ RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.send.sender import Kernel, Sender
 from mqserver.runtime.clock import Clock
 from remoting.aio.server import ServerConn
-from storefmt.formats.kernels import load
+from storefmt.kernels import load
 
 send_kernel: Final[Callable[..., Kernel] | None] = load(
     "mqserver.broker.send.send_kernel", "SendKernel", pure=None
@@ -20,7 +20,7 @@ send_kernel: Final[Callable[..., Kernel] | None] = load(
 
 
 def plain_sends(
-    sender: Sender, clock: Clock, access: AccessControl | None
+    sender: Sender, clock: Clock, access: BrokerAccess | None
 ) -> Callable[[ServerConn, bytes], int] | None:
     """Return what takes the plain sends at the beginning of a read; None without the kernel.
 
