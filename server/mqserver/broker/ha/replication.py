@@ -260,6 +260,7 @@ class Replication(Ha):
             return
         if master_addr and (self.master is None or self.master.address != master_addr):
             self.master = MasterCalls(self._client, master_addr, sign=self.trust.sign)
+            self.sync.follow_another()
         if ha_addr and not self._broker.config.ha_master_address:
             self.receiver.set_master(ha_addr)
 
@@ -395,8 +396,8 @@ class Replication(Ha):
         if why := tables.progress.refusal(self.fence.followed_epoch):
             LOG.info("tables of master %s are not copied: %s", master.address, why)
             return
-        if not self._broker.config.is_slave:
-            # It was promoted while the master answered.
+        if not self._broker.config.is_slave or master is not self.master:
+            # It was promoted, or follows another one, since the master was asked.
             return
         for topic in self.sync.adopt(tables):
             if not self._broker.topics.is_system(topic):

@@ -319,6 +319,9 @@ class SlaveSync:
         """End of the master's log as last reported; -1 before the first report."""
         self.answered_end = -1
         """The same, without the messages that were still waiting for a slave."""
+        self.may_settle: Callable[[], bool] = lambda: True
+        """Whether this log is known to be a beginning of the master's; until then its end says
+        nothing about which messages it has."""
         self.master_flushed = 0
         """How far the master has flushed, as a tool said it (request code 908)."""
         self._topics = topics
@@ -342,6 +345,13 @@ class SlaveSync:
         self.master_end, self.answered_end = progress.log_end, progress.answered_end
         return gone
 
+    def follow_another(self) -> None:
+        """Forget what the former master reported.
+
+        The offsets of another master may be lower without a reset: it copied them later.
+        """
+        self._progress, self._seen = None, {}
+
     def settle(self, log_end: int) -> None:
         """Adopt the offsets that the master reported, if this log has reached its end by then.
 
@@ -349,7 +359,7 @@ class SlaveSync:
             log_end: log offset up to which this log is on the disk.
         """
         progress = self._progress
-        if progress is None or progress.log_end > log_end:
+        if progress is None or progress.log_end > log_end or not self.may_settle():
             return
         self._progress = None
         self._delay.adopt(progress.delays)
