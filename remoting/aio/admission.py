@@ -40,7 +40,7 @@ class Admission:
     Args:
         connections_max: connections beyond this number are answered with SYSTEM_BUSY.
         per_address_max: the same for the connections of one address; 0 for no such limit.
-        may_connect: tells whether an address may connect; without it everybody may.
+        may_connect: returns whether an address may connect; without it everybody may.
         places: the descriptors that this server shares with others.
     """
 

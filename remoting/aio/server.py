@@ -91,7 +91,7 @@ class ServerConn(Link):
         self._is_queued = False
         """Whether the turns know that frames wait."""
         self._bad: BadFrame | None = None
-        """Why the connection ends behind the frames that wait."""
+        """Why the connection ends after the frames that wait."""
         self._budget = server.resources.budget
         self._is_charged = False
         self.first_byte: FirstByte | None = None
@@ -335,7 +335,7 @@ class RemotingServer:
         write_buffer_max: the bytes that a peer may leave unread before its connection is closed.
         connections_max: connections beyond this number are answered with SYSTEM_BUSY and closed.
         per_address_max: the same for the connections of one address; 0 for no such limit.
-        may_connect: tells whether an address may connect; without it everybody may.
+        may_connect: returns whether an address may connect; without it everybody may.
         backlog: the connections that may wait until they are accepted.
         tls: how TLS connections and plain ones are treated.
         handshake_s: a TLS handshake that takes longer closes its connection.

@@ -56,7 +56,7 @@ class ConsumeConcurrentlyContext:
     Attributes:
         queue: the queue that the messages are from.
         ack_index: with CONSUME_SUCCESS, the messages up to this index are consumed, and those
-            behind it come again.
+            after it come again.
         delay_level: when failed messages come again: 0 lets the broker choose, above 0 is a
             delay level, below 0 means the dead letter queue (delayLevelWhenNextConsume).
     """

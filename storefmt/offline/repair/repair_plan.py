@@ -84,7 +84,7 @@ class RepairPlan:
         self.fixes: dict[tuple[int, str], Fix] = {}
         """By log offset of the record and field."""
         self.end = 0
-        """Log offset behind the last record or blank that stays."""
+        """Log offset after the last record or blank that stays."""
         self.cut: Hole | None = None
         self.unplaced: list[LostMessage] = []
         """Lost messages for which no bytes are left: their entries become fillers."""
@@ -119,7 +119,7 @@ class RepairPlan:
         self._finish(base, pos)
 
     def _plan_item(self, solid: EffectiveItem) -> int:
-        """Handle one item of the log; return the log offset behind it."""
+        """Handle one item of the log; return the log offset after it."""
         item, log_offset = solid.item, solid.log_offset
         if isinstance(item, Record):
             return self._take_record(item, log_offset)
@@ -237,7 +237,7 @@ class RepairPlan:
 
     def _missing_files(self, start: int, end: int) -> None:
         if (end - start) // self._file_size > MISSING_FILES_MAX:
-            # A broker reads on behind the gap; nothing is made up for so many files.
+            # A broker reads on after the gap; nothing is made up for so many files.
             self._placement.hole(end - start)
             return
         for base in range(start, end, self._file_size):
@@ -363,7 +363,7 @@ class RepairPlan:
         return self.holes[number]
 
     def _hole_between(self, placed: PlacedEntry, message: LostMessage) -> Hole | None:
-        """Return a hole with room for ``message``, before a record and behind the one before it."""
+        """Return a hole with room for ``message``, before a record and after the one before it."""
         first = bisect_left(self._starts, placed.after)
         last = bisect_left(self._starts, placed.log_offset)
         between = (self.holes[number] for number in range(first, last))

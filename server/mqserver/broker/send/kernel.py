@@ -1,4 +1,4 @@
-"""Choose how the sends of a broker are taken: by the kernel where it was built, or in Python.
+"""Choose how a broker handles sends: in the kernel where it was built, else in Python.
 
 RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a read
                                               all that follows: on_frame ── Sender.handle_send

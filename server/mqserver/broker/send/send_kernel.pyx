@@ -145,7 +145,7 @@ cdef class Output:
         return self.data + self.size
 
     cdef bytes take(self):
-        """Return the bytes and begin anew; much room is given back."""
+        """Return the bytes and start over; much room is given back."""
         cdef bytes found = PyBytes_FromStringAndSize(<char *> self.data, self.size)
         self.size = 0
         if self.room > 1 << 20:
@@ -212,14 +212,14 @@ cdef inline bint _named(Span name, bytes wanted) noexcept:
 
 
 cdef object _tag_code(Span tag):
-    """Return what ``tags_code`` returns for a tag in UTF-8; a size of 0 is no tag."""
+    """Return what ``tags_code`` returns for a tag in UTF-8; a size of 0 is not a tag."""
     if not tag.size:
         return 0
     return <int32_t> hash_on(0, PyUnicode_DecodeUTF8(<char *> tag.at, tag.size, NULL))
 
 
 cdef tuple _index_keys(Span unique, Span keys):
-    """Return what ``split_keys`` returns for two values in UTF-8; a size of 0 is no value."""
+    """Return what ``split_keys`` returns for two values in UTF-8; a size of 0 is not a value."""
     cdef str first = PyUnicode_DecodeUTF8(<char *> unique.at, unique.size, NULL)
     if not keys.size:
         return (first,) if unique.size else ()
@@ -273,7 +273,7 @@ cdef class SendKernel:
     """Takes plain sends for one broker; see the module.
 
     Args:
-        allows: tells whether a send is allowed (``AccessControl.allows_send``); None without
+        allows: returns whether a send is allowed (``AccessControl.allows_send``); None without
             access control.
         limits: returns the largest body and the largest record (bytes); None while every send has
             to go the general way.
@@ -339,7 +339,7 @@ cdef class SendKernel:
             now_ms: the store time.
 
         Returns:
-            The number of bytes taken; the bytes behind them go the general way.
+            The number of bytes taken; the bytes after them go the general way.
         """
         cdef Py_ssize_t pos = 0
         limits = self._limits()
