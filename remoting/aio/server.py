@@ -156,7 +156,7 @@ class ServerConn(Link):
         """The bytes in memory for this peer: its unfinished frame, its unread answers, …"""
         return self.waiting_size + self._put_off_size + self.unsent_size + self._kept_size
 
-    def keep(self, size: int) -> None:
+    def count_held(self, size: int) -> None:
         """Count ``size`` bytes more (or, if negative, less) that the owner keeps for this peer."""
         self._kept_size += size
         self._charge()
@@ -366,7 +366,7 @@ class RemotingServer:
         self.handshake_s = handshake_s
         self.resources = resources or Resources()
         self._idle_s = idle_s
-        self._listener = Listener(self._take, backlog=backlog)
+        self._listener = Listener(self._accept, backlog=backlog)
         self._partial_frame_s = partial_frame_s
         self._admission = Admission(
             connections_max=connections_max,
@@ -423,7 +423,7 @@ class RemotingServer:
         await asyncio.gather(*self.openings, return_exceptions=True)
         self._emptied = None
 
-    def _take(self, sock: socket.socket, peer: tuple[str, int]) -> None:
+    def _accept(self, sock: socket.socket, peer: tuple[str, int]) -> None:
         """Accept a new connection, or close it if the verdict is ``OUT``."""
         ip = _plain_ip(peer[0])
         verdict = self._admission.enter(ip)

@@ -249,7 +249,7 @@ class RawLog:
         if isinstance(handle, int):
             columns = self._table.columns
             if columns.next_offset(handle) == entry.queue_offset:
-                columns.give(handle, 1)
+                columns.assign_offsets(handle, 1)
                 return handle
         queue = self._at_its_place(self._table.obtain(*key), entry)
         if queue is not None:

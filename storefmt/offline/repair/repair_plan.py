@@ -281,7 +281,7 @@ class RepairPlan:
         mine = self._hole_at(placed.log_offset)
         if mine is not None:
             # Only its body is lost: it keeps its place.
-            self._give(LostMessage(*placed.key, placed.queue_offset), mine)
+            self._place_message(LostMessage(*placed.key, placed.queue_offset), mine)
         elif placed.queue_offset != placed.claimed:
             record = self._store.log.record_at(placed.log_offset)
             self._fix(record, placed.log_offset, "queue_offset", placed.queue_offset)
@@ -292,7 +292,7 @@ class RepairPlan:
             hole = None if entry is None else self._hole_at(entry.log_offset)
             if hole is None and entry is not None and self._take_back(message, entry):
                 continue
-            self._give(message, hole or self._hole_between(placed, message))
+            self._place_message(message, hole or self._hole_between(placed, message))
 
     def _old_entry(self, key: QueueKey, queue_offset: int) -> CqEntry | None:
         view = self._placement.view(key)
@@ -347,7 +347,7 @@ class RepairPlan:
         )
         self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
 
-    def _give(self, message: LostMessage, hole: Hole | None) -> None:
+    def _place_message(self, message: LostMessage, hole: Hole | None) -> None:
         if hole is None or self._message_count >= MESSAGES_MAX:
             if len(self.unplaced) < MESSAGES_MAX:
                 self.unplaced.append(message)
@@ -379,7 +379,7 @@ class RepairPlan:
         for queue_offset, entry in view.entries(start):
             hole = self._hole_at(entry.log_offset) if 0 < entry.size < FILLER_SIZE else None
             if first < 0 and hole is not None:
-                self._give(LostMessage(*key, queue_offset), hole)
+                self._place_message(LostMessage(*key, queue_offset), hole)
             elif first < 0 and self._take_back(LostMessage(*key, queue_offset), entry):
                 continue
             elif self._is_beyond(entry):

@@ -267,7 +267,7 @@ class Fence:
             if peer.is_trusted:
                 self.hear(peer.epoch, peer.address)
         for peer in self.peers:
-            await self._tell(peer)
+            await self._send_epoch(peer)
 
     async def _named(self) -> set[str]:
         """Return the addresses that the name servers have for this broker name."""
@@ -336,7 +336,7 @@ class Fence:
         proof = self._trust.prove(*statement, access_key=question.access_key)
         return dataclasses.replace(answer, proof=proof)
 
-    async def _tell(self, peer: Peer) -> None:
+    async def _send_epoch(self, peer: Peer) -> None:
         if self.is_fenced or peer.problem or not peer.ha_address or peer.epoch >= self.file.epoch:
             return
         if not peer.is_trusted and _host_of(peer.ha_address) != _host_of(peer.address):

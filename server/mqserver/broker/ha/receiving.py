@@ -239,7 +239,7 @@ class Receiver:
         self._task: asyncio.Task[None] | None = None
         self._stream: MasterStream | None = None
         """The connection that gets reports."""
-        self._taking: asyncio.Handle | None = None
+        self._entries_timer: asyncio.Handle | None = None
         self._is_busy = False
         self._flusher: Flusher[FlushJob] | None = None
         self._writer: Flusher[LogWrite] | None = None
@@ -282,8 +282,8 @@ class Receiver:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._taking is not None:
-            self._taking.cancel()
+        if self._entries_timer is not None:
+            self._entries_timer.cancel()
         if not self._store.is_read_only:
             await self.drain()
         for threads in (self._writer, self._flusher):
@@ -460,30 +460,32 @@ class Receiver:
         if self._store.is_put:
             self._begin_write()
         self._is_busy = True
-        self._take_soon()
+        self._make_entries_soon()
         self._begin_flush()
 
-    def _take_soon(self, wait_s: float = 0.0) -> None:
+    def _make_entries_soon(self, wait_s: float = 0.0) -> None:
         """Build queue and index entries of received bytes, in small steps between receiving."""
-        if self._taking is None:
-            self._taking = asyncio.get_running_loop().call_later(wait_s, self._take_some)
+        if self._entries_timer is None:
+            self._entries_timer = asyncio.get_running_loop().call_later(
+                wait_s, self._make_some_entries
+            )
 
-    def _take_some(self) -> None:
-        self._taking = None
+    def _make_some_entries(self) -> None:
+        self._entries_timer = None
         was_busy, self._is_busy = self._is_busy, False
         if self.state is not SlaveState.RECEIVING:
             return
         try:
-            has_more = self._take()
+            has_more = self._make_entries()
         except (OSError, StoreFailed) as error:
             LOG.error("could not make queue entries of received records: %s", error)
             return
         if has_more:
             # While bytes keep coming in, wait ``BUSY_WAIT_S`` between steps, so that a slave that
             # catches up spends about a fifth of its time on entries. Else go on at once.
-            self._take_soon(BUSY_WAIT_S if was_busy else 0.0)
+            self._make_entries_soon(BUSY_WAIT_S if was_busy else 0.0)
 
-    def _take(self) -> bool:
+    def _make_entries(self) -> bool:
         has_more = self._store.raw.make_entries()
         self._store.dispatch_copied(self._clock.now_ms())
         self._written()
@@ -497,7 +499,7 @@ class Receiver:
             StoreFailed: the disk did not take it.
         """
         await self._flush_all()
-        while self._take():
+        while self._make_entries():
             await asyncio.sleep(0)
 
     def _begin(self, log_offset: int) -> None:
@@ -562,4 +564,4 @@ class Receiver:
         if self._stream is not None:
             self._stream.report(self._store.flushed_offset)
             self._begin_flush()
-        self._take_soon()
+        self._make_entries_soon()

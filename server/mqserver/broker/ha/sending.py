@@ -234,9 +234,9 @@ class SlaveServer:
             # Only the newest report matters.
             log_offsets = log_offsets[-1:]
         for log_offset in log_offsets:
-            self._take(slave, log_offset)
+            self._handle_report(slave, log_offset)
 
-    def _take(self, slave: SlaveConn, log_offset: int) -> None:
+    def _handle_report(self, slave: SlaveConn, log_offset: int) -> None:
         store, link = self._store, slave.link
         end, size = store.written_offset, store.raw.file_size
         was_silent = link.state is LinkState.SILENT

@@ -307,7 +307,7 @@ class Popper:
             look_ms = now_ms
         self.waiting.add(replace(held, look_ms=look_ms, state=HeldState.WAITING))
         # This may close the connection, which then takes the request along.
-        held.request.conn.keep(held.size)
+        held.request.conn.count_held(held.size)
         self._on_hold(look_ms)
 
     def _answer_empty(self, held: HeldPop, code: LaterResponseCode, rest: int, now_ms: int) -> None:
@@ -385,7 +385,7 @@ class Popper:
         self._is_waking = False
         for held in self.waiting.woken(ATTEMPTS_PER_SLICE):
             conn = held.request.conn
-            conn.keep(-held.size)
+            conn.count_held(-held.size)
             if conn.is_closing:
                 continue
             try:

@@ -381,7 +381,7 @@ class ReviveLog:
         )
         if found.status is GetStatus.FOUND:
             for record in self._whole(number, start, b"".join(found.chunks)):
-                self._take(number, record)
+                self._apply_record(number, record)
             self._read_at[number] = found.next_offset
             return found.next_offset - start
         if found.status in _END and start <= found.max_offset:
@@ -404,7 +404,7 @@ class ReviveLog:
             LOG.error("queue %d of the revive log, from %d on: %s", number, start, error)
             return _whole_records(data)
 
-    def _take(self, number: int, record: Record) -> None:
+    def _apply_record(self, number: int, record: Record) -> None:
         decoded = read_record(record)
         if isinstance(decoded, PopCheckpoint):
             if record.log_offset < self._store.deleted_until(decoded.key.topic):

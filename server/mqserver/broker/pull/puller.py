@@ -227,7 +227,7 @@ class Puller:
                 _answer_fault(held.pull, error)
 
     def _answer_one(self, waiting: PendingPull, now_ms: int) -> None:
-        waiting.conn.keep(-waiting.size)
+        waiting.conn.count_held(-waiting.size)
         if waiting.conn.is_closing:
             return
         try:
@@ -258,7 +258,7 @@ class Puller:
             )
         )
         # This may close the connection, which then takes the pull along.
-        waiting.conn.keep(waiting.size)
+        waiting.conn.count_held(waiting.size)
         self._on_hold(deadline_ms)
 
     def _read(self, waiting: PendingPull, *, may_wait: bool) -> GetResult:

@@ -66,7 +66,7 @@ IS_SLAVE = "this broker is a slave"
 class Kernel(Protocol):
     """What takes the plain sends of a read in one call, see ``send_kernel``."""
 
-    def take(self, conn: ServerConn, data: bytes, now_ms: int) -> int:
+    def store_sends(self, conn: ServerConn, data: bytes, now_ms: int) -> int:
         """Store the messages of all plain sends at the beginning of ``data``.
 
         Args:
@@ -521,8 +521,8 @@ class Sender:
 
 def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:
     """Yield from ``steps``; until their end ``size`` bytes count as in flight for ``conn``."""
-    conn.keep(size)
+    conn.count_held(size)
     try:
         yield from steps
     finally:
-        conn.keep(-size)
+        conn.count_held(-size)

@@ -102,11 +102,11 @@ class ColdReads:
         try:
             attempt(now_ms, tries >= self.tries_max)
         except ColdRead as cold:
-            peer.keep(size)
+            peer.count_held(size)
             again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries + 1)
             self.warm(cold, again)
         except OthersWait as others:
-            peer.keep(size)
+            peer.count_held(size)
             again = partial(self._attempt_again, attempt, peer, size, failed, needs_peer, tries)
             self.go_on(others.begun, again)
 
@@ -120,7 +120,7 @@ class ColdReads:
         tries: int,
         now_ms: int,
     ) -> None:
-        peer.keep(-size)
+        peer.count_held(-size)
         if needs_peer and peer.is_closing:
             return
         try:
