@@ -216,7 +216,7 @@ class BrokerApp:
         return registration
 
     async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
-        """Load the state and open the port, which serves nobody before ``_serve_clients``."""
+        """Load the state and open the port, which refuses requests until ``_serve_clients``."""
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
         # A slave copies its tables from its master, so it loses nothing.

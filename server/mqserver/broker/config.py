@@ -307,7 +307,7 @@ class BrokerConfig:
     broker_fast_failure_enable: bool = setting(True)
     """Refuse sends that a slow write delays for longer than waitTimeMillsInSendQueue."""
     wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
-    """How long one write may delay the sends behind it before these are refused (code 2); 200 in
+    """How long one write may delay the sends after it before these are refused (code 2); 200 in
     Java, where sends wait in the queue of a thread pool."""
     start_accept_send_request_time_stamp: int = setting(0, low=0)
     """Time in ms before which every send is refused (code 1)."""
@@ -388,7 +388,7 @@ class BrokerConfig:
 
     @property
     def is_slave(self) -> bool:
-        """Tell whether this broker is a slave."""
+        """Return whether this broker is a slave."""
         return self.broker_role is BrokerRole.SLAVE
 
     @property

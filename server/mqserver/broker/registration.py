@@ -84,7 +84,7 @@ class _RegisteredState(NamedTuple):
     filter_servers: list[str]
 
     def is_base_of(self, later: "_RegisteredState") -> bool:
-        """Tell whether it is enough to register the topics that changed since then."""
+        """Return whether it is enough to register the topics that changed since then."""
         return (self.broker_id, self.permission, self.renewal_count) == (
             later.broker_id,
             later.permission,
@@ -104,7 +104,7 @@ class Registration:
         on_master: called with the master's addresses after every answer to a slave.
         epoch: returns the epoch to send, with its proof; 0 to send none, as Java.
         on_epoch: called with the epoch in an answer, and the name server that sent it.
-        is_fenced: tells whether another master was promoted in place of this one, or in a group
+        is_fenced: returns whether another master was promoted in place of this one, or in a group
             with a controller whether this broker has no role yet.
         state_version: returns the epoch of the master in such a group; 0 for none.
     """

@@ -115,7 +115,7 @@ class Ha:
         return 0
 
     def master_changed(self) -> None:
-        """Ask the controller who the master is, because somebody said that it changed."""
+        """Ask the controller who the master is, after a notice that it changed."""
 
     def exchange_ha_info(self, question: ExchangeHaInfo) -> ExchangeHaInfo:
         """Return where slaves connect, if this broker leads its group."""

@@ -2,7 +2,7 @@
 
 Rule: bytes that cannot be decoded, up to the next record that can, are one finding. A record that
 can be decoded is checked field by field and then against its queue; or a whole window is passed
-if all of its records are in order (``bulk``). Damage behind every record that the queues know is
+if all of its records are in order (``bulk``). Damage after every record that the queues know is
 an open or stale tail and not a loss: a running broker writes there, and a recovery leaves old
 bytes there.
 """
@@ -148,7 +148,7 @@ class LogCheck:
             window = bulk.check_window(span, pos, base)
             if window is None:
                 return pos
-            # The scan must see the end of the file: the last record, or the bytes behind it.
+            # The scan must see the end of the file: the last record, or the bytes after it.
             count = len(window.starts) - 1
             self._check_window(span, window, base, count)
             pos += int(window.starts[count])

@@ -121,7 +121,7 @@ def bulk_of(tree: Tree, deep: bool, window_size: int = WINDOW_SIZE) -> Bulk:
 def check_part(bulk: Bulk, part: LogPart) -> list[Window]:
     """Check one part of the log and return its windows, without their bytes.
 
-    Where records are large or damaged, the bytes of one window are passed over.
+    Where records are large or damaged, the bytes of one window are skipped.
     """
     log = bulk.matching.store.log
     span, base = log.spans[part.number], log.bases[part.number]

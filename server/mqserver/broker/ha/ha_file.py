@@ -180,8 +180,8 @@ def cut_if_ordered(config: BrokerConfig, file: HaFile) -> HaFile:
         copy = copy_tail(paths, file.parts_at)
         cut_log(paths, file.parts_at)
         LOG.warning(
-            "this log was cut at %d; what its master does not have of it is in %s, where "
-            "`mqadmin store log` reads it", file.parts_at, copy,
+            "cut this log at %d; the bytes that its master does not have are in %s, where "
+            "`mqadmin store log` reads them", file.parts_at, copy,
         )  # fmt: skip
         file = dataclasses.replace(file, parts_at=None, cut_tail=False, is_cut=True)
     return file

@@ -6,7 +6,7 @@
 
 Rule: a slave has the topics, groups and request modes of its master, whatever it had before; no
 time and no counter decides. It creates none itself (``Topics``, ``Groups``), so there is nothing of
-its own to keep. ``MasterProgress.refusal`` says of whom nothing is adopted.
+its own to keep. ``MasterProgress.refusal`` says from whom nothing is adopted.
 
 Offsets are different, because clients commit to a slave while the master is away: a lower offset
 of the master replaces the one here only if it went down since the last report (a reset). If an
@@ -111,14 +111,14 @@ class MasterProgress(NamedTuple):
     log_end: int
     answered_end: int
     modes: MessageRequestModeSerializeWrapper | None = None
-    """Which groups pop; None if the master does not tell."""
+    """Which groups pop; None if the master does not return it."""
     epoch: int | None = None
     """The master's epoch; None if it is Java's and knows none."""
     problem: str = ""
     """Why it accepts no messages, such as that another master was promoted."""
 
     def refusal(self, own_epoch: int) -> str:
-        """Return why a slave with this epoch adopts nothing of it; empty if it does."""
+        """Return why a slave with this epoch adopts nothing from it; empty if it does."""
         if self.epoch is not None and self.epoch < own_epoch:
             return f"it has epoch {self.epoch}, and this slave follows epoch {own_epoch}"
         return self.problem
@@ -274,7 +274,7 @@ class MasterCalls:
 
 
 def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
-    """Return the delay offsets in a master's runtime information; None if it tells no log offset.
+    """Return the delay offsets in a master's runtime information; None if there is no log offset.
 
     These offsets and the log offset of the deliveries are of the same moment; the answer to
     GET_ALL_DELAY_OFFSET is of another one.
@@ -292,7 +292,7 @@ def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
         }
         return DelayOffsets(levels, log_offset=int(table[DELIVERED_KEY]))
     except ValueError as error:
-        raise OSError(f"master tells no numbers of its delay levels: {error}") from error
+        raise OSError(f"the master returned invalid delay levels: {error}") from error
 
 
 class SlaveSync:
@@ -363,17 +363,17 @@ class SlaveSync:
             return
         self._progress = None
         self._delay.adopt(progress.delays)
-        told: dict[Place, int] = {}
+        reported: dict[Place, int] = {}
         for (topic, group), queues in progress.offsets.by_queue().items():
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
                 known = self._offsets.get(group, topic, queue_id=queue_id)
                 wanted = adopted_offset(known, reported=queue_offset, seen=self._seen.get(place))
-                told[place] = queue_offset
+                reported[place] = queue_offset
                 if wanted != known:
                     self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
-        self._drop_deleted(self._seen.keys() - told.keys())
-        self._seen = told
+        self._drop_deleted(self._seen.keys() - reported.keys())
+        self._seen = reported
 
     def _drop_deleted(self, places: Iterable[Place]) -> None:
         """Drop offsets that the master deleted together with their group or topic.

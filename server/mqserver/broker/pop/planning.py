@@ -56,7 +56,7 @@ class PopPlan:
     count_left: int
     size_left: int
     rest: int = 0
-    """Messages that the queues have behind what is taken."""
+    """Messages that the queues have after what is taken."""
     taken: list[Taken] = field(default_factory=list)
     moves: dict[Place, int] = field(default_factory=dict)
     blocked_until_ms: int | None = None
@@ -126,7 +126,7 @@ class Planner:
         found = self._get(plan, wants, may_wait, topic, queue_id, start)
         if found.status in _MOVED:
             LOG.warning(
-                "group %s was at %d in queue %d of %s, which has %d to %d; it goes on at %d",
+                "group %s was at %d in queue %d of %s, which has %d to %d; continuing at %d",
                 pop.consumer_group, start, queue_id, topic, found.min_offset, found.max_offset,
                 found.next_offset,
             )  # fmt: skip
@@ -184,12 +184,12 @@ class Planner:
         return start
 
     def _is_recent(self, topic: str, queue_id: int) -> bool:
-        """Tell whether the first message of a queue is so young that Java has it in memory."""
+        """Return whether the first message of a queue is so young that Java has it in memory."""
         first = self._context.store.reader.get_message(topic, queue_id, 0, count_max=1)
         return first.status is GetStatus.FOUND and not first.suggest_slave
 
     def _is_blocked(self, place: Place, attempt_id: str | None, plan: PopPlan, now_ms: int) -> bool:
-        """Tell whether a queue is blocked for a pop in order; note in ``plan`` until when."""
+        """Return whether a queue is blocked for a pop in order; note in ``plan`` until when."""
         topic, group, queue_id = place
         self._order.settle(place, self._context.offsets.get(group, topic, queue_id=queue_id))
         until_ms = self._order.blocked_until(place, attempt_id, now_ms=now_ms)
@@ -199,7 +199,7 @@ class Planner:
         return True
 
     def has_message(self, header: Notification, plan: PopPlan, now_ms: int) -> bool:
-        """Tell whether a group has a message to pop; note in ``plan`` what is blocked."""
+        """Return whether a group has a message to pop; note in ``plan`` what is blocked."""
         group = header.consumer_group
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):
             place = topic, group, queue_id
@@ -219,7 +219,7 @@ class Planner:
             yield from ((retry.topic_name, each) for each in range(retry.read_queue_nums))
 
     def peek(self, header: PeekMessage) -> tuple[list[Chunk], int]:
-        """Return the records that a pop would give, and how many messages there are behind them.
+        """Return the records that a pop would give, and how many messages there are after them.
 
         Raises:
             ColdRead: they are not in the page cache.

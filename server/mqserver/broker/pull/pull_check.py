@@ -54,7 +54,7 @@ PullFields = Pull | PullMessage
 """The header of a pull, as the kernel or the typed header decoded it."""
 SUBSCRIPTION: Final = 4
 TAGS_SIZE_MAX: Final = 65_536
-"""Characters of the tags that a pull carries, since each pull splits them anew."""
+"""Characters of the tags that a pull carries, since each pull splits them again."""
 _WARNED_COUNT_MAX: Final = 1_000
 _UNPARSED: Final = "parse the consumer's subscription failed"
 
@@ -202,7 +202,7 @@ class PullChecks:
         return registered_filter(found, self._filters)
 
     def _why_too_long(self, subscription: SubscriptionData) -> str:
-        """Return which limit an expression exceeds; empty if Java would refuse it, too."""
+        """Return which limit an expression exceeds; empty if Java would refuse it as well."""
         try:
             compile_filter(
                 subscription.sub_string,

@@ -47,7 +47,7 @@ _WHAT: Final = "the consume queues"
 
 
 class EntrySpan(NamedTuple):
-    """The first entry of a queue, and the one behind its last, in entries."""
+    """The first entry of a queue, and the one after its last, in entries."""
 
     start: int
     end: int
@@ -223,7 +223,7 @@ def _data_end(span: FileSpan) -> int:
 
 
 def list_queues(directory: Path) -> dict[QueueKey, list[FileSpan]]:
-    """Return the queues of a RocksDB directory, which is opened anew, with one file each.
+    """Return the queues of a RocksDB directory, which is opened again, with one file each.
 
     Raises:
         StoreError: it cannot be opened.

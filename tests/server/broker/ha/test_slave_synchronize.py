@@ -217,7 +217,7 @@ def test_numbers_of_a_real_master_say_nothing_of_its_deliveries(
 
 
 def test_numbers_that_are_none_are_refused() -> None:
-    with pytest.raises(OSError, match="no numbers of its delay levels"):
+    with pytest.raises(OSError, match="invalid delay levels"):
         delays_in({"haDeliveredLogOffset": "x"})
 
 
