@@ -16,7 +16,7 @@ from enum import Enum
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from storefmt.formats.kernels import KERNELS
+from storefmt.kernels import KERNELS
 
 SHORT_SEEDS: Final = 2
 """Of a test with an argument ``seed`` so many cases are in the short tier."""
