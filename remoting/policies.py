@@ -169,7 +169,7 @@ def is_in_range(address: str, network: str) -> bool:
 def _matches(
     entry: PolicyEntryInfo, *, action: str, resource: Resource, source_ip: str | None
 ) -> bool:
-    actions = {one.lower() for one in entry.actions or ()}
+    actions = {item.lower() for item in entry.actions or ()}
     if not actions or entry.resource is None:
         return False
     if action.lower() != ANY.lower() and not actions & {action.lower(), ALL.lower()}:
@@ -178,7 +178,7 @@ def _matches(
         return False
     if not entry.source_ips:
         return True
-    return source_ip is not None and any(is_in_range(source_ip, one) for one in entry.source_ips)
+    return source_ip is not None and any(is_in_range(source_ip, item) for item in entry.source_ips)
 
 
 def _rank(entry: PolicyEntryInfo) -> tuple[int, int, bool]:
