@@ -15,11 +15,12 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import BrokerRefused, ClientError
 from remoting import bodies, headers
-from remoting.codes import JavaOnlyCode, RequestCode, ResponseCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.policies import decide, parse_resource
 from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
+from tests.interop.kit.our_clients import await_registered
 from tests.interop.kit.our_mqadmin import OurMqadmin, Row
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers
 from tests.interop.kit.toolbox import Toolbox
 from tests.mqadmin.conftest import cells
 
@@ -80,6 +81,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
             )
             for name in ("broker-a", "broker-b")
         ]
+        for broker in brokers:
+            await_registered(Servers(side.name, namesrv, broker))
         tool = Toolbox(side, main="FiveAdmin")
         stack.callback(tool.stop)
         yield Guarded(namesrv, (brokers[0], brokers[1]), tool.await_ready())
@@ -197,7 +200,7 @@ REQUESTS = {
         RequestCode.DELETE_SUBSCRIPTIONGROUP,
         headers.DeleteSubscriptionGroup(group_name="billing"),
     ),
-    ("Get", "Cluster:TestCluster"): (JavaOnlyCode.AUTH_LIST_USER, headers.ListUsers()),
+    ("Get", "Cluster:TestCluster"): (LaterCode.AUTH_LIST_USER, headers.ListUsers()),
 }
 """Requests that need one action on one resource."""
 
@@ -258,7 +261,7 @@ def test_a_decision_is_that_of_the_broker(
         (action, resource): decide(
             user,
             acl_of(rules),
-            action=action,
+            actions=(action,),
             resource=parse_resource(resource),
             source_ip="127.0.0.1",
         ).is_allowed

@@ -247,6 +247,7 @@ class BrokerApp:
         broker.access = open_access(
             config, store, now_ms=self._clock.now_ms, filter_servers=addresses
         )
+        self._tables.open_users()
         return broker
 
     def _start_services(self, broker: Broker, registration: Registration) -> None:

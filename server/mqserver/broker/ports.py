@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.config import BrokerConfig
 from mqserver.runtime.access.hostaddress import join_address
 from mqserver.runtime.clock import Clock
@@ -71,7 +71,7 @@ async def open_grpc_port(
     config: BrokerConfig,
     clock: Clock,
     *,
-    access: AccessControl | None,
+    access: BrokerAccess | None,
     resources: Resources,
 ) -> "Endpoint | None":
     """Return the endpoint for gRPC clients, which is started, or None without grpcServerPort.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.broker_context import BrokerContext, OwnPuts
 from mqserver.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
 from mqserver.broker.clients.consumer_offsets import Offsets, Place
@@ -183,8 +183,8 @@ class Broker:
         self.registration: Registration | None = None
         """Set when the broker registers."""
         self.ha = Ha()
-        self.access: AccessControl | None = None
-        """The access control; None if aclEnable is not set."""
+        self.access: BrokerAccess | None = None
+        """The access control; None without accounts."""
         self.consumers, self.producers = Consumers(), Producers()
         self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
         self.filters = FilterTable(config)

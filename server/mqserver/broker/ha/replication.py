@@ -29,7 +29,7 @@ from mqserver.broker.ha.log_compare import LogsDiverged, compare
 from mqserver.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
 from mqserver.broker.ha.returning import ASK_S, ReturningMaster
 from mqserver.broker.ha.sending import SlaveServer
-from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
+from mqserver.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, own_keys
 from mqserver.broker.ha.sync_master_wait import await_slaves
 from mqserver.broker.ha.trust import Trust
 from mqserver.broker.lost_topics import make_lost_topics
@@ -116,7 +116,7 @@ class Replication(Ha):
 
     def _read_keys(self) -> tuple[str, str] | None:
         try:
-            return keys_of_home(self._broker.config.rocketmq_home)
+            return own_keys(self._broker.config)
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
@@ -263,6 +263,7 @@ class Replication(Ha):
             return
         if master_addr and (self.master is None or self.master.address != master_addr):
             self.master = MasterCalls(self._client, master_addr, sign=self.trust.sign)
+            self.sync.follow_another()
         if ha_addr and not self._broker.config.ha_master_address:
             self.receiver.set_master(ha_addr)
 
@@ -401,8 +402,8 @@ class Replication(Ha):
         if why := tables.progress.refusal(self.fence.followed_epoch):
             LOG.info("did not copy the tables of master %s: %s", master.address, why)
             return
-        if not self._broker.config.is_slave:
-            # It was promoted while the master answered.
+        if not self._broker.config.is_slave or master is not self.master:
+            # It was promoted, or follows another one, since the master was asked.
             return
         for topic in self.sync.adopt(tables):
             if not self._broker.topics.is_system(topic):

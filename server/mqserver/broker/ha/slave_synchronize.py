@@ -18,11 +18,12 @@ Source: broker/slave/SlaveSynchronize.java (which adopts every answer, and signs
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from mqserver.broker.acl.first_users import inner_keys
 from mqserver.broker.clients.consumer_offsets import NO_OFFSET, Offsets, Place
 from mqserver.broker.clients.subscription_groups import Groups
+from mqserver.broker.config import BrokerConfig
 from mqserver.broker.delay.schedule import DelayService
 from mqserver.broker.topics import Topics
 from remoting.aio.client import RemotingClient
@@ -69,12 +70,18 @@ DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
 
-def keys_of_home(home: Path | None) -> tuple[str, str] | None:
-    """Return the access key and the secret key in ``conf/tools.yml``, or None if it has none.
+def own_keys(config: BrokerConfig) -> tuple[str, str] | None:
+    """Return access key and secret key with which a broker signs its requests, None without.
+
+    They are those of innerClientAuthenticationCredentials, else those in ``conf/tools.yml``.
 
     Raises:
+        ConfigDamaged: the setting cannot be read.
         OSError: the file exists and cannot be read.
     """
+    inner, home = inner_keys(config), config.rocketmq_home
+    if inner is not None:
+        return inner
     path = None if home is None else home / TOOLS_FILE
     if path is None or not path.is_file():
         return None
@@ -312,6 +319,11 @@ class SlaveSync:
         """End of the master's log as last reported; -1 before the first report."""
         self.answered_end = -1
         """The same, without the messages that were still waiting for a slave."""
+        self.may_settle: Callable[[], bool] = lambda: True
+        """Whether this log is known to be a beginning of the master's; until then its end says
+        nothing about which messages it has."""
+        self.master_flushed = 0
+        """How far the master has flushed, as a tool said it (request code 908)."""
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
@@ -333,6 +345,13 @@ class SlaveSync:
         self.master_end, self.answered_end = progress.log_end, progress.answered_end
         return gone
 
+    def follow_another(self) -> None:
+        """Forget what the former master reported.
+
+        The offsets of another master may be lower without a reset: it copied them later.
+        """
+        self._progress, self._seen = None, {}
+
     def settle(self, log_end: int) -> None:
         """Adopt the offsets that the master reported, if this log has reached its end by then.
 
@@ -340,7 +359,7 @@ class SlaveSync:
             log_end: log offset up to which this log is on the disk.
         """
         progress = self._progress
-        if progress is None or progress.log_end > log_end:
+        if progress is None or progress.log_end > log_end or not self.may_settle():
             return
         self._progress = None
         self._delay.adopt(progress.delays)

@@ -23,7 +23,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.config import BrokerConfig
 from remoting.address import split_address
 from remoting.command import Command
@@ -39,7 +39,7 @@ class Trust:
 
     Args:
         config: the settings, which may change at any time.
-        keys: access key and secret key of ``conf/tools.yml``; None without.
+        keys: access key and secret key of this broker, see ``Replication``; None without.
         access: returns the accounts of this broker; None without access control.
         now_ms: returns the wall clock.
     """
@@ -49,7 +49,7 @@ class Trust:
         config: BrokerConfig,
         *,
         keys: tuple[str, str] | None,
-        access: Callable[[], AccessControl | None],
+        access: Callable[[], BrokerAccess | None],
         now_ms: Callable[[], int],
     ) -> None:
         self._config = config

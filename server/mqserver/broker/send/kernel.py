@@ -7,7 +7,7 @@ RemotingServer.on_bytes ── SendKernel.store_sends ── the first plain sen
 from collections.abc import Callable
 from typing import Final
 
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.send.sender import Kernel, Sender
 from mqserver.runtime.clock import Clock
 from remoting.aio.server import ServerConn
@@ -20,7 +20,7 @@ send_kernel: Final[Callable[..., Kernel] | None] = load(
 
 
 def plain_sends(
-    sender: Sender, clock: Clock, access: AccessControl | None
+    sender: Sender, clock: Clock, access: BrokerAccess | None
 ) -> Callable[[ServerConn, bytes], int] | None:
     """Return the function that stores the plain sends at the start of a read; None without kernel.
 

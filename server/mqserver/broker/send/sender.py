@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from mqserver.broker import names
-from mqserver.broker.acl.control import AccessControl
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.broker_context import BrokerContext
 from mqserver.broker.delay.schedule import DelayLevels, redirect
 from mqserver.broker.files.saves import SavedFirst, StateFiles
@@ -217,7 +217,7 @@ class Sender:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
 
-    def make_kernel(self, kind: Callable[..., Kernel], access: AccessControl | None) -> Kernel:
+    def make_kernel(self, kind: Callable[..., Kernel], access: BrokerAccess | None) -> Kernel:
         """Return the kernel that takes plain sends before they come here.
 
         Args:

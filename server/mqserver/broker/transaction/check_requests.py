@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from mqserver.broker.acl.access import BrokerAccess
 from mqserver.broker.acl.accounts import AclError, Perm
-from mqserver.broker.acl.control import AccessControl
 from mqserver.broker.clients.client_requests import ClientCalls
 from mqserver.broker.clients.members import GroupMember, Producers
 from remoting.command import Command
@@ -27,11 +27,11 @@ class CheckRequests:
     Args:
         producers: the producers that are connected.
         calls: sends the requests.
-        access: returns the access control; None if aclEnable is not set.
+        access: returns the access control; None without accounts.
     """
 
     def __init__(
-        self, producers: Producers, calls: ClientCalls, access: Callable[[], AccessControl | None]
+        self, producers: Producers, calls: ClientCalls, access: Callable[[], BrokerAccess | None]
     ) -> None:
         self._producers = producers
         self._calls = calls

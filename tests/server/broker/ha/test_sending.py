@@ -102,12 +102,12 @@ async def following(
 
 async def log_bytes(reader: asyncio.StreamReader, size: int) -> bytes:
     """Return the next ``size`` bytes of the log, out of their frames."""
-    data = b""
+    data = bytearray()
     async with asyncio.timeout(TIMEOUT_S):
         while len(data) < size:
             _, part_size = HEADER.unpack(await reader.readexactly(HEADER.size))
             data += await reader.readexactly(part_size)
-    return data
+    return bytes(data)
 
 
 async def asked(port: Port, *reports: int) -> bytes:
