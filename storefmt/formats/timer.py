@@ -164,8 +164,8 @@ def delivered_log_offset(data: bytes) -> int | None:
     """Return the log offset that ``encode`` was given, None if a 5.x broker wrote the file."""
     if len(data) < _CHECKPOINT.size + _OWN.size:
         return None
-    log_offset, found = _OWN.unpack_from(data, _CHECKPOINT.size)
-    return log_offset if found == _sum(data[: _CHECKPOINT.size], log_offset) else None
+    log_offset, checksum = _OWN.unpack_from(data, _CHECKPOINT.size)
+    return log_offset if checksum == _sum(data[: _CHECKPOINT.size], log_offset) else None
 
 
 def has_wrong_sum(data: bytes) -> bool:

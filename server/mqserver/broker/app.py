@@ -259,11 +259,11 @@ class BrokerApp:
     def _serve_clients(self, broker: Broker) -> None:
         """Connect the port with the handlers."""
         config, access = self._config, broker.access
-        gate, found = make_gate(config, access), collect(handlers)
+        gate, table = make_gate(config, access), collect(handlers)
         if access is not None:
-            gate, found = check_with_handler(gate, found)
+            gate, table = check_with_handler(gate, table)
         dispatcher = RequestDispatcher(
-            found,
+            table,
             broker,
             clock=self._clock,
             gate=gate,

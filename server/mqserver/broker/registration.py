@@ -215,8 +215,8 @@ class Registration:
         code = RequestCode.UNREGISTER_BROKER
         await asyncio.gather(
             *(
-                self._ask(one, Command.request(code, header), timeout_s=UNREGISTER_TIMEOUT_S)
-                for one in namesrvs
+                self._ask(namesrv, Command.request(code, header), timeout_s=UNREGISTER_TIMEOUT_S)
+                for namesrv in namesrvs
             )
         )
 
@@ -285,10 +285,14 @@ class Registration:
 
         async def at(address: str) -> Command | None:
             nonlocal everything
-            known = self._registered.pop(address, None)
+            registered = self._registered.pop(address, None)
             # Use a thread, because encoding very many topics takes long.
-            if known is not None and known.is_base_of(present) and await self._has(address, known):
-                body = await loop.run_in_executor(self._encoder, self._body, present, known)
+            if (
+                registered is not None
+                and registered.is_base_of(present)
+                and await self._has(address, registered)
+            ):
+                body = await loop.run_in_executor(self._encoder, self._body, present, registered)
             else:
                 everything = everything or loop.run_in_executor(self._encoder, self._body, present)
                 body = await everything
@@ -346,7 +350,9 @@ class Registration:
         """Ask whether a name server has another data version of the topics."""
         present = self._present()
         addresses = self._config.namesrv_addrs
-        return not all(await asyncio.gather(*(self._has(one, present) for one in addresses)))
+        return not all(
+            await asyncio.gather(*(self._has(address, present) for address in addresses))
+        )
 
     async def _has(self, address: str, known: _RegisteredState) -> bool:
         """Ask whether a name server has the data version of a state."""

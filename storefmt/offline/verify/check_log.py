@@ -166,12 +166,12 @@ class LogCheck:
                 self._check_record(located(number), base)
             return
         for number in sorted({0, 1, *window.odd(count)}):
-            one = located(number)
+            record = located(number)
             if number < 2:
-                self._check_neighbours(one)
+                self._check_neighbours(record)
             if not window.plain[number]:
-                self._check_fields(one, base)
-                self.queues.record(one, base + one.pos)
+                self._check_fields(record, base)
+                self.queues.record(record, base + record.pos)
         self._neighbours.skip_to(window.record(count - 2, file), located(count - 1))
         self.records += count
         self.size += int(window.starts[count])

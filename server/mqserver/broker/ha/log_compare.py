@@ -116,7 +116,7 @@ async def record_starts(raw: RawLog, start: int, end: int) -> list[int]:
     Raises:
         OSError: the log cannot be read.
     """
-    found: list[int] = []
+    starts: list[int] = []
     window, window_start = b"", start
     while start + RECORD_SIZE_MIN <= end:
         at = start - window_start
@@ -127,9 +127,9 @@ async def record_starts(raw: RawLog, start: int, end: int) -> list[int]:
         magic = int.from_bytes(window[at + 4 : at + 8], "big", signed=True)
         if magic == MAGIC_BLANK or size < RECORD_SIZE_MIN or start + size > end:
             break
-        found.append(start)
+        starts.append(start)
         start += size
-    return found
+    return starts
 
 
 async def read(raw: RawLog, log_offset: int, size_max: int) -> bytes:

@@ -291,11 +291,14 @@ class Replication(Ha):
             hint += "name it in brokerAddresses"
             LOG.warning("master %s has no account of this slave: %s", peer.address, hint)
             peer = None
-        found = await self.master.log_range()
+        master_range = await self.master.log_range()
         if peer is not None:
             await self._compare_epochs(peer)
-        self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
-        await self._compare_logs(self.master, found)
+        self.sync.master_end, self.sync.answered_end = (
+            master_range.log_end,
+            master_range.answered_end,
+        )
+        await self._compare_logs(self.master, master_range)
         if peer is not None:
             self.fence.follow(peer.epoch, peer.role)
         # Copy the tables now: this slave may be promoted before the first round is due.
@@ -321,20 +324,20 @@ class Replication(Ha):
         if master.problem:
             raise OSError(f"master {master.address} accepts no messages: it is {master.problem}")
 
-    async def _compare_logs(self, master: MasterCalls, found: MasterRange) -> None:
+    async def _compare_logs(self, master: MasterCalls, master_range: MasterRange) -> None:
         """Compare this log with the master's; raises the same errors as ``_compare``."""
         store = self._broker.store
         if store.raw.is_empty:
             # An empty log gets the master's last file first, unless slaveStartsAt wants all.
             wants_all = self._broker.config.slave_starts_at is SlaveStart.FIRST_FILE
-            if wants_all and found.log_end:
-                self._begin_at(found.log_min)
+            if wants_all and master_range.log_end:
+                self._begin_at(master_range.log_min)
             return
         try:
             await compare(
                 store.raw,
                 log_min=store.min_log_offset,
-                master_min=found.log_min,
+                master_min=master_range.log_min,
                 record_at=master.record_at,
             )
         except LogsDiverged as diverged:
@@ -578,18 +581,18 @@ class Replication(Ha):
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""
         config, store = self._broker.config, self._broker.store
-        found = {"haRole": config.broker_role.name, **self.fence.numbers()}
-        found["haConnectedSlaves"] = str(len(self.links.links))
+        entries = {"haRole": config.broker_role.name, **self.fence.numbers()}
+        entries["haConnectedSlaves"] = str(len(self.links.links))
         if not config.is_slave:
-            found["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
+            entries["haAnsweredOffset"] = str(self.links.answered_offset(store.written_offset))
         for number, link in enumerate(self.links.links):
-            found[f"haSlave_{number}"] = (
+            entries[f"haSlave_{number}"] = (
                 f"{link.address},{link.sent_offset},{link.acked_offset},"
                 f"{store.written_offset - link.acked_offset},{link.heard_ms}"
             )
         if self.receiver is not None:
             receiver = self.receiver
-            found |= {
+            entries |= {
                 "haState": receiver.reported_state.name,
                 "haMaster": receiver.master,
                 "haMasterEnd": str(self.sync.master_end),
@@ -598,4 +601,4 @@ class Replication(Ha):
                 "haDivergence": receiver.divergence,
                 "haProblem": receiver.problem,
             }
-        return found
+        return entries

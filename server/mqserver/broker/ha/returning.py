@@ -97,15 +97,15 @@ class ReturningMaster:
         infos = await asyncio.gather(
             *(cluster_info(self._client, address) for address in config.namesrv_addrs)
         )
-        found = dict.fromkeys(config.other_brokers, False)
+        addresses = dict.fromkeys(config.other_brokers, False)
         for info in infos:
             data = None if info is None else info.broker_addr_table.get(config.broker_name)
             for broker_id, address in ({} if data is None else data.broker_addrs).items():
                 if broker_id:
-                    found[address] = True
-        found.pop(config.broker_addr, None)
-        allowed = {address: found[address] for address in found if self._may_ask(address)}
-        for address in found.keys() - allowed.keys():
+                    addresses[address] = True
+        addresses.pop(config.broker_addr, None)
+        allowed = {address: addresses[address] for address in addresses if self._may_ask(address)}
+        for address in addresses.keys() - allowed.keys():
             LOG.warning("did not ask slave %s, which is not in slaveAddresses", address)
         return allowed
 

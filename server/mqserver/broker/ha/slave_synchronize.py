@@ -215,14 +215,14 @@ class MasterCalls:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
         offsets, delays = await self.consumer_offsets(), await self.delay_offsets()
         table = await self.numbers()
-        found = self._range(table)
+        log_range = self._range(table)
         delay_offsets = delays_in(table) or delays
         epoch = table.get(EPOCH_KEY, "")
         return MasterProgress(
             offsets,
             delay_offsets,
-            found.log_end,
-            found.answered_end,
+            log_range.log_end,
+            log_range.answered_end,
             await self.request_modes(),
             int(epoch) if epoch.isdecimal() else None,
             table.get(PROBLEM_KEY, ""),
@@ -367,11 +367,11 @@ class SlaveSync:
         for (topic, group), queues in progress.offsets.by_queue().items():
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
-                known = self._offsets.get(group, topic, queue_id=queue_id)
-                wanted = adopted_offset(known, reported=queue_offset, seen=self._seen.get(place))
+                own = self._offsets.get(group, topic, queue_id=queue_id)
+                adopted = adopted_offset(own, reported=queue_offset, seen=self._seen.get(place))
                 reported[place] = queue_offset
-                if wanted != known:
-                    self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
+                if adopted != own:
+                    self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=adopted)
         self._drop_deleted(self._seen.keys() - reported.keys())
         self._seen = reported
 

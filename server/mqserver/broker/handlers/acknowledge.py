@@ -109,10 +109,10 @@ def _take_batch(broker: Broker, ack: BatchAck, peer: str, now_ms: int) -> None:
     """Take the acknowledgement of several messages of one pop."""
     topic = real_topic(ack.topic, ack.consumer_group, kind=ack.retry)
     low, high = _bounds(broker, topic, ack.queue_id)
-    found = tuple(at for at in ack.queue_offsets() if low <= at <= high)
-    if found:
+    queue_offsets = tuple(at for at in ack.queue_offsets() if low <= at <= high)
+    if queue_offsets:
         key = PopKey(topic, ack.consumer_group, ack.queue_id, ack.start_offset, ack.pop_time)
-        _take(broker, key, found, ack.revive_queue_id, ack.invisible_time, peer, now_ms)
+        _take(broker, key, queue_offsets, ack.revive_queue_id, ack.invisible_time, peer, now_ms)
 
 
 def _bounds(broker: Broker, topic: str, queue_id: int) -> tuple[int, int]:

@@ -193,9 +193,9 @@ class OpenPops:
         if pops is None:
             return []
         start = bisect_left(pops.in_order, queue_offset, key=_BY_LAST)
-        found = pops.in_order[start:]
+        cut_pops = pops.in_order[start:]
         del pops.in_order[start:]
-        return found
+        return cut_pops
 
     def finish(self, pop: OpenPop, queue_offsets: tuple[int, ...]) -> None:
         """Note which messages of a dropped or cut pop need no reviving."""

@@ -107,8 +107,10 @@ class OrderedQueues:
         if former is not None and attempt_id is not None and former.attempt_id == attempt_id:
             consumed = former.consumed
         elif former is not None:
-            known = set(former.queue_offsets)
-            consumed = {at: former.consumed.get(at, 0) + 1 for at in queue_offsets if at in known}
+            former_offsets = set(former.queue_offsets)
+            consumed = {
+                at: former.consumed.get(at, 0) + 1 for at in queue_offsets if at in former_offsets
+            }
         batch = Batch(attempt_id, now_ms, invisible_ms, tuple(queue_offsets), consumed=consumed)
         self._batches[place] = batch
         return batch

@@ -29,7 +29,7 @@ def pop_retry_topics(
         group: the group whose retry topics are meant; None for those of any group.
     """
     names = topics.names()
-    found = []
+    retry_topics = []
     for name in names:
         if not name.startswith(RETRY_PREFIX):
             continue
@@ -44,8 +44,8 @@ def pop_retry_topics(
             elif groups.get(its_group) is not None and its_topic in names:
                 others = True
         if is_meant and not others:
-            found.append(name)
-    return sorted(found)
+            retry_topics.append(name)
+    return sorted(retry_topics)
 
 
 def _readings(owner: str) -> Iterator[tuple[str, str]]:

@@ -317,11 +317,11 @@ class ReviveLog:
         while self._uncounted and self._uncounted[0].log_offset < self._store.flushed_offset:
             self._uncounted.popleft()
         counted = list(self._read_at)
-        for one in self._uncounted:
-            counted[one.queue_id] = min(counted[one.queue_id], one.at)
-            queues = table.offsets.get(one.place[:2], {})
-            if queues.get(one.place[2], -1) > one.start_offset:
-                queues[one.place[2]] = one.start_offset
+        for uncounted in self._uncounted:
+            counted[uncounted.queue_id] = min(counted[uncounted.queue_id], uncounted.at)
+            queues = table.offsets.get(uncounted.place[:2], {})
+            if queues.get(uncounted.place[2], -1) > uncounted.start_offset:
+                queues[uncounted.place[2]] = uncounted.start_offset
         done: dict[int, int] = {}
         for number, queue in enumerate(self._queues):
             oldest = queue.oldest()
@@ -376,23 +376,23 @@ class ReviveLog:
     def _read_some(self, number: int) -> int:
         """Read some records of one queue; return how many entries it passed."""
         start = self._read_at[number]
-        found = self._store.reader.get_message(
+        result = self._store.reader.get_message(
             self.topic, number, start, count_max=READ_COUNT, may_wait=self._warm_up.may_wait
         )
-        if found.status is GetStatus.FOUND:
-            for record in self._whole(number, start, b"".join(found.chunks)):
+        if result.status is GetStatus.FOUND:
+            for record in self._whole(number, start, b"".join(result.chunks)):
                 self._apply_record(number, record)
-            self._read_at[number] = found.next_offset
-            return found.next_offset - start
-        if found.status in _END and start <= found.max_offset:
+            self._read_at[number] = result.next_offset
+            return result.next_offset - start
+        if result.status in _END and start <= result.max_offset:
             return 0
-        next_offset = found.next_offset
-        if found.status is GetStatus.OFFSET_OVERFLOW_BADLY or next_offset == start:
+        next_offset = result.next_offset
+        if result.status is GetStatus.OFFSET_OVERFLOW_BADLY or next_offset == start:
             # The log ends before what was saved; everything that it has counts.
-            next_offset = found.min_offset
+            next_offset = result.min_offset
         LOG.warning(
             "queue %d of the revive log was read up to %d but has %d to %d; continuing at %d",
-            number, start, found.min_offset, found.max_offset, next_offset,
+            number, start, result.min_offset, result.max_offset, next_offset,
         )  # fmt: skip
         self._read_at[number] = next_offset
         return 1
@@ -546,14 +546,14 @@ class ReviveLog:
 
 def _whole_records(data: bytes) -> list[Record]:
     """Return the records before and after damaged ones, whose sizes are still right."""
-    found, pos = [], 0
+    records, pos = [], 0
     while pos + 4 <= len(data):
         size = int.from_bytes(data[pos : pos + 4], "big")
         if size <= 0:
             break
         try:
-            found += decode_records(data[pos : pos + size])
+            records += decode_records(data[pos : pos + size])
         except RecordDamaged:
             LOG.error("skipped a damaged record of the revive log")
         pos += size
-    return found
+    return records

@@ -155,13 +155,13 @@ class HeldPops:
 
     def woken(self, count_max: int) -> list[HeldPop]:
         """Remove and return the next requests that are to be tried again."""
-        found: list[HeldPop] = []
-        while self._woken and len(found) < count_max:
+        woken: list[HeldPop] = []
+        while self._woken and len(woken) < count_max:
             held = self._woken.popleft()
             if held.state is HeldState.WOKEN:
                 held.state = HeldState.GONE
-                found.append(held)
-        return found
+                woken.append(held)
+        return woken
 
     def look(self, now_ms: int) -> None:
         """Wake the requests whose time to look again has come."""
