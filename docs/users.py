@@ -33,8 +33,8 @@ user may do everything but change a Super user |
 | `initAuthenticationUser` | `{"username":"…","password":"…"}`: a Super user that is created at \
 the start if there is no user of this name |
 | `innerClientAuthenticationCredentials` | `{"accessKey":"…","secretKey":"…"}`: the Super user \
-with which this broker signs what it asks of its master, slaves and, for gRPC clients, of brokers; it \
-is created in the same way |
+with which this broker signs what it asks of its master and slaves, and what its gRPC port asks of \
+brokers about topics and groups; it is created in the same way |
 | `authenticationWhitelist` | request codes, joined by commas, that need no signature |
 | `authorizationWhitelist` | request codes that need no rule |
 | `migrateAuthFromV1Enabled` | at the start, the accounts of `plain_acl.yml` become users and \
